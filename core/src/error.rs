@@ -1,0 +1,208 @@
+//! What can go wrong, with codes that are the same in every language.
+//!
+//! An [`Error`] has a [`kind`](Error::kind), which carries the stable code and says whether a
+//! retry can help, the operation that failed, one line for people and, where another library
+//! failed underneath, that library's error as its [`source`](std::error::Error::source). No
+//! message ever holds a password or a payload.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// A result whose error is a Millpond [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whether doing the same again can help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Retry {
+    /// The same call fails again; something has to change first.
+    Never,
+    /// Nothing was done; the same call can succeed later.
+    Later,
+    /// The call may have been done: look before you repeat it.
+    Unknown,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal, $retry:ident;)*) => {
+        /// What kind of thing went wrong. Codes and names are never used again for another kind.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u32)]
+        pub enum ErrorKind {
+            $($(#[$doc])* $kind = $code,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind, so that a binding can prove that it has a class for each.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$kind,)*];
+
+            /// The stable name, the same in every language.
+            pub fn name(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $name,)* }
+            }
+
+            /// Whether doing the same again can help.
+            pub fn retry(self) -> Retry {
+                match self { $(ErrorKind::$kind => Retry::$retry,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// An argument is wrong: its type, its value or its size. Nothing was sent.
+    InvalidArgument = 1, "INVALID_ARGUMENT", Never;
+    /// The URL or an option of the client is wrong. Nothing was sent.
+    InvalidUrl = 2, "INVALID_URL", Never;
+    /// This name cannot be used on a cluster: its keys would lie in different slots.
+    CrossSlot = 3, "CROSS_SLOT", Never;
+    /// A key of the queue holds something that is not the queue's.
+    WrongType = 4, "WRONG_TYPE", Never;
+    /// The data was written by a version of the format that this version does not know.
+    IncompatibleVersion = 5, "INCOMPATIBLE_VERSION", Never;
+    /// No connection could be made. Nothing was sent.
+    ConnectionFailed = 6, "CONNECTION_FAILED", Later;
+    /// The connection broke after the call was sent: it may or may not have been done.
+    ConnectionLost = 7, "CONNECTION_LOST", Unknown;
+    /// No answer came in time: the call may or may not have been done.
+    Timeout = 8, "TIMEOUT", Unknown;
+    /// The server refused the user or the password.
+    AuthenticationFailed = 9, "AUTHENTICATION_FAILED", Never;
+    /// The server's access rules forbid this user the call.
+    PermissionDenied = 10, "PERMISSION_DENIED", Never;
+    /// The server is there but cannot do it now: loading, failing over, busy or read-only.
+    Unavailable = 11, "UNAVAILABLE", Later;
+    /// The server has no memory left for writes.
+    OutOfMemory = 12, "OUT_OF_MEMORY", Later;
+    /// The server answered an error that Millpond has no kind for.
+    Server = 13, "SERVER", Never;
+    /// The lease had run out or belongs to somebody else: nothing was done.
+    LeaseLost = 14, "LEASE_LOST", Never;
+    /// Another process holds this directory.
+    Locked = 15, "LOCKED", Later;
+    /// Stored data is damaged in a place that is not the torn end of an unfinished write.
+    Corrupt = 16, "CORRUPT", Never;
+    /// The disk refused a write; what was not acknowledged may be lost.
+    Storage = 17, "STORAGE", Never;
+    /// The embedded engine was opened before a fork; a child process has to open its own.
+    Forked = 18, "FORKED", Never;
+    /// The client was closed.
+    Closed = 19, "CLOSED", Never;
+    /// The caller cancelled.
+    Cancelled = 20, "CANCELLED", Unknown;
+    /// A bug in Millpond.
+    Internal = 21, "INTERNAL", Unknown;
+}
+
+impl ErrorKind {
+    /// The stable number, the same in every language.
+    pub fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The kind with this code.
+    ///
+    /// ```
+    /// use millpond::ErrorKind;
+    /// assert_eq!(ErrorKind::from_code(7), Some(ErrorKind::ConnectionLost));
+    /// assert_eq!(ErrorKind::from_code(0), None);
+    /// ```
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+}
+
+/// What went wrong: a kind with a stable code, and one line for people.
+///
+/// ```
+/// use millpond::{ErrorKind, Retry};
+///
+/// let client = millpond::connect("memory:")?;
+/// let error = client.ick("files").add([(f64::NAN, "a.txt")]).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+/// assert_eq!(error.retry(), Retry::Never);
+/// assert_eq!(error.to_string(), "ick.add: score 0 is NaN; a score can be any number but NaN");
+/// # Ok::<(), millpond::Error>(())
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    operation: &'static str,
+    message: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of this kind; the message is one line for people, without the kind's name.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, operation: "", message: message.into(), source: None }))
+    }
+
+    /// The same error, with the operation that failed, such as `ick.add`.
+    /// An operation that is there already stays: the innermost one knows best.
+    #[must_use]
+    pub fn in_operation(mut self, operation: &'static str) -> Self {
+        if self.0.operation.is_empty() {
+            self.0.operation = operation;
+        }
+        self
+    }
+
+    /// The same error, with the error of another library that caused it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether doing the same again can help.
+    pub fn retry(&self) -> Retry {
+        self.0.kind.retry()
+    }
+
+    /// The operation that failed, such as `ick.add`; empty where none was under way.
+    pub fn operation(&self) -> &'static str {
+        self.0.operation
+    }
+
+    /// One line for people, without the operation.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.operation.is_empty() {
+            write!(f, "{}: ", self.0.operation)?;
+        }
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self, self.0.kind.name())?;
+        match &self.0.source {
+            Some(source) => write!(f, ", because {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as &(dyn StdError + 'static))
+    }
+}
+
+/// Short for the many places that refuse an argument.
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}

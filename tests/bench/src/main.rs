@@ -1,0 +1,2 @@
+//! Millpond benchmarks.
+fn main() {}
