@@ -1,0 +1,400 @@
+//! The one door in: [`connect`] makes a [`Client`], and a client makes the handles of queues.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+#[cfg(feature = "embedded")]
+use crate::embedded::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ick::{Ick, IckChannel};
+use crate::operation::Operation;
+use crate::options::Options;
+#[cfg(feature = "redis")]
+use crate::redis::Connections;
+use crate::sync::lock;
+use crate::waiters::{Listener, Topic};
+
+/// Connects to a server or opens an embedded engine; see [`Options`] for the URLs.
+///
+/// A Redis client connects when it first has something to send, so this makes no connection and a
+/// process can fork after it.
+///
+/// ```
+/// let client = millpond::connect("memory:")?;
+/// client.ick("files").add([(1.0, "a.txt")])?;
+/// # Ok::<(), millpond::Error>(())
+/// ```
+///
+/// # Errors
+/// `INVALID_URL` for a URL or an option that is not known; for `file:`, `LOCKED` if another
+/// process holds the directory, `CORRUPT` if it is damaged.
+pub fn connect(url: &str) -> Result<Client> {
+    Options::parse(url)?.connect()
+}
+
+/// The same for async programs: every step is a future. Needs no runtime of the caller's.
+pub mod aio {
+    use super::{Async, Client, Options, Result};
+
+    /// A client whose steps are futures, on any async runtime.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let client = millpond::aio::connect("memory:")?;
+    /// client.ick("files").add([(1.0, "a.txt")]).await?;
+    /// # Ok::<(), millpond::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::connect`].
+    pub fn connect(url: &str) -> Result<Client<Async>> {
+        Ok(Options::parse(url)?.connect()?.to_async())
+    }
+}
+
+/// A server or an embedded engine, and the way to the queues on it. Cheap to clone; clones share
+/// connections. Safe to use from many threads and, on Redis, after a fork.
+pub struct Client<M: Mode = Blocking> {
+    core: Arc<Core>,
+    mode: PhantomData<M>,
+}
+
+struct Core {
+    backend: Backend,
+    closed: AtomicBool,
+}
+
+enum Backend {
+    #[cfg(feature = "embedded")]
+    Embedded(Arc<Engine>),
+    #[cfg(feature = "redis")]
+    Redis(Connections),
+}
+
+/// How a step's answer comes: at once ([`Blocking`]) or as a future ([`Async`]).
+pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
+    /// What a step returns to its caller.
+    type Reply<T: Send + 'static>;
+
+    #[doc(hidden)]
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Self::Reply<T>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Blocking {}
+    impl Sealed for super::Async {}
+}
+
+/// Steps run on the caller's thread and return their result.
+#[derive(Clone, Copy, Debug)]
+pub enum Blocking {}
+
+/// Steps return a [`Pending`] result at once.
+#[derive(Clone, Copy, Debug)]
+pub enum Async {}
+
+impl Mode for Blocking {
+    type Reply<T: Send + 'static> = Result<T>;
+
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Result<T> {
+        let outputs = steps.and_then(|steps| {
+            steps.into_iter().map(|step| client.core.run(step)).collect::<Result<Vec<_>>>()
+        });
+        outputs.map(combine).map_err(|error| error.in_operation(O::NAME))
+    }
+}
+
+impl Mode for Async {
+    type Reply<T: Send + 'static> = Pending<T>;
+
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        client.submit_all(steps, move |outputs| {
+            // The caller may have dropped the future; the step runs all the same.
+            let _ = done.send(outputs.map(combine));
+        });
+        Pending(pending)
+    }
+}
+
+/// The result of a step that is under way. The step was sent when this was made; dropping it does
+/// not take the step back.
+#[must_use = "the step is under way, but only awaiting this tells how it went"]
+#[derive(Debug)]
+pub struct Pending<T>(oneshot::Receiver<Result<T>>);
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        Pin::new(&mut self.0).poll(context).map(|answer| {
+            answer.unwrap_or_else(|_| {
+                Err(Error::new(ErrorKind::ConnectionLost, "the background thread ended"))
+            })
+        })
+    }
+}
+
+impl Options {
+    /// Makes a client with these options; see [`connect`].
+    ///
+    /// # Errors
+    /// As [`connect`].
+    pub fn connect(&self) -> Result<Client> {
+        let backend = match self.target() {
+            #[cfg(feature = "embedded")]
+            crate::options::Target::Memory(name) => {
+                Backend::Embedded(Engine::memory(name.as_deref(), self)?)
+            }
+            #[cfg(feature = "embedded")]
+            crate::options::Target::File(path) => Backend::Embedded(Engine::file(path, self)?),
+            #[cfg(feature = "redis")]
+            _ => Backend::Redis(Connections::new(self)?),
+            #[cfg(not(all(feature = "redis", feature = "embedded")))]
+            #[allow(unreachable_patterns)]
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::InvalidUrl,
+                    "this build of Millpond does not have the feature for this URL",
+                ));
+            }
+        };
+        let core = Arc::new(Core { backend, closed: AtomicBool::new(false) });
+        Ok(Client { core, mode: PhantomData })
+    }
+}
+
+impl<M: Mode> Client<M> {
+    /// The Ick of this name. Makes no call.
+    pub fn ick(&self, name: impl AsRef<[u8]>) -> Ick<M> {
+        Ick::new(self.clone(), name.as_ref())
+    }
+
+    /// The channel of `shards` Icks of this name. Makes no call.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for no Ick or more than 65,536.
+    pub fn ick_channel(&self, name: impl AsRef<[u8]>, shards: u32) -> Result<IckChannel<M>> {
+        IckChannel::new(self.clone(), name.as_ref(), shards)
+    }
+
+    /// Runs a step that was made by hand.
+    ///
+    /// ```
+    /// use millpond::ick;
+    /// let client = millpond::connect("memory:")?;
+    /// let added = client.run(ick::Add::new("files", [(1.0, "a.txt")]))?;
+    /// assert_eq!(added.new, 1);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of making the step, which nothing is sent for, and those of the step.
+    pub fn run<O: Operation>(&self, step: Result<O>) -> M::Reply<O::Output> {
+        self.run_then(step, |output| output)
+    }
+
+    /// Runs a step and calls back with its result: the base of every binding with an event loop.
+    /// The callback runs on a background thread, or on the caller's before this returns; it must
+    /// not block.
+    pub fn submit<O: Operation>(
+        &self,
+        step: Result<O>,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        match step {
+            Ok(step) => self.core.submit(step, done),
+            Err(error) => done(Err(error.in_operation(O::NAME))),
+        }
+    }
+
+    /// Runs a step, and `then` on what it answered.
+    pub(crate) fn run_then<O: Operation, T: Send + 'static>(
+        &self,
+        step: Result<O>,
+        then: impl FnOnce(O::Output) -> T + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run(self, step.map(|step| vec![step]), move |mut outputs: Vec<O::Output>| {
+            then(outputs.pop().expect("a step has one output"))
+        })
+    }
+
+    /// Runs several independent steps, and `combine` on what they answered.
+    pub(crate) fn run_all<O: Operation, T: Send + 'static>(
+        &self,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run(self, steps, combine)
+    }
+
+    /// Submits several independent steps and calls back when all are done, with the first error
+    /// if there is one.
+    pub(crate) fn submit_all<O: Operation>(
+        &self,
+        steps: Result<Vec<O>>,
+        done: impl FnOnce(Result<Vec<O::Output>>) + Send + 'static,
+    ) {
+        let mut steps = match steps {
+            Ok(steps) if steps.is_empty() => return done(Ok(Vec::new())),
+            Ok(steps) => steps,
+            Err(error) => return done(Err(error.in_operation(O::NAME))),
+        };
+        if steps.len() == 1 {
+            let step = steps.remove(0);
+            return self.core.submit(step, |output| done(output.map(|output| vec![output])));
+        }
+        type Outputs<O> = (Vec<Option<Result<<O as Operation>::Output>>>, usize);
+        let all: Outputs<O> = (steps.iter().map(|_| None).collect(), steps.len());
+        let shared = Arc::new((Mutex::new(all), Mutex::new(Some(done))));
+        for (index, step) in steps.into_iter().enumerate() {
+            let shared = shared.clone();
+            self.core.submit(step, move |output| {
+                let (outputs, left) = &mut *lock(&shared.0);
+                outputs[index] = Some(output);
+                *left -= 1;
+                if *left == 0
+                    && let Some(done) = lock(&shared.1).take()
+                {
+                    done(outputs.drain(..).flatten().collect());
+                }
+            });
+        }
+    }
+
+    /// A blocking client on the same backend.
+    pub fn to_blocking(&self) -> Client<Blocking> {
+        Client { core: self.core.clone(), mode: PhantomData }
+    }
+
+    /// An async client on the same backend.
+    pub fn to_async(&self) -> Client<Async> {
+        Client { core: self.core.clone(), mode: PhantomData }
+    }
+
+    /// Closes the client and its clones: steps answer `CLOSED` from now on, and what an embedded
+    /// engine still holds back is written. A client that is dropped does the same.
+    ///
+    /// # Errors
+    /// `STORAGE` if the disk refuses the last write.
+    pub fn close(&self) -> Result<()> {
+        self.core.close()
+    }
+
+    /// Listens for these topics. A new listener is woken once when it really listens, so whoever
+    /// looked before it did looks again and misses nothing.
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
+        match &self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(engine) => engine.listen(topics),
+            #[cfg(feature = "redis")]
+            Backend::Redis(connections) => connections.listen(topics),
+        }
+    }
+
+    /// How often whoever waits looks even though nobody woke it: on a shared server there are
+    /// producers that do not announce what they do.
+    pub(crate) fn look_interval(&self) -> Option<Duration> {
+        match &self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(_) => None,
+            #[cfg(feature = "redis")]
+            Backend::Redis(_) => Some(Duration::from_secs(5)),
+        }
+    }
+}
+
+impl Core {
+    fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
+        self.check_open()?;
+        match &self.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(engine) => engine.run(step),
+            #[cfg(feature = "redis")]
+            Backend::Redis(connections) => connections.run(step),
+        }
+    }
+
+    fn submit<O: Operation>(&self, step: O, done: impl FnOnce(Result<O::Output>) + Send + 'static) {
+        let done = move |output: Result<O::Output>| {
+            done(output.map_err(|error| error.in_operation(O::NAME)));
+        };
+        if let Err(error) = self.check_open() {
+            return done(Err(error));
+        }
+        match &self.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(engine) => engine.submit(step, done),
+            #[cfg(feature = "redis")]
+            Backend::Redis(connections) => connections.submit(step, done),
+        }
+    }
+
+    fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        match &self.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(engine) => engine.leave(),
+            #[cfg(feature = "redis")]
+            Backend::Redis(connections) => {
+                connections.close();
+                Ok(())
+            }
+        }
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, "the client is closed"));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what was acknowledged is safe already.
+        let _ = self.close();
+    }
+}
+
+impl<M: Mode> Clone for Client<M> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), mode: PhantomData }
+    }
+}
+
+impl<M: Mode> fmt::Debug for Client<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backend = match &self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(_) => "embedded",
+            #[cfg(feature = "redis")]
+            Backend::Redis(_) => "redis",
+        };
+        f.debug_struct("Client").field("backend", &backend).finish_non_exhaustive()
+    }
+}

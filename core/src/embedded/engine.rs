@@ -1,0 +1,295 @@
+//! Runs steps on states in memory, and makes them durable.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+
+use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
+use super::table::Table;
+use crate::clock::Clock;
+use crate::codec::{Reader, put_bytes, put_integer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fork;
+use crate::operation::{self, Operation, Snapshot, State, Turn};
+use crate::options::{Options, Sync};
+use crate::sync::lock;
+use crate::waiters::{Listener, Topic, Waiters};
+
+/// An embedded engine. The clients of a process that name the same directory, or the same
+/// `memory:name`, share one.
+pub(crate) struct Engine {
+    table: Table,
+    clock: Arc<dyn Clock>,
+    waiters: Arc<Waiters>,
+    journal: Option<Journal>,
+    /// Clients that are open.
+    clients: AtomicUsize,
+    is_snapshotting: AtomicBool,
+    /// The number of forks before the process that opened it.
+    generation: u32,
+}
+
+/// The engines of this process that can be shared.
+static SHARED: LazyLock<Mutex<HashMap<Place, Weak<Engine>>>> = LazyLock::new(Mutex::default);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Memory(String),
+    File(PathBuf),
+}
+
+impl Engine {
+    pub(crate) fn memory(name: Option<&str>, options: &Options) -> Result<Arc<Self>> {
+        let make = || Ok(Arc::new(Self::new(options, Table::new(), None)));
+        match name {
+            None => make(),
+            Some(name) => Self::shared(Place::Memory(name.to_owned()), make),
+        }
+    }
+
+    pub(crate) fn file(directory: &Path, options: &Options) -> Result<Arc<Self>> {
+        let place = std::path::absolute(directory).map_err(|error| {
+            Error::new(ErrorKind::Storage, format!("no path to {}", directory.display()))
+                .with_source(error)
+        })?;
+        // The same directory by another name is found by the lock in it.
+        let place = place.canonicalize().unwrap_or(place);
+        Self::shared(Place::File(place.clone()), || Self::open(&place, options).map(Arc::new))
+    }
+
+    fn shared(place: Place, make: impl FnOnce() -> Result<Arc<Self>>) -> Result<Arc<Self>> {
+        let mut shared = lock(&SHARED);
+        let found = shared.get(&place).and_then(Weak::upgrade);
+        if let Some(engine) = found.filter(|engine| engine.enter()) {
+            return Ok(engine);
+        }
+        shared.retain(|_, engine| engine.strong_count() > 0);
+        let engine = make()?;
+        shared.insert(place, Arc::downgrade(&engine));
+        Ok(engine)
+    }
+
+    fn new(options: &Options, table: Table, journal: Option<Journal>) -> Self {
+        Self {
+            table,
+            clock: options.clock.clone(),
+            waiters: Arc::default(),
+            journal,
+            clients: AtomicUsize::new(1),
+            is_snapshotting: AtomicBool::new(false),
+            generation: fork::generation(),
+        }
+    }
+
+    fn open(directory: &Path, options: &Options) -> Result<Self> {
+        let table = Table::new();
+        let mut replay = Replay { table: &table, copied: HashMap::new() };
+        let journal_options =
+            journal::Options { sync: sync_mode(options.sync), ..journal::Options::default() };
+        let (journal, _recovery) =
+            Journal::open(directory, journal_options, &mut |source, record| {
+                replay.record(source, record)
+            })?;
+        Ok(Self::new(options, table, Some(journal)))
+    }
+
+    /// Counts one more client, unless the engine is closed or belongs to another process.
+    fn enter(&self) -> bool {
+        let enter = |clients| (clients > 0).then_some(clients + 1);
+        self.generation == fork::generation()
+            && self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, enter).is_ok()
+    }
+
+    /// Counts one client less; the last one writes what is left and lets go of the directory.
+    pub(crate) fn leave(&self) -> Result<()> {
+        match &self.journal {
+            Some(journal) if self.clients.fetch_sub(1, Ordering::AcqRel) == 1 => journal.close(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs a step and waits until it is as durable as the options ask for.
+    pub(crate) fn run<O: Operation>(self: &Arc<Self>, step: O) -> Result<O::Output> {
+        let (output, ticket) = self.apply(step)?;
+        if let (Some(ticket), Some(journal)) = (ticket, &self.journal) {
+            journal.wait(ticket)?;
+            self.snapshot_if_wanted(journal);
+        }
+        Ok(output)
+    }
+
+    /// Runs a step at once and calls back when it is durable; at once where there is no disk.
+    pub(crate) fn submit<O: Operation>(
+        self: &Arc<Self>,
+        step: O,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        let (output, ticket) = match self.apply(step) {
+            Ok(applied) => applied,
+            Err(error) => return done(Err(error)),
+        };
+        match (ticket, &self.journal) {
+            (Some(ticket), Some(journal)) => {
+                let done = move |durable: Result<()>| done(durable.map(|()| output));
+                journal.when_durable(ticket, Box::new(done));
+                self.snapshot_if_wanted(journal);
+            }
+            _ => done(Ok(output)),
+        }
+    }
+
+    fn apply<O: Operation>(&self, step: O) -> Result<(O::Output, Option<Ticket>)> {
+        if self.generation != fork::generation() {
+            return Err(Error::new(
+                ErrorKind::Forked,
+                "the embedded engine was opened before a fork and belongs to the parent process; \
+                 connect in the child",
+            ));
+        }
+        let kind = O::State::kind();
+        let name = step.queue();
+        let (state, made) = self.table.state::<O::State>(&name);
+        let queue = self.journal.as_ref().map(|journal| QueueJournal {
+            journal,
+            head: queue_head(kind, &name),
+            ticket: Cell::new(None),
+        });
+        let journal = queue.as_ref().map(|queue| queue as &dyn operation::Journal);
+        let mut turn = Turn::new(self.clock.now(), journal);
+        let output = step.apply(&state, &mut turn);
+        drop(state);
+        if made || turn.is_emptied() {
+            self.table.forget_unused(kind, &name);
+        }
+        if let Some(topic) = turn.woken() {
+            self.waiters.wake_one(&topic);
+        }
+        Ok((output?, queue.and_then(|queue| queue.ticket.get())))
+    }
+
+    /// Listens for topics. The listener is woken at once, since it listens from now on and
+    /// something may have come before.
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
+        let listener = self.waiters.listen(topics);
+        listener.wake();
+        listener
+    }
+
+    fn snapshot_if_wanted(self: &Arc<Self>, journal: &Journal) {
+        if !journal.wants_snapshot() || self.is_snapshotting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let engine = Arc::downgrade(self);
+        let started =
+            std::thread::Builder::new().name("millpond-snapshot".into()).spawn(move || {
+                if let Some(engine) = engine.upgrade() {
+                    // If the disk failed, the next step says so; without a snapshot the log is longer.
+                    let _ = engine.snapshot();
+                    engine.is_snapshotting.store(false, Ordering::Release);
+                }
+            });
+        if started.is_err() {
+            self.is_snapshotting.store(false, Ordering::Release);
+        }
+    }
+
+    fn snapshot(&self) -> Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        journal.snapshot(&mut |writer| {
+            for (key, state) in self.table.all() {
+                let mut copy = QueueSnapshot {
+                    journal,
+                    writer: &mut *writer,
+                    head: queue_head(key.kind, &key.name),
+                    result: Ok(()),
+                };
+                state.snapshot(&mut copy);
+                copy.result?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn sync_mode(sync: Sync) -> journal::SyncMode {
+    match sync {
+        Sync::Always => journal::SyncMode::Always,
+        Sync::Every(time) => journal::SyncMode::Every(time),
+        Sync::Never => journal::SyncMode::Never,
+    }
+}
+
+/// What the records of a queue begin with: its kind and its name.
+fn queue_head(kind: u8, name: &[u8]) -> Vec<u8> {
+    let mut head = vec![kind];
+    put_bytes(name, &mut head);
+    head
+}
+
+/// The journal as the steps of one queue see it.
+struct QueueJournal<'a> {
+    journal: &'a Journal,
+    head: Vec<u8>,
+    /// What to wait for.
+    ticket: Cell<Option<Ticket>>,
+}
+
+impl operation::Journal for QueueJournal<'_> {
+    fn append(&self, effects: &[u8]) {
+        self.ticket.set(Some(self.journal.append(&[&self.head, effects].concat())));
+    }
+}
+
+/// A snapshot as the state of one queue sees it.
+struct QueueSnapshot<'a, 'w> {
+    journal: &'a Journal,
+    writer: &'a mut SnapshotWriter<'w>,
+    head: Vec<u8>,
+    result: Result<()>,
+}
+
+impl Snapshot for QueueSnapshot<'_, '_> {
+    /// Everything that the queue did so far has a lower sequence, and is in the copy: the queue's
+    /// lock is held, and records are appended under it.
+    fn begin(&mut self) {
+        put_integer(self.journal.next_sequence(), &mut self.head);
+    }
+
+    fn record(&mut self, record: &[u8]) {
+        if self.result.is_ok() {
+            self.result = self.writer.record(&[&self.head, record].concat());
+        }
+    }
+}
+
+/// Puts the states back together from the journal.
+struct Replay<'a> {
+    table: &'a Table,
+    /// Up to which sequence the snapshot's copy of each queue reaches.
+    copied: HashMap<(u8, Box<[u8]>), u64>,
+}
+
+impl Replay<'_> {
+    fn record(&mut self, source: Source, record: &[u8]) -> Result<()> {
+        let mut reader = Reader::new(record);
+        let kind = reader.byte()?;
+        let name = reader.bytes()?;
+        match source {
+            Source::Snapshot => {
+                let next = reader.integer()?;
+                self.copied.insert((kind, name.into()), next);
+            }
+            Source::Log(sequence) => {
+                // Most logs follow no snapshot of the queue, so the key is made only if needed.
+                if !self.copied.is_empty()
+                    && self.copied.get(&(kind, name.into())).is_some_and(|next| sequence < *next)
+                {
+                    return Ok(());
+                }
+            }
+        }
+        self.table.state_of_kind(kind, name)?.replay(reader.rest())
+    }
+}

@@ -1,0 +1,182 @@
+//! What takes a second process: the lock, a kill and a disk that refuses. The child is this test
+//! binary, run again with the child's name and directory in the environment.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use super::*;
+use crate::ErrorKind;
+
+const ROLE: &str = "MILLPOND_JOURNAL_TEST_ROLE";
+const DIR: &str = "MILLPOND_JOURNAL_TEST_DIR";
+
+fn start(role: &str, dir: &Path, through: &[&str]) -> Child {
+    let test = module_path!().split_once("::").unwrap().1.to_owned() + "::child";
+    let binary = std::env::current_exe().unwrap();
+    let mut command = match through.split_first() {
+        Some((shell, arguments)) => {
+            let mut command = Command::new(shell);
+            command.args(arguments).arg(binary);
+            command
+        }
+        None => Command::new(binary),
+    };
+    command.args(["--exact", &test, "--nocapture", "--test-threads=1"]);
+    command.env(ROLE, role).env(DIR, dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// The lines that the child says, without those of the test harness.
+fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let output = BufReader::new(child.stdout.take().unwrap());
+    output
+        .lines()
+        .map_while(std::result::Result::ok)
+        .filter_map(|line| line.split_once("say ").map(|(_, said)| said.to_owned()))
+}
+
+fn say(line: impl std::fmt::Display) {
+    // One write, so that a kill never leaves half a line.
+    std::io::stdout().write_all(format!("say {line}\n").as_bytes()).unwrap();
+}
+
+/// Does nothing in a usual run of the tests.
+#[test]
+fn child() {
+    let (Ok(role), Some(dir)) = (std::env::var(ROLE), std::env::var_os(DIR)) else { return };
+    let dir = PathBuf::from(dir);
+    match role.as_str() {
+        "hold" => {
+            let (_journal, _, _) = open(&dir).unwrap();
+            say("held");
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+        }
+        "write" => write_for_ever(&dir, SyncMode::Always),
+        "write unsynced" => write_for_ever(&dir, SyncMode::Never),
+        "fill" => fill(&dir),
+        role => panic!("no such role: {role}"),
+    }
+}
+
+#[test]
+fn a_second_open_is_refused_here_and_in_another_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let held = |pid: u32| {
+        let error = open(dir.path()).map(|found| found.2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        assert!(error.message().contains(&dir.path().display().to_string()), "{error}");
+        assert!(error.message().contains(&pid.to_string()), "{error}");
+    };
+    let (journal, _, _) = open(dir.path()).unwrap();
+    held(std::process::id());
+    journal.close().unwrap();
+
+    let mut child = start("hold", dir.path(), &[]);
+    assert_eq!(lines(&mut child).next().unwrap(), "held");
+    held(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    open(dir.path()).unwrap();
+}
+
+/// Four threads write and say each record once it is acknowledged, with snapshots in between
+/// that hold all sequences so far.
+fn write_for_ever(dir: &Path, sync: SyncMode) {
+    let options = Options { sync, log_bytes_min: 20_000 };
+    let (journal, _, records) = open_with(dir, options).unwrap();
+    let live = parking_lot::Mutex::new(sequences(&records));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let ticket = {
+                        let mut live = live.lock();
+                        let ticket = journal.append(&[9; 50]);
+                        live.insert(ticket.sequence());
+                        ticket
+                    };
+                    journal.wait(ticket).unwrap();
+                    say(ticket.sequence());
+                    if journal.wants_snapshot() {
+                        journal
+                            .snapshot(&mut |out| {
+                                let copy = live.lock().clone();
+                                copy.iter().try_for_each(|n| out.record(&n.to_le_bytes()))
+                            })
+                            .unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
+
+fn sequences(records: &Records) -> std::collections::BTreeSet<u64> {
+    let sequence = |(source, record): &(Source, Vec<u8>)| match source {
+        Source::Log(sequence) => *sequence,
+        Source::Snapshot => u64::from_le_bytes(record[..].try_into().unwrap()),
+    };
+    records.iter().map(sequence).collect()
+}
+
+#[test]
+fn a_kill_at_any_instant_loses_nothing_that_was_acknowledged() {
+    for role in ["write", "write unsynced"] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut acknowledged = std::collections::BTreeSet::new();
+        for round in 0..12 {
+            let mut child = start(role, dir.path(), &[]);
+            let mut said = lines(&mut child);
+            acknowledged.extend(said.by_ref().take(1 + round * 97).map(|n| number(&n)));
+            child.kill().unwrap();
+            acknowledged.extend(said.map(|n| number(&n)));
+            child.wait().unwrap();
+            let (_journal, _, records) = open(dir.path()).unwrap();
+            let found = sequences(&records);
+            assert!(acknowledged.is_subset(&found), "{role}: lost in round {round}");
+            assert_eq!(found.len() as u64, *found.last().unwrap(), "{role}: a hole");
+        }
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap()
+}
+
+/// Writes until the disk refuses, and on.
+fn fill(dir: &Path) {
+    let (journal, _, _) = open_with(dir, options(SyncMode::Never)).unwrap();
+    let error = loop {
+        let ticket = journal.append(&[7; 1000]);
+        match journal.wait(ticket) {
+            Ok(()) => say(ticket.sequence()),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    let after = journal.append(b"after");
+    for error in [
+        journal.wait(after).unwrap_err(),
+        journal.snapshot(&mut |_| Ok(())).unwrap_err(),
+        journal.close().unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Storage, "{error}");
+    }
+    say("refused");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_refuses_stops_the_journal_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    // A limit on the size of files, with its signal ignored, fails the write half-way: EFBIG.
+    let limited = "trap '' XFSZ; ulimit -f 64; exec \"$@\"";
+    let mut child = start("fill", dir.path(), &["sh", "-c", limited, "sh"]);
+    let mut said: Vec<_> = lines(&mut child).collect();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(said.pop().unwrap(), "refused");
+    assert!(!said.is_empty());
+    let (_journal, recovery, records) = open(dir.path()).unwrap();
+    assert!(recovery.torn_bytes > 0, "the failed write left a part");
+    assert_eq!(records, log(1, vec![[7; 1000]; said.len()]));
+}

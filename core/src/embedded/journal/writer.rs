@@ -1,0 +1,439 @@
+//! Group commit: who writes, who waits, and what is known to be where.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::SyncMode;
+use super::frame::Batch;
+use super::segment::Segment;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A record's place in the order of all records; later records have larger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub(super) u64);
+
+impl Ticket {
+    /// Of a record that a closed or failed journal did not take. It is never reached.
+    const REFUSED: Self = Self(u64::MAX);
+
+    /// The record's sequence number, as replay will give it.
+    pub(crate) fn sequence(self) -> u64 {
+        self.0
+    }
+}
+
+pub(super) type Done = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// The log and everyone who waits for it.
+///
+/// Whoever has to wait writes for all: the first to come takes the batch and writes it, and what
+/// is appended meanwhile is the next batch, for the first who finds nobody writing.
+pub(super) struct Writer {
+    state: Mutex<State>,
+    /// A batch was written: some are released, and one of the others may write the next.
+    written: Condvar,
+    /// There is something for the keeper to do.
+    keeper: Condvar,
+    pub(super) sync: SyncMode,
+    pub(super) dir: PathBuf,
+    log_bytes_min: u64,
+}
+
+struct State {
+    batch: Batch,
+    spare: Batch,
+    /// The sequence of the next record.
+    next: u64,
+    /// All records before this one were given to the operating system.
+    written: u64,
+    /// All records before this one are on disk.
+    durable: u64,
+    segment: Segment,
+    /// Somebody writes: nobody else touches the file, and `segment` is as it was before.
+    busy: bool,
+    /// No record is taken any more.
+    closing: bool,
+    /// Why nothing is written any more. It stays for good: after a failed `fsync` the kernel may
+    /// have dropped the pages, and a second one that succeeds proves nothing.
+    stopped: Option<Stop>,
+    waiting: Vec<(Ticket, Done)>,
+    /// When the keeper has to put the log on disk.
+    sync_due: Option<Instant>,
+    /// The keeper has nothing to wait for any more.
+    quit: bool,
+    /// Bytes of the logs since the snapshot, without the one being written.
+    older_bytes: u64,
+    snapshot_bytes: u64,
+    /// A log of more bytes than this is worth a snapshot.
+    worth_bytes: u64,
+}
+
+struct Stop {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Stop {
+    fn error(&self) -> Error {
+        Error::new(self.kind, self.message.clone())
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the journal was closed")
+}
+
+type Guard<'a> = MutexGuard<'a, State>;
+
+impl Writer {
+    pub(super) fn new(
+        dir: PathBuf,
+        options: super::Options,
+        segment: Segment,
+        next: u64,
+        log_bytes: u64,
+        snapshot_bytes: u64,
+    ) -> Self {
+        let state = State {
+            batch: Batch::default(),
+            spare: Batch::default(),
+            next,
+            written: next,
+            durable: next,
+            older_bytes: log_bytes - segment.end,
+            segment,
+            busy: false,
+            closing: false,
+            stopped: None,
+            waiting: Vec::new(),
+            sync_due: None,
+            quit: false,
+            snapshot_bytes,
+            worth_bytes: snapshot_bytes.max(options.log_bytes_min),
+        };
+        Self {
+            state: Mutex::new(state),
+            written: Condvar::new(),
+            keeper: Condvar::new(),
+            sync: options.sync,
+            dir,
+            log_bytes_min: options.log_bytes_min,
+        }
+    }
+
+    pub(super) fn append(&self, record: &[u8]) -> Ticket {
+        let mut state = self.state.lock();
+        if state.closing || state.stopped.is_some() {
+            return Ticket::REFUSED;
+        }
+        let sequence = state.next;
+        state.next += 1;
+        state.batch.push(sequence, record);
+        Ticket(sequence)
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.state.lock().next
+    }
+
+    pub(super) fn wait(&self, ticket: Ticket) -> Result<()> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(result) = self.settled(&state, ticket) {
+                return result;
+            }
+            if state.busy {
+                self.written.wait(&mut state);
+            } else {
+                self.lead(&mut state, self.sync == SyncMode::Always);
+            }
+        }
+    }
+
+    /// Calls `done` at once if the answer is known, and else has the keeper call it.
+    pub(super) fn wait_later(&self, ticket: Ticket, done: Done) {
+        let mut state = self.state.lock();
+        match self.settled(&state, ticket) {
+            Some(result) => {
+                drop(state);
+                done(result);
+            }
+            None => {
+                state.waiting.push((ticket, done));
+                self.keeper.notify_one();
+            }
+        }
+    }
+
+    /// Puts this record and all before it on disk, whatever the mode.
+    pub(super) fn sync(&self, ticket: Ticket) -> Result<()> {
+        let mut state = self.state.lock();
+        loop {
+            if ticket.0 < state.durable {
+                return Ok(());
+            }
+            if let Some(stop) = &state.stopped {
+                return Err(stop.error());
+            }
+            if ticket == Ticket::REFUSED {
+                return Err(closed());
+            }
+            if state.busy {
+                self.written.wait(&mut state);
+            } else {
+                self.lead(&mut state, true);
+            }
+        }
+    }
+
+    fn settled(&self, state: &State, ticket: Ticket) -> Option<Result<()>> {
+        let reached = match self.sync {
+            SyncMode::Always => state.durable,
+            SyncMode::Every(_) | SyncMode::Never => state.written,
+        };
+        if ticket.0 < reached {
+            return Some(Ok(()));
+        }
+        match &state.stopped {
+            Some(stop) => Some(Err(stop.error())),
+            None => (ticket == Ticket::REFUSED).then(|| Err(closed())),
+        }
+    }
+
+    /// Writes the batch.
+    fn lead(&self, state: &mut Guard<'_>, sync: bool) {
+        self.alone(state, |segment, batch| segment.append(batch, sync));
+    }
+
+    /// Does `work` with the log and the batch so far, outside the lock but with nobody else
+    /// writing, and releases those who waited for it.
+    ///
+    /// What the work changes in the segment is kept if it succeeds; its error stops the journal.
+    fn alone(
+        &self,
+        state: &mut Guard<'_>,
+        work: impl FnOnce(&mut Segment, &mut Batch) -> Result<()>,
+    ) {
+        debug_assert!(!state.busy, "only one may write");
+        state.busy = true;
+        let spare = std::mem::take(&mut state.spare);
+        let mut batch = std::mem::replace(&mut state.batch, spare);
+        let next = state.next;
+        let mut segment = state.segment.clone();
+        let result = MutexGuard::unlocked(state, || {
+            let result = work(&mut segment, &mut batch);
+            batch.reset();
+            result
+        });
+        state.busy = false;
+        state.spare = batch;
+        match result {
+            Ok(()) => {
+                state.written = next;
+                if segment.durable == segment.end {
+                    state.durable = next;
+                    state.sync_due = None;
+                } else if let SyncMode::Every(interval) = self.sync {
+                    // An interval too long for the clock to hold is never over.
+                    state.sync_due =
+                        state.sync_due.or_else(|| Instant::now().checked_add(interval));
+                }
+                if state.segment.number == segment.number {
+                    // The keeper may have put bytes on disk meanwhile.
+                    segment.durable = segment.durable.max(state.segment.durable);
+                }
+                state.segment = segment;
+            }
+            Err(error) => self.stop(state, &error),
+        }
+        self.written.notify_all();
+        if !state.waiting.is_empty() || state.sync_due.is_some() {
+            self.keeper.notify_one();
+        }
+    }
+
+    fn stop(&self, state: &mut State, error: &Error) {
+        state.stopped.get_or_insert_with(|| Stop {
+            kind: error.kind(),
+            message: format!("{}; nothing is written any more", error.message()),
+        });
+        state.batch = Batch::default();
+    }
+
+    /// What the keeper thread does until the journal closes: it writes for those who wait
+    /// without a thread, tells them, and puts the log on disk when that is due.
+    pub(super) fn keep(&self) {
+        let mut state = self.state.lock();
+        loop {
+            let settled: Vec<_> = {
+                let state = &mut *state;
+                let mut waiting = std::mem::take(&mut state.waiting);
+                let settled = waiting
+                    .extract_if(.., |(ticket, _)| self.settled(state, *ticket).is_some())
+                    .map(|(ticket, done)| (self.settled(state, ticket), done))
+                    .collect();
+                state.waiting = waiting;
+                settled
+            };
+            if !settled.is_empty() {
+                MutexGuard::unlocked(&mut state, || settled.into_iter().for_each(tell));
+            } else if !state.waiting.is_empty() && !state.busy {
+                self.lead(&mut state, self.sync == SyncMode::Always);
+            } else if state.quit {
+                return;
+            } else if let Some(due) = state.sync_due {
+                if Instant::now() < due {
+                    self.keeper.wait_until(&mut state, due);
+                } else {
+                    self.sync_beside(&mut state);
+                }
+            } else {
+                self.keeper.wait(&mut state);
+            }
+        }
+    }
+
+    /// Puts on disk what was written so far, while others go on writing.
+    fn sync_beside(&self, state: &mut Guard<'_>) {
+        state.sync_due = None;
+        let written = state.written;
+        let mut segment = state.segment.clone();
+        if state.stopped.is_some() || written == state.durable {
+            return;
+        }
+        match MutexGuard::unlocked(state, || segment.sync()) {
+            Ok(()) => {
+                state.durable = state.durable.max(written);
+                if state.segment.number == segment.number {
+                    state.segment.durable = state.segment.durable.max(segment.durable);
+                }
+            }
+            Err(error) => {
+                self.stop(state, &error);
+                self.written.notify_all();
+            }
+        }
+    }
+
+    /// Ends the log and begins the next; gives its number and first sequence.
+    pub(super) fn rotate(&self) -> Result<(u64, u64)> {
+        let mut state = self.take_turn()?;
+        let number = state.segment.number + 1;
+        let next = state.next;
+        let mut ended_bytes = 0;
+        self.alone(&mut state, |segment, batch| {
+            segment.append(batch, false)?;
+            // Recovery counts on every log but the newest being on disk as a whole.
+            segment.trim()?;
+            ended_bytes = segment.end;
+            *segment = Segment::create(&self.dir, number, next)?;
+            Ok(())
+        });
+        if let Some(stop) = &state.stopped {
+            return Err(stop.error());
+        }
+        state.older_bytes += ended_bytes;
+        Ok((number, next))
+    }
+
+    /// The state, with nobody writing.
+    fn take_turn(&self) -> Result<Guard<'_>> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(stop) = &state.stopped {
+                return Err(stop.error());
+            }
+            if !state.busy {
+                return Ok(state);
+            }
+            self.written.wait(&mut state);
+        }
+    }
+
+    pub(super) fn wants_snapshot(&self) -> bool {
+        let state = self.state.lock();
+        state.log_bytes() > state.worth_bytes && state.stopped.is_none() && !state.closing
+    }
+
+    /// A snapshot of this size took the place of all logs but the one being written.
+    pub(super) fn snapshot_done(&self, bytes: u64) {
+        let mut state = self.state.lock();
+        state.older_bytes = 0;
+        state.snapshot_bytes = bytes;
+        state.worth_bytes = bytes.max(self.log_bytes_min);
+    }
+
+    /// A snapshot failed. The next is tried when the log has grown by as much again, so that a
+    /// full disk is not kept busy with attempts.
+    pub(super) fn snapshot_failed(&self) {
+        let mut state = self.state.lock();
+        state.worth_bytes = state.log_bytes() + state.snapshot_bytes.max(self.log_bytes_min);
+    }
+
+    /// An error once no more records are taken.
+    pub(super) fn check_open(&self) -> Result<()> {
+        let state = self.state.lock();
+        match &state.stopped {
+            Some(stop) => Err(stop.error()),
+            None if state.closing => Err(closed()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes no more records from now on.
+    pub(super) fn refuse(&self) {
+        self.state.lock().closing = true;
+    }
+
+    /// Writes what is left, puts it on disk and says so in the file.
+    pub(super) fn finish(&self) -> Result<()> {
+        let mut state = self.take_turn()?;
+        let next = state.next;
+        self.alone(&mut state, |segment, batch| {
+            segment.append(batch, true)?;
+            batch.reset();
+            batch.push_marker(next, &[]);
+            segment.append(batch, false)?;
+            segment.trim()
+        });
+        if let Some(stop) = &state.stopped {
+            return Err(stop.error());
+        }
+        self.stop(&mut state, &closed());
+        Ok(())
+    }
+
+    /// Lets the keeper end once it has told everybody who still waits.
+    pub(super) fn quit(&self) {
+        self.state.lock().quit = true;
+        self.keeper.notify_all();
+    }
+
+    #[cfg(test)]
+    pub(super) fn durable(&self) -> u64 {
+        self.state.lock().durable
+    }
+}
+
+impl State {
+    fn log_bytes(&self) -> u64 {
+        self.older_bytes + self.segment.end + self.batch.len() as u64
+    }
+}
+
+/// A panic of one caller must not end the thread that everybody relies on.
+fn tell((result, done): (Option<Result<()>>, Done)) {
+    let result = result.expect("it was settled when it was taken out");
+    let told = std::panic::AssertUnwindSafe(move || done(result));
+    // The panic hook has reported it, and nobody waits for an answer from here.
+    let _ = std::panic::catch_unwind(told);
+}
+
+/// Starts the keeper's thread.
+pub(super) fn spawn_keeper(writer: &Arc<Writer>) -> std::io::Result<std::thread::JoinHandle<()>> {
+    let writer = Arc::clone(writer);
+    std::thread::Builder::new().name("millpond-journal".to_owned()).spawn(move || writer.keep())
+}

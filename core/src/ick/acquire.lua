@@ -1,0 +1,10 @@
+-- Takes the consumer lease if it is free, or again if it is the caller's.
+--
+-- KEYS[1] lease
+-- ARGV[1] token   the caller's
+-- ARGV[2] ttl_ms  milliseconds until it runs out
+-- returns 1 if the caller holds it now, 0 if somebody else does
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1

@@ -1,0 +1,64 @@
+//! Acquire: take the consumer lease.
+
+use std::sync::Arc;
+
+use super::{Name, Token, embedded};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use std::time::Duration;
+
+static SCRIPT: Script = Script::new(include_str!("acquire.lua"));
+
+/// Takes the consumer lease if it is free, or again if the token holds it; answers whether the
+/// token holds it now.
+#[derive(Clone, Debug)]
+pub struct Acquire {
+    name: Name,
+    token: Token,
+    ttl_ms: u64,
+}
+
+impl Acquire {
+    /// Takes the lease for `ttl`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is too long or a term under a millisecond or over a day.
+    pub fn new(name: impl AsRef<[u8]>, token: Token, ttl: Duration) -> Result<Self> {
+        Ok(Self { name: Name::new(name)?, token, ttl_ms: super::lease::ttl_ms(ttl)? })
+    }
+}
+
+impl Operation for Acquire {
+    type Output = bool;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.acquire";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.token);
+        args.push(self.ttl_ms.to_string().as_bytes());
+        Invocation { script: &SCRIPT, keys: vec![self.name.lease_key()], args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<bool> {
+        Ok(reply.integer()? == 1)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {
+        let now = turn.now();
+        state.step(turn, |ick, effects| {
+            if ick.holder(now).is_some_and(|holder| *holder != self.token) {
+                return Ok(false);
+            }
+            ick.grant(self.token, now + self.ttl_ms * 1_000, effects);
+            Ok(true)
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! The consumer's loop: a batch, the work, the commit, the next batch.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+
+use super::{Commit, Entry, Exchange, Ick, Token};
+use crate::byte_list::ByteList;
+use crate::client::{Async, Blocking, Mode, Pending};
+use crate::error::Result;
+use crate::waiters::Listener;
+
+/// A batch to work on: entries, lowest score first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch(Vec<Entry>);
+
+impl Deref for Batch {
+    type Target = [Entry];
+
+    fn deref(&self) -> &[Entry] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Batch {
+    type Item = Entry;
+    type IntoIter = std::vec::IntoIter<Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// The loop of a consumer. An iterator for a blocking client, a [`Stream`] for an async one.
+///
+/// Asking for the next batch commits the one before, in one round trip. A loop that is left by
+/// `?` or `break` leaves its batch reserved: the next reserve brings it again. To leave with the
+/// last batch done, [`commit`](Self::commit) it. Without [`wait`](Self::wait) the loop ends when
+/// there is nothing left.
+///
+/// ```
+/// # fn index(entry: &millpond::ick::Entry) -> Result<(), millpond::Error> { Ok(()) }
+/// let client = millpond::connect("memory:")?;
+/// let ick = client.ick("files");
+/// ick.add([(1.0, "a.txt"), (2.0, "b.txt")])?;
+/// for batch in ick.batches(100) {
+///     for entry in batch?.iter() {
+///         index(entry)?;
+///     }
+/// }
+/// assert_eq!(ick.stats()?.map(|stats| stats.total_size()), Some(0));
+/// # Ok::<(), millpond::Error>(())
+/// ```
+pub struct Batches<M: Mode = Blocking> {
+    icks: Vec<Ick<M>>,
+    cursor: Cursor,
+    token: Option<Token>,
+    wait: Option<Duration>,
+    idle: Option<Idle>,
+    asked: Option<Pending<Vec<Entry>>>,
+}
+
+/// Since when there has been nothing to do, and who will say that there is something.
+struct Idle {
+    deadline: Option<Instant>,
+    listener: Listener,
+}
+
+impl<M: Mode> Batches<M> {
+    pub(super) fn new(icks: Vec<Ick<M>>, max: u64) -> Self {
+        let cursor = Cursor::new(icks.len(), max);
+        Self { icks, cursor, token: None, wait: None, idle: None, asked: None }
+    }
+
+    pub(super) fn fenced(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Waits up to `idle` for work when there is none, in place of ending at once; the time
+    /// starts anew with each batch. Waiting sends at most one command in five seconds.
+    #[must_use]
+    pub fn wait(mut self, idle: Duration) -> Self {
+        self.wait = Some(idle);
+        self
+    }
+
+    /// Commits the last batch, for a loop that is left before its end. Answers how many members
+    /// were still reserved; 0 if the last batch was committed already.
+    ///
+    /// # Errors
+    /// As [`Ick::commit`].
+    pub fn commit(&mut self) -> M::Reply<u64> {
+        let (number, members) = self.cursor.finish();
+        let ick = &self.icks[number];
+        let step = ick.name().and_then(|name| Commit::of(name, members));
+        ick.client.run(step.map(|step| match &self.token {
+            Some(token) => step.fenced(token.clone()),
+            None => step,
+        }))
+    }
+
+    fn next_step(&mut self) -> (usize, Result<Exchange>) {
+        let (number, max, commit) = self.cursor.next();
+        let step = self.icks[number].name().and_then(|name| Exchange::of(name, max, commit));
+        let fenced = step.map(|step| match &self.token {
+            Some(token) => step.fenced(token.clone()),
+            None => step,
+        });
+        (number, fenced)
+    }
+
+    /// The listener to wait on and until when; `None` when the loop is over.
+    fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
+        let wait = self.wait?;
+        let now = Instant::now();
+        let icks = &self.icks;
+        let idle = self.idle.get_or_insert_with(|| Idle {
+            deadline: now.checked_add(wait),
+            listener: icks[0].client.listen(
+                icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key())).collect(),
+            ),
+        });
+        if idle.deadline.is_some_and(|deadline| deadline <= now) {
+            return None;
+        }
+        let look = icks[0].client.look_interval().and_then(|interval| now.checked_add(interval));
+        let until = match (idle.deadline, look) {
+            (Some(deadline), Some(look)) => Some(deadline.min(look)),
+            (one, other) => one.or(other),
+        };
+        Some((&idle.listener, until))
+    }
+}
+
+impl Iterator for Batches<Blocking> {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Result<Batch>> {
+        loop {
+            let (number, step) = self.next_step();
+            match self.icks[number].client.run(step) {
+                Err(error) => return Some(Err(error)),
+                Ok(entries) => match self.cursor.took(number, &entries) {
+                    Took::Batch => {
+                        self.idle = None;
+                        return Some(Ok(Batch(entries)));
+                    }
+                    Took::Nothing => {}
+                    Took::NothingAnywhere => {
+                        let (listener, until) = self.idle()?;
+                        if let Err(error) = listener.wait(until) {
+                            return Some(Err(error));
+                        }
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl Stream for Batches<Async> {
+    type Item = Result<Batch>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(idle) = &this.idle
+                && this.asked.is_none()
+                && idle.listener.poll(context).is_pending()
+            {
+                return Poll::Pending;
+            }
+            if this.asked.is_none() {
+                let (number, step) = this.next_step();
+                this.asked = Some(this.icks[number].client.run(step));
+            }
+            let asked = this.asked.as_mut().expect("it was just asked");
+            let answer = std::task::ready!(Pin::new(asked).poll(context));
+            this.asked = None;
+            let number = this.cursor.turn;
+            let entries = match answer {
+                Err(error) => return Poll::Ready(Some(Err(error))),
+                Ok(entries) => entries,
+            };
+            match this.cursor.took(number, &entries) {
+                Took::Batch => {
+                    this.idle = None;
+                    return Poll::Ready(Some(Ok(Batch(entries))));
+                }
+                Took::Nothing => {}
+                Took::NothingAnywhere => match this.idle() {
+                    None => return Poll::Ready(None),
+                    Some((listener, until)) => listener.wake_at(until),
+                },
+            }
+        }
+    }
+}
+
+impl Batches<Async> {
+    /// The next batch, or `None` when the loop is over; what the [`Stream`] yields.
+    ///
+    /// # Errors
+    /// As [`Ick::exchange`].
+    pub async fn next(&mut self) -> Option<Result<Batch>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
+
+impl<M: Mode> fmt::Debug for Batches<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+/// Which Ick comes next and what has to be committed there: the loop without its waiting.
+#[derive(Debug)]
+struct Cursor {
+    icks: usize,
+    max: u64,
+    /// The Ick whose turn it is.
+    turn: usize,
+    /// The members of the last batch, which came from the Ick whose turn it is.
+    done: ByteList,
+    /// How many Icks in a row had nothing.
+    empty: usize,
+}
+
+#[derive(Debug, PartialEq)]
+enum Took {
+    Batch,
+    Nothing,
+    NothingAnywhere,
+}
+
+impl Cursor {
+    fn new(icks: usize, max: u64) -> Self {
+        Self { icks, max, turn: 0, done: ByteList::default(), empty: 0 }
+    }
+
+    /// The next exchange: where, how much, and what to commit there. Of several Icks, the one
+    /// that just gave a batch is only committed, and the next one is asked.
+    fn next(&mut self) -> (usize, u64, ByteList) {
+        let commit_only = self.icks > 1 && !self.done.is_empty();
+        (self.turn, if commit_only { 0 } else { self.max }, self.done.clone())
+    }
+
+    /// Takes in what the exchange answered. An exchange that failed is asked again, commit and
+    /// all, so `done` goes only here.
+    fn took(&mut self, number: usize, entries: &[Entry]) -> Took {
+        let committed_only = self.icks > 1 && !self.done.is_empty();
+        self.done = entries.iter().map(|entry| &entry.member).collect();
+        if !entries.is_empty() {
+            self.empty = 0;
+            return Took::Batch;
+        }
+        self.turn = (number + 1) % self.icks;
+        self.empty += usize::from(!committed_only);
+        if self.empty < self.icks {
+            return Took::Nothing;
+        }
+        self.empty = 0;
+        Took::NothingAnywhere
+    }
+
+    fn finish(&mut self) -> (usize, ByteList) {
+        (self.turn, std::mem::take(&mut self.done))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(members: &[&str]) -> Vec<Entry> {
+        let entry = |member: &&str| Entry { member: member.as_bytes().to_vec(), score: 0.0 };
+        members.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn one_ick_is_exchanged_in_one_step() {
+        let mut cursor = Cursor::new(1, 10);
+        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+        assert_eq!(cursor.took(0, &entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.next(), (0, 10, ["a"].into_iter().collect()));
+        assert_eq!(cursor.took(0, &[]), Took::NothingAnywhere);
+        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+    }
+
+    #[test]
+    fn several_icks_take_turns() {
+        let mut cursor = Cursor::new(2, 10);
+        assert_eq!(cursor.took(0, &entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.next(), (0, 0, ["a"].into_iter().collect()));
+        assert_eq!(cursor.took(0, &[]), Took::Nothing);
+        assert_eq!(cursor.next(), (1, 10, ByteList::default()));
+        assert_eq!(cursor.took(1, &[]), Took::Nothing);
+        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+        assert_eq!(cursor.took(0, &[]), Took::NothingAnywhere);
+    }
+
+    #[test]
+    fn a_failed_exchange_is_asked_again_with_its_commit() {
+        let mut cursor = Cursor::new(1, 10);
+        cursor.took(0, &entries(&["a"]));
+        assert_eq!(cursor.next(), cursor.next());
+    }
+}

@@ -1,0 +1,146 @@
+//! A channel: several Icks that share the work of many consumers.
+
+use super::{Added, Batches, Ick};
+use crate::client::{Blocking, Client, Mode};
+use crate::error::{Result, invalid};
+
+/// The most Icks in a channel.
+const SHARDS_MAX: u32 = 65_536;
+
+/// Several Icks that share the members of one dirty list, so that as many consumers can work at
+/// once; made by [`Client::ick_channel`]. A member lives in the Ick numbered
+/// FNV-1a-64(member) mod n, named `<name>/<number>`.
+///
+/// Resizing is safe at any time: producers and consumers go to the new number when they like, and
+/// consumers [also drain](Self::draining) the old one until it is empty. A member may be
+/// processed twice on the way; none is lost.
+///
+/// ```
+/// let client = millpond::connect("memory:")?;
+/// let channel = client.ick_channel("files", 4)?;
+/// channel.add([(1.0, "a.txt"), (2.0, "b.txt"), (3.0, "c.txt")])?;
+///
+/// let mut seen = 0;
+/// for batch in channel.batches(0..4, 100)? {
+///     seen += batch?.len();
+/// }
+/// assert_eq!(seen, 3);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct IckChannel<M: Mode = Blocking> {
+    client: Client<M>,
+    name: Vec<u8>,
+    shards: u32,
+    readable: u32,
+}
+
+impl<M: Mode> IckChannel<M> {
+    pub(crate) fn new(client: Client<M>, name: &[u8], shards: u32) -> Result<Self> {
+        if !(1..=SHARDS_MAX).contains(&shards) {
+            return Err(invalid(format!("a channel has 1 to {SHARDS_MAX} icks, not {shards}")));
+        }
+        Ok(Self { client, name: name.to_vec(), shards, readable: shards })
+    }
+
+    /// The same channel for a consumer that also reads the Icks of an earlier, larger number.
+    #[must_use]
+    pub fn draining(mut self, earlier: u32) -> Self {
+        self.readable = self.shards.max(earlier.min(SHARDS_MAX));
+        self
+    }
+
+    /// How many Icks members are spread over.
+    pub fn shards(&self) -> u32 {
+        self.shards
+    }
+
+    /// How many Icks consumers have to read, which is more while an earlier size is drained.
+    pub fn readable(&self) -> u32 {
+        self.readable
+    }
+
+    /// The Ick with this number.
+    pub fn ick(&self, number: u32) -> Ick<M> {
+        self.client.ick([&self.name, b"/".as_slice(), number.to_string().as_bytes()].concat())
+    }
+
+    /// The number of the Ick in which this member lives.
+    pub fn ick_of(&self, member: impl AsRef<[u8]>) -> u32 {
+        (fnv1a64(member.as_ref()) % u64::from(self.shards)) as u32
+    }
+
+    /// Flags members as dirty, each in its Ick; see [`Ick::add`].
+    ///
+    /// # Errors
+    /// As [`Ick::add`]. One step an Ick: after an error some Icks may have their members already;
+    /// adding all of them again is safe.
+    pub fn add<S: Into<Option<f64>>, B: AsRef<[u8]>>(
+        &self,
+        pairs: impl IntoIterator<Item = (S, B)>,
+    ) -> M::Reply<Added> {
+        let steps = self.steps(pairs);
+        self.client.run_all(steps, Added::sum)
+    }
+
+    fn steps<S: Into<Option<f64>>, B: AsRef<[u8]>>(
+        &self,
+        pairs: impl IntoIterator<Item = (S, B)>,
+    ) -> Result<Vec<super::Add>> {
+        use std::collections::BTreeMap;
+        let mut open: BTreeMap<u32, super::Add> = BTreeMap::new();
+        let mut steps = Vec::new();
+        for (score, member) in pairs {
+            let number = self.ick_of(&member);
+            if open.get(&number).is_some_and(|step| step.len() == super::BATCH_MEMBERS_MAX) {
+                steps.extend(open.remove(&number));
+            }
+            let step = match open.entry(number) {
+                std::collections::btree_map::Entry::Occupied(step) => step.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(super::Add::of(self.ick(number).name()?, [(0.0, ""); 0])?)
+                }
+            };
+            step.push(score.into(), member.as_ref())?;
+        }
+        steps.extend(open.into_values());
+        Ok(steps)
+    }
+
+    /// The loop of a consumer of the Icks with these numbers: takes from each in turn.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a number that the channel does not have, or no number.
+    pub fn batches(&self, numbers: impl IntoIterator<Item = u32>, max: u64) -> Result<Batches<M>> {
+        let numbers: Vec<u32> = numbers.into_iter().collect();
+        if let Some(number) = numbers.iter().find(|number| **number >= self.readable) {
+            return Err(invalid(format!(
+                "there is no ick {number}; the channel has 0 to {}",
+                self.readable - 1
+            )));
+        }
+        if numbers.is_empty() {
+            return Err(invalid("a consumer needs at least one ick"));
+        }
+        Ok(Batches::new(numbers.into_iter().map(|number| self.ick(number)).collect(), max))
+    }
+}
+
+/// FNV-1a with 64 bits.
+fn fnv1a64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fnv1a64_is_the_published_one() {
+        assert_eq!(fnv1a64(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a64(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a64(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

@@ -1,0 +1,92 @@
+//! Commit: say that members are done.
+
+use std::sync::Arc;
+
+use super::add::{BATCH_MEMBERS_MAX, check_member};
+use super::{Name, Token, embedded};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("check.lua"),
+    include_str!("fence.lua"),
+    include_str!("commit.lua")
+));
+
+/// Removes members from the consumer set. A member that was added again while it was reserved
+/// stays in the producer set.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    name: Name,
+    members: ByteList,
+    token: Option<Token>,
+}
+
+impl Commit {
+    /// Commits these members.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for more than [`BATCH_MEMBERS_MAX`] members, a member that is too long
+    /// to have been added or a name that is too long.
+    pub fn new<M: AsRef<[u8]>>(
+        name: impl AsRef<[u8]>,
+        members: impl IntoIterator<Item = M>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name)?, members.into_iter().collect())
+    }
+
+    pub(super) fn of(name: Name, members: ByteList) -> Result<Self> {
+        check_members(&members)?;
+        Ok(Self { name, members, token: None })
+    }
+
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    #[must_use]
+    pub fn fenced(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+}
+
+/// Refuses too many or too long members.
+pub(super) fn check_members(members: &ByteList) -> Result<()> {
+    if members.len() > BATCH_MEMBERS_MAX {
+        return Err(invalid(format!("a step takes at most {BATCH_MEMBERS_MAX} members")));
+    }
+    members.iter().enumerate().try_for_each(|(index, member)| check_member(index, member))
+}
+
+impl Operation for Commit {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.commit";
+    /// A second run after somebody else's reserve would commit what that one still works on.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let bytes = self.members.total_bytes() + 64;
+        let mut args = ByteList::with_capacity(1 + self.members.len(), bytes);
+        args.push(self.token.as_deref().unwrap_or_default());
+        args.append(&self.members);
+        Invocation { script: &SCRIPT, keys: self.name.fenced_keys(self.token.as_ref()), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        let now = turn.now();
+        state.step(turn, |ick, effects| {
+            ick.fence(self.token.as_ref(), now)?;
+            ick.create(effects);
+            Ok(self.members.iter().filter(|member| ick.remove(member, effects)).count() as u64)
+        })
+    }
+}

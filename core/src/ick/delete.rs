@@ -1,0 +1,64 @@
+//! Delete: remove an Ick, also a broken one.
+
+use std::sync::Arc;
+
+use super::{Name, embedded};
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(include_str!("delete.lua"));
+
+/// Removes the three keys of an Ick, whatever they hold.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    name: Name,
+    unlink: bool,
+}
+
+impl Delete {
+    /// Removes this Ick.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is too long.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
+        Ok(Self::of(Name::new(name)?))
+    }
+
+    pub(super) fn of(name: Name) -> Self {
+        Self { name, unlink: false }
+    }
+
+    /// Whether Redis frees the memory in the background (UNLINK) and not at once (DEL).
+    #[must_use]
+    pub fn unlink(mut self, unlink: bool) -> Self {
+        self.unlink = unlink;
+        self
+    }
+}
+
+impl Operation for Delete {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.delete";
+    /// A second run would count no keys.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let args = [if self.unlink { "UNLINK" } else { "DEL" }].into_iter().collect();
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        turn.emptied();
+        state.step(turn, |ick, effects| Ok(ick.delete(effects)))
+    }
+}

@@ -1,0 +1,96 @@
+//! Exchange: commit one batch and reserve the next.
+
+use std::sync::Arc;
+
+use super::commit::check_members;
+use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entries};
+use super::{Name, Token, embedded};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("check.lua"),
+    include_str!("fence.lua"),
+    include_str!("take.lua"),
+    include_str!("exchange.lua")
+));
+
+/// A [`Commit`](super::Commit) and a [`Reserve`] in one step: one round trip a batch.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    reserve: Reserve,
+    commit: ByteList,
+}
+
+impl Exchange {
+    /// Commits `commit`, then reserves up to `max`.
+    ///
+    /// # Errors
+    /// As [`Reserve::new`] and [`Commit::new`](super::Commit::new).
+    pub fn new<M: AsRef<[u8]>>(
+        name: impl AsRef<[u8]>,
+        max: u64,
+        commit: impl IntoIterator<Item = M>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name)?, max, commit.into_iter().collect())
+    }
+
+    pub(super) fn of(name: Name, max: u64, commit: ByteList) -> Result<Self> {
+        check_members(&commit)?;
+        Ok(Self { reserve: Reserve::of(name, max)?, commit })
+    }
+
+    /// Whether to fold the consumer set back after the commit, as [`Reserve::backwash`].
+    #[must_use]
+    pub fn backwash(mut self, backwash: bool) -> Self {
+        self.reserve = self.reserve.backwash(backwash);
+        self
+    }
+
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    #[must_use]
+    pub fn fenced(mut self, token: Token) -> Self {
+        self.reserve = self.reserve.fenced(token);
+        self
+    }
+}
+
+impl Operation for Exchange {
+    type Output = Vec<Entry>;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.exchange";
+    /// A second run would commit a member that the first had committed and, since it was dirty
+    /// again, reserved.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.reserve.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = batch_arguments(&self.reserve);
+        args.append(&self.commit);
+        let keys = self.reserve.name.fenced_keys(self.reserve.token.as_ref());
+        Invocation { script: &SCRIPT, keys, args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
+        decode_entries(reply)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
+        let now = turn.now();
+        let Reserve { max, backwash, token, .. } = self.reserve;
+        state.step(turn, |ick, effects| {
+            ick.fence(token.as_ref(), now)?;
+            ick.create(effects);
+            for member in self.commit.iter() {
+                ick.remove(member, effects);
+            }
+            ick.take(max, backwash, effects);
+            Ok(first_entries(&ick.consumer, max))
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Peek: look at a set without moving anything.
+
+use std::sync::Arc;
+
+use super::reserve::{Entry, check_size, decode_entries, first_entries};
+use super::{Name, embedded};
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("check.lua"),
+    include_str!("take.lua"),
+    include_str!("peek.lua")
+));
+
+/// One of the two sets of an Ick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    /// Members that are flagged and not reserved.
+    Producer,
+    /// Members that are reserved and not committed.
+    Consumer,
+}
+
+/// Reads the lowest members of one set and moves nothing.
+#[derive(Clone, Debug)]
+pub struct Peek {
+    name: Name,
+    set: Set,
+    max: u64,
+}
+
+impl Peek {
+    /// Reads up to `max` members of `set`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a size from [`SIZE_MAX`](super::SIZE_MAX) on or a name that is too
+    /// long.
+    pub fn new(name: impl AsRef<[u8]>, set: Set, max: u64) -> Result<Self> {
+        Self::of(Name::new(name)?, set, max)
+    }
+
+    pub(super) fn of(name: Name, set: Set, max: u64) -> Result<Self> {
+        check_size(max)?;
+        Ok(Self { name, set, max })
+    }
+}
+
+impl Operation for Peek {
+    type Output = Vec<Entry>;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.peek";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let set = match self.set {
+            Set::Producer => "producer",
+            Set::Consumer => "consumer",
+        };
+        let args = [set, &self.max.to_string()].into_iter().collect();
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
+        decode_entries(reply)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
+        state.step(turn, |ick, _| {
+            let set = match self.set {
+                Set::Producer => &ick.producer,
+                Set::Consumer => &ick.consumer,
+            };
+            Ok(first_entries(set, self.max))
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Release: give the consumer lease back.
+
+use std::sync::Arc;
+
+use super::{Name, Token, embedded};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(include_str!("release.lua"));
+
+/// Gives the consumer lease back; answers false if it was lost.
+#[derive(Clone, Debug)]
+pub struct Release {
+    name: Name,
+    token: Token,
+}
+
+impl Release {
+    /// Gives the lease back.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is too long.
+    pub fn new(name: impl AsRef<[u8]>, token: Token) -> Result<Self> {
+        Ok(Self { name: Name::new(name)?, token })
+    }
+}
+
+impl Operation for Release {
+    type Output = bool;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.release";
+    /// A second run would find the lease gone.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.token);
+        Invocation { script: &SCRIPT, keys: vec![self.name.lease_key()], args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<bool> {
+        Ok(reply.integer()? == 1)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {
+        let now = turn.now();
+        state.step(turn, |ick, effects| {
+            let held = ick.holder(now) == Some(&self.token);
+            if held {
+                ick.release(effects);
+            }
+            Ok(held)
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! Reserve: take a batch to work on.
+
+use std::sync::Arc;
+
+use super::{Name, Token, embedded};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use crate::scored_set::ScoredSet;
+
+/// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
+pub const SIZE_MAX: u64 = 100_000_000_000_000_000;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("check.lua"),
+    include_str!("fence.lua"),
+    include_str!("take.lua"),
+    include_str!("reserve.lua")
+));
+
+/// A member of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The member, as it was added.
+    pub member: Vec<u8>,
+    /// Its score.
+    pub score: f64,
+}
+
+/// Moves the lowest members from the producer to the consumer set until that holds `max`, and
+/// answers its first `max`, lowest first. Members that were reserved before and not committed
+/// are part of the batch: a consumer that crashed gets them again.
+#[derive(Clone, Debug)]
+pub struct Reserve {
+    pub(super) name: Name,
+    pub(super) max: u64,
+    pub(super) backwash: bool,
+    pub(super) token: Option<Token>,
+}
+
+impl Reserve {
+    /// A batch of up to `max` members.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a size from [`SIZE_MAX`] on or a name that is too long.
+    pub fn new(name: impl AsRef<[u8]>, max: u64) -> Result<Self> {
+        Self::of(Name::new(name)?, max)
+    }
+
+    pub(super) fn of(name: Name, max: u64) -> Result<Self> {
+        check_size(max)?;
+        Ok(Self { name, max, backwash: false, token: None })
+    }
+
+    /// Whether to fold the consumer set back into the producer set first, so that the batch holds
+    /// the lowest scores of both.
+    #[must_use]
+    pub fn backwash(mut self, backwash: bool) -> Self {
+        self.backwash = backwash;
+        self
+    }
+
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    #[must_use]
+    pub fn fenced(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+}
+
+pub(super) fn check_size(max: u64) -> Result<()> {
+    if max >= SIZE_MAX {
+        return Err(invalid(format!("the size {max} is too large; it has to be below 10^17")));
+    }
+    Ok(())
+}
+
+/// The arguments that reserve and exchange begin with.
+pub(super) fn batch_arguments(step: &Reserve) -> ByteList {
+    let mut args = ByteList::default();
+    args.push(step.token.as_deref().unwrap_or_default());
+    args.push(step.max.to_string().as_bytes());
+    args.push(if step.backwash { b"1" } else { b"0" });
+    args
+}
+
+/// Reads `member, score, member, score, …`.
+pub(super) fn decode_entries(reply: Reply) -> Result<Vec<Entry>> {
+    let flat = reply.elements()?;
+    let mut entries = Vec::with_capacity(flat.len() / 2);
+    let mut flat = flat.into_iter();
+    while let (Some(member), Some(score)) = (flat.next(), flat.next()) {
+        let score = score.score()?.ok_or_else(super::bad_reply)?;
+        entries.push(Entry { member: member.bytes()?, score });
+    }
+    Ok(entries)
+}
+
+/// The first `max` members of a set.
+pub(super) fn first_entries(set: &ScoredSet, max: u64) -> Vec<Entry> {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    let entry = |(score, member): (f64, &crate::scored_set::Member)| Entry {
+        member: member.to_vec(),
+        score,
+    };
+    set.iter().take(max).map(entry).collect()
+}
+
+impl Operation for Reserve {
+    type Output = Vec<Entry>;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.reserve";
+    /// A second run finds the consumer set full and answers the same batch; but members that were
+    /// in both sets may have made room that a second run fills, and a backwash starts anew.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation {
+            script: &SCRIPT,
+            keys: self.name.fenced_keys(self.token.as_ref()),
+            args: batch_arguments(self),
+        }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
+        decode_entries(reply)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
+        let now = turn.now();
+        state.step(turn, |ick, effects| {
+            ick.fence(self.token.as_ref(), now)?;
+            ick.create(effects);
+            ick.take(self.max, self.backwash, effects);
+            Ok(first_entries(&ick.consumer, self.max))
+        })
+    }
+}

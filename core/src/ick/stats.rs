@@ -1,0 +1,124 @@
+//! Stats: sizes and score ranges.
+
+use std::sync::Arc;
+
+use super::{Name, embedded};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("stats.lua")));
+
+/// Reads the sizes and score ranges of both sets.
+#[derive(Clone, Debug)]
+pub struct ReadStats {
+    name: Name,
+}
+
+/// The sizes and score ranges of an Ick. Scores are exact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats {
+    /// The version flag, `ick.v1`.
+    pub version: String,
+    /// The name, which is the key of the flag.
+    pub key: Vec<u8>,
+    /// The key of the producer set.
+    pub producer_key: Vec<u8>,
+    /// The key of the consumer set.
+    pub consumer_key: Vec<u8>,
+    /// Members flagged and not reserved.
+    pub producer_size: u64,
+    /// Members reserved and not committed.
+    pub consumer_size: u64,
+    /// The lowest and highest score in the producer set, unless it is empty.
+    pub producer_range: Option<(f64, f64)>,
+    /// The lowest and highest score in the consumer set, unless it is empty.
+    pub consumer_range: Option<(f64, f64)>,
+}
+
+impl Stats {
+    /// Members in both sets together; one that is in both counts twice.
+    pub fn total_size(&self) -> u64 {
+        self.producer_size + self.consumer_size
+    }
+
+    /// The lowest and highest score in both sets together, unless both are empty.
+    pub fn total_range(&self) -> Option<(f64, f64)> {
+        match (self.producer_range, self.consumer_range) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (range, None) | (None, range) => range,
+        }
+    }
+}
+
+impl ReadStats {
+    /// Reads the stats of this Ick.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is too long.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
+        Ok(Self::of(Name::new(name)?))
+    }
+
+    pub(super) fn of(name: Name) -> Self {
+        Self { name }
+    }
+
+    fn stats(
+        &self,
+        sizes: [u64; 2],
+        producer_range: Option<(f64, f64)>,
+        consumer_range: Option<(f64, f64)>,
+    ) -> Stats {
+        Stats {
+            version: super::VERSION.to_owned(),
+            key: self.name.as_bytes().to_vec(),
+            producer_key: self.name.producer_key().to_vec(),
+            consumer_key: self.name.consumer_key().to_vec(),
+            producer_size: sizes[0],
+            consumer_size: sizes[1],
+            producer_range,
+            consumer_range,
+        }
+    }
+}
+
+impl Operation for ReadStats {
+    type Output = Option<Stats>;
+    type State = embedded::State;
+    const NAME: &'static str = "ick.stats";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.flag_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args: ByteList::default() }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Option<Stats>> {
+        let Ok([_version, producer, consumer, p_min, p_max, c_min, c_max]) =
+            <[Reply; 7]>::try_from(match reply.ok()? {
+                Reply::Nil => return Ok(None),
+                reply => reply.elements()?,
+            })
+        else {
+            return Err(super::bad_reply());
+        };
+        let sizes = [producer.integer()? as u64, consumer.integer()? as u64];
+        let producer_range = p_min.score()?.zip(p_max.score()?);
+        let consumer_range = c_min.score()?.zip(c_max.score()?);
+        Ok(Some(self.stats(sizes, producer_range, consumer_range)))
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Option<Stats>> {
+        state.step(turn, |ick, _| {
+            let sizes = [ick.producer.len() as u64, ick.consumer.len() as u64];
+            let producer_range = ick.producer.first().zip(ick.producer.last());
+            let consumer_range = ick.consumer.first().zip(ick.consumer.last());
+            Ok(ick.created.then(|| self.stats(sizes, producer_range, consumer_range)))
+        })
+    }
+}

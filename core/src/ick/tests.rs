@@ -1,0 +1,169 @@
+//! What an Ick promises, on the embedded engine; the conformance cases hold both engines to it.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{ManualClock, Options};
+
+fn memory() -> Client {
+    crate::connect("memory:").unwrap()
+}
+
+fn members(batch: &[Entry]) -> Vec<&str> {
+    batch.iter().map(|entry| std::str::from_utf8(&entry.member).unwrap()).collect()
+}
+
+#[test]
+fn a_member_that_is_dirtied_while_reserved_stays_dirty() {
+    let ick = memory().ick("k");
+    assert_eq!(ick.add([(5.0, "a"), (6.0, "b")]).unwrap(), Added { new: 2, lowered: 0 });
+    assert_eq!(members(&ick.reserve(2).unwrap()), ["a", "b"]);
+    assert_eq!(ick.add([(7.0, "a")]).unwrap(), Added { new: 1, lowered: 0 });
+    assert_eq!(ick.commit(["a", "b", "c"]).unwrap(), 2);
+    assert_eq!(members(&ick.reserve(2).unwrap()), ["a"]);
+}
+
+#[test]
+fn backwash_brings_the_lowest_of_both_sets() {
+    let ick = memory().ick("k");
+    ick.add([(5.0, "a"), (6.0, "b")]).unwrap();
+    ick.reserve(2).unwrap();
+    ick.add([(1.0, "c")]).unwrap();
+    assert_eq!(members(&ick.reserve(2).unwrap()), ["a", "b"]);
+    assert_eq!(members(&ick.reserve_backwash(2).unwrap()), ["c", "a"]);
+    assert_eq!(members(&ick.exchange_backwash(1, ["c"]).unwrap()), ["a"]);
+}
+
+#[test]
+fn batches_commit_when_the_next_is_asked_for() {
+    let ick = memory().ick("k");
+    ick.add((0..5).map(|i| (f64::from(i), format!("m{i}")))).unwrap();
+    let mut batches = ick.batches(2);
+    assert_eq!(batches.next().unwrap().unwrap().len(), 2);
+    assert_eq!(ick.stats().unwrap().unwrap().consumer_size, 2);
+    batches.next().unwrap().unwrap();
+    drop(batches);
+    assert_eq!(ick.stats().unwrap().unwrap().total_size(), 3);
+    let mut batches = ick.batches(2);
+    assert_eq!(members(&batches.next().unwrap().unwrap()), ["m2", "m3"]);
+    assert_eq!(batches.commit().unwrap(), 2);
+    assert_eq!(batches.by_ref().map(|batch| batch.unwrap().len()).sum::<usize>(), 1);
+    assert_eq!(ick.stats().unwrap().unwrap().total_size(), 0);
+}
+
+#[test]
+fn a_waiting_loop_wakes_for_new_members() {
+    let client = memory();
+    let ick = client.ick("k");
+    let producer = std::thread::spawn({
+        let ick = ick.clone();
+        move || {
+            for i in 0..100 {
+                ick.add([(f64::from(i), i.to_string())]).unwrap();
+            }
+        }
+    });
+    let mut seen = 0;
+    for batch in ick.batches(10).wait(Duration::from_secs(60)) {
+        seen += batch.unwrap().len();
+        if seen == 100 {
+            break;
+        }
+    }
+    producer.join().unwrap();
+    assert_eq!(seen, 100);
+}
+
+#[test]
+fn a_lost_lease_refuses_its_late_consumer() {
+    let clock = std::sync::Arc::new(ManualClock::at(0));
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let ick = client.ick("k");
+    ick.add([(1.0, "a")]).unwrap();
+    let first = ick.lease(Duration::from_secs(3600)).unwrap().unwrap();
+    assert!(ick.lease(Duration::from_secs(3600)).unwrap().is_none());
+    first.reserve(1).unwrap();
+    clock.advance(Duration::from_secs(3601));
+    let second = ick.lease(Duration::from_secs(3600)).unwrap().unwrap();
+    for error in [
+        first.commit(["a"]).unwrap_err(),
+        first.reserve(1).unwrap_err(),
+        first.exchange(1, ["a"]).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::LeaseLost);
+    }
+    assert_eq!(second.commit(["a"]).unwrap(), 1);
+    assert!(!first.release().unwrap());
+    assert!(second.release().unwrap());
+}
+
+#[test]
+fn a_lease_is_renewed_while_it_is_held_and_given_back_on_drop() {
+    let ick = memory().ick("k");
+    let lease = ick.lease(Duration::from_millis(90)).unwrap().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!lease.is_lost());
+    assert!(ick.lease(Duration::from_millis(90)).unwrap().is_none());
+    drop(lease);
+    assert!(ick.lease(Duration::from_millis(90)).unwrap().is_some());
+}
+
+#[test]
+fn bad_arguments_are_refused_before_anything_is_done() {
+    let ick = memory().ick("k");
+    let refused = |result: Result<()>, message: &str| {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert_eq!(error.to_string(), message);
+    };
+    refused(
+        ick.add([(1.0, "a"), (f64::NAN, "b")]).map(drop),
+        "ick.add: score 1 is NaN; a score can be any number but NaN",
+    );
+    refused(
+        ick.add([(1.0, vec![0; 64 << 20])]).map(drop),
+        "ick.add: member 0 has 67108864 bytes; a member may have at most 16777216",
+    );
+    refused(
+        ick.reserve(SIZE_MAX).map(drop),
+        "ick.reserve: the size 100000000000000000 is too large; it has to be below 10^17",
+    );
+    refused(
+        ick.lease(Duration::ZERO).map(drop),
+        "ick.acquire: the lease's term is 0ns; it has to be between a millisecond and a day",
+    );
+    refused(
+        memory().ick([0; NAME_BYTES_MAX + 1]).stats().map(drop),
+        "ick.stats: the name has 65537 bytes; 65536 are allowed",
+    );
+    assert_eq!(ick.stats().unwrap(), None);
+}
+
+#[test]
+fn a_closed_client_says_so() {
+    let client = memory();
+    client.close().unwrap();
+    assert_eq!(client.ick("k").stats().unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn a_channel_spreads_and_drains() {
+    let client = memory();
+    let wide = client.ick_channel("c", 4).unwrap();
+    let pairs: Vec<_> = (0..100).map(|i| (f64::from(i), format!("m{i}"))).collect();
+    assert_eq!(wide.add(pairs.iter().map(|(s, m)| (*s, m))).unwrap().new, 100);
+    let narrow = client.ick_channel("c", 2).unwrap().draining(4);
+    assert_eq!((narrow.shards(), narrow.readable()), (2, 4));
+    narrow.add(pairs.iter().map(|(s, m)| (*s, m))).unwrap();
+    let mut seen = std::collections::HashSet::new();
+    for batch in narrow.batches(0..4, 7).unwrap() {
+        seen.extend(batch.unwrap().into_iter().map(|entry| entry.member));
+    }
+    assert_eq!(seen.len(), 100);
+    for number in 0..4 {
+        let stats = narrow.ick(number).stats().unwrap().unwrap();
+        assert_eq!(stats.total_size(), 0);
+    }
+    assert!(narrow.batches([4], 1).is_err());
+    assert!(client.ick_channel("c", 0).is_err());
+}

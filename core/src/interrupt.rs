@@ -1,0 +1,47 @@
+//! Calls that wait can be interrupted: by Ctrl-C in an interpreter, say.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind, Result};
+
+static CHECK: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// How long a wait that no signal can end goes on before it asks whether to stop.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Installs the question that a call which waits asks now and then, and whenever a signal arrives:
+/// whether to stop. The call then answers `CANCELLED`. The first installation stays.
+///
+/// This is for bindings: an interpreter has to run its signal handlers while a call waits.
+pub fn on_interrupt(check: fn() -> bool) {
+    // A second binding in the same process asks its own interpreter, which is the same.
+    let _ = CHECK.set(check);
+}
+
+/// Asks the question; an error if the call is to stop.
+pub(crate) fn check() -> Result<()> {
+    match CHECK.get() {
+        Some(check) if check() => Err(Error::new(ErrorKind::Cancelled, "the call was interrupted")),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until `until` by calling `wait` with a time to wait to, in slices if somebody has a
+/// question to ask. `wait` answers whether it is done.
+pub(crate) fn wait_in_slices(
+    until: Option<Instant>,
+    mut wait: impl FnMut(Option<Instant>) -> bool,
+) -> Result<()> {
+    loop {
+        let slice = CHECK.get().map(|_| Instant::now() + SLICE);
+        let to = match (until, slice) {
+            (Some(until), Some(slice)) => Some(until.min(slice)),
+            (one, other) => one.or(other),
+        };
+        if wait(to) || until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(());
+        }
+        check()?;
+    }
+}

@@ -1,0 +1,146 @@
+//! What to do with an answer that is no answer. Pure but for the router's memory: no I/O, and
+//! both drivers obey it.
+
+use std::time::{Duration, Instant};
+
+use super::command;
+use super::router::Router;
+use crate::error::{Error, ErrorKind, Result};
+use crate::operation::Invocation;
+use crate::options::{Address, Options};
+use crate::random;
+use crate::reply::{Reply, server_error};
+
+/// The first pause between two attempts; each next one is twice as long.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// One call on its way, with what earlier answers said about how to send it.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    idempotent: bool,
+    /// Whether the server does not know the script and needs its source.
+    with_source: bool,
+    /// Where a slot that is being moved said to ask this time.
+    asking: Option<Address>,
+    retries_left: u32,
+    pause: Duration,
+    deadline: Instant,
+}
+
+/// What became of one attempt.
+pub(super) enum Outcome {
+    /// The server answered, maybe an error.
+    Reply(Reply),
+    /// The call did not leave this process.
+    NotSent(Error),
+    /// The call left and no answer came.
+    NoAnswer(Error),
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Done(Result<Reply>),
+    Again,
+    After(Duration),
+}
+
+impl Attempt {
+    pub(super) fn new(options: &Options, idempotent: bool) -> Self {
+        Self {
+            idempotent,
+            with_source: false,
+            asking: None,
+            retries_left: options.retries,
+            pause: PAUSE_MIN,
+            deadline: Instant::now() + options.timeout,
+        }
+    }
+
+    /// Where to send it: where a redirection said, else where the router says.
+    pub(super) fn address(&self, route: impl FnOnce() -> Result<Address>) -> Result<Address> {
+        self.asking.clone().map_or_else(route, Ok)
+    }
+
+    /// Whether ASKING has to come first.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    pub(super) fn command(&self, invocation: &Invocation) -> ::redis::Cmd {
+        command::script(invocation, self.with_source)
+    }
+
+    pub(super) fn judge(&mut self, outcome: Outcome, router: &Router) -> Verdict {
+        self.asking = None;
+        match outcome {
+            Outcome::Reply(Reply::Error(text)) => self.judge_error(&text, router),
+            Outcome::Reply(reply) => Verdict::Done(Ok(reply)),
+            Outcome::NotSent(error) => {
+                router.forget();
+                match error.kind() {
+                    ErrorKind::ConnectionFailed | ErrorKind::Unavailable => self.later(error),
+                    _ => Verdict::Done(Err(error)),
+                }
+            }
+            Outcome::NoAnswer(error) => {
+                router.forget();
+                if self.idempotent && error.kind() == ErrorKind::ConnectionLost {
+                    return self.later(error);
+                }
+                Verdict::Done(Err(error))
+            }
+        }
+    }
+
+    /// A server that answers an error has not run the step, so sending it again is safe.
+    fn judge_error(&mut self, text: &str, router: &Router) -> Verdict {
+        let mut words = text.split(' ');
+        match words.next() {
+            Some("NOSCRIPT") if !self.with_source => {
+                self.with_source = true;
+                Verdict::Again
+            }
+            Some(redirection @ ("MOVED" | "ASK")) => {
+                let slot = words.next().and_then(|slot| slot.parse().ok());
+                let address = words.next().and_then(|address| router.redirected(address));
+                let Some((slot, address)) = slot.zip(address) else {
+                    return Verdict::Done(Err(server_error(text)));
+                };
+                if redirection == "ASK" {
+                    self.asking = Some(address);
+                } else {
+                    router.moved(slot, address);
+                }
+                match self.spend() {
+                    true => Verdict::Again,
+                    false => Verdict::Done(Err(server_error(text))),
+                }
+            }
+            Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN") => {
+                router.forget();
+                self.later(server_error(text))
+            }
+            Some("LOADING" | "TRYAGAIN" | "BUSY") => self.later(server_error(text)),
+            _ => Verdict::Done(Err(server_error(text))),
+        }
+    }
+
+    /// Tries again after a pause with jitter, as long as there is time and patience.
+    fn later(&mut self, error: Error) -> Verdict {
+        let pause = self.pause.mul_f64(0.5 + (random::number() >> 11) as f64 / (1u64 << 54) as f64);
+        if !self.spend() || Instant::now() + pause >= self.deadline {
+            return Verdict::Done(Err(error));
+        }
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        Verdict::After(pause)
+    }
+
+    fn spend(&mut self) -> bool {
+        let left = self.retries_left > 0;
+        self.retries_left = self.retries_left.saturating_sub(1);
+        left
+    }
+}

@@ -1,0 +1,41 @@
+//! The one background thread of a process: a tokio runtime for the async callers' connections and
+//! for the waiter. It starts on first use, and anew in the child of a fork.
+
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::fork::PerProcess;
+
+static BACKGROUND: PerProcess<Background> = PerProcess::new();
+
+struct Background {
+    runtime: std::sync::Mutex<Option<Runtime>>,
+    handle: Handle,
+}
+
+/// Where background tasks are spawned.
+pub(super) fn handle() -> Handle {
+    let make = || {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("the system gives a process at least one more poller");
+        let handle = runtime.handle().clone();
+        Arc::new(Background { runtime: std::sync::Mutex::new(Some(runtime)), handle })
+    };
+    BACKGROUND.get_or_make(make, start).handle.clone()
+}
+
+fn start(background: &Arc<Background>) {
+    let runtime = crate::sync::lock(&background.runtime).take();
+    let run = move || {
+        if let Some(runtime) = runtime {
+            runtime.block_on(std::future::pending::<()>());
+        }
+    };
+    std::thread::Builder::new()
+        .name("millpond-background".into())
+        .spawn(run)
+        .expect("the system gives a process at least one more thread");
+}

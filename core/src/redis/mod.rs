@@ -1,0 +1,147 @@
+//! Redis and Valkey: one server, a Unix socket, sentinels or a cluster.
+//!
+//! A step is one EVALSHA. Blocking callers send it on their own thread over a pooled
+//! [`socket`]; async callers hand it to one background thread, which gathers what has piled up
+//! into a pipeline over one [`link`] a server. What to do with an answer that is no answer
+//! (NOSCRIPT, MOVED, LOADING, a broken connection) is one state machine for both, in
+//! [`attempt`]; where a step has to go is the [`router`]'s business.
+//!
+//! The pieces above the connection are ours because what client libraries do by themselves is
+//! wrong for queues: redis-rs' cluster client sends a call again after a dropped connection, so
+//! one step can run twice. Here only a step that is declared idempotent is sent again.
+
+mod attempt;
+mod background;
+mod command;
+mod dial;
+mod link;
+mod pool;
+mod router;
+mod slots;
+mod socket;
+#[cfg(feature = "tls")]
+mod tls;
+mod waiter;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use attempt::{Attempt, Outcome, Verdict};
+use link::{Links, Submission};
+use pool::Pool;
+use router::Router;
+use waiter::Waiter;
+
+use crate::error::Result;
+use crate::fork::PerProcess;
+use crate::interrupt;
+use crate::operation::{Invocation, Operation};
+use crate::options::Options;
+use crate::reply::Reply;
+use crate::waiters::{Listener, Topic};
+
+/// The way to one Redis, whatever its form. Every process makes its own connections on first use.
+pub(crate) struct Connections {
+    options: Arc<Options>,
+    dialer: dial::Dialer,
+    own: PerProcess<Own>,
+}
+
+/// What a process cannot share with its children.
+struct Own {
+    router: Arc<Router>,
+    pool: Pool,
+    links: Links,
+    waiter: Arc<Waiter>,
+}
+
+impl Connections {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        let options = Arc::new(options.clone());
+        let dialer = dial::Dialer::new(options.clone())?;
+        Ok(Self { options, dialer, own: PerProcess::new() })
+    }
+
+    fn own(&self) -> Arc<Own> {
+        let make = || {
+            let router = Arc::new(Router::new(self.dialer.clone()));
+            Arc::new(Own {
+                pool: Pool::new(self.dialer.clone(), self.options.pool),
+                links: Links::new(self.dialer.clone(), router.clone()),
+                waiter: Waiter::new(self.dialer.clone(), router.clone()),
+                router,
+            })
+        };
+        self.own.get_or_make(make, |_| {})
+    }
+
+    /// Runs a step on the caller's thread.
+    pub(crate) fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
+        let invocation = step.invocation();
+        let reply = self.call(&invocation, O::IDEMPOTENT)?;
+        step.decode(reply)
+    }
+
+    fn call(&self, invocation: &Invocation, idempotent: bool) -> Result<Reply> {
+        let own = self.own();
+        let slot = own.router.slot(&invocation.keys)?;
+        let mut attempt = Attempt::new(&self.options, idempotent);
+        loop {
+            let outcome = own.send(&attempt, invocation, slot);
+            match attempt.judge(outcome, &own.router) {
+                Verdict::Done(reply) => return reply,
+                Verdict::Again => {}
+                Verdict::After(pause) => {
+                    let until = Instant::now() + pause;
+                    interrupt::wait_in_slices(Some(until), |to| {
+                        let to = to.unwrap_or(until);
+                        std::thread::sleep(to.saturating_duration_since(Instant::now()));
+                        false
+                    })?;
+                }
+            }
+        }
+    }
+
+    /// Runs a step in the background and calls back.
+    pub(crate) fn submit<O: Operation>(
+        &self,
+        step: O,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        let own = self.own();
+        let invocation = step.invocation();
+        let slot = match own.router.slot(&invocation.keys) {
+            Ok(slot) => slot,
+            Err(error) => return done(Err(error)),
+        };
+        own.links.submit(Submission {
+            attempt: Attempt::new(&self.options, O::IDEMPOTENT),
+            invocation,
+            slot,
+            done: Box::new(move |reply| done(reply.and_then(|reply| step.decode(reply)))),
+        });
+    }
+
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
+        self.own().waiter.listen(topics)
+    }
+
+    /// Gives up all connections. A step that is under way still gets its answer.
+    pub(crate) fn close(&self) {
+        if let Some(own) = self.own.get() {
+            own.pool.clear();
+            own.links.clear();
+        }
+    }
+}
+
+impl Own {
+    fn send(&self, attempt: &Attempt, invocation: &Invocation, slot: u16) -> Outcome {
+        let address = match attempt.address(|| self.router.address(slot)) {
+            Ok(address) => address,
+            Err(error) => return Outcome::NotSent(error),
+        };
+        self.pool.call(&address, &attempt.command(invocation), attempt.is_asking())
+    }
+}

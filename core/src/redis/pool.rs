@@ -1,0 +1,75 @@
+//! The blocking callers' connections: one a call, kept for the next.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use ::redis::Cmd;
+
+use super::attempt::Outcome;
+use super::dial::{Dialer, Peer};
+use super::socket::Socket;
+use crate::options::Address;
+use crate::sync::lock;
+
+pub(super) struct Pool {
+    dialer: Dialer,
+    idle_max: usize,
+    idle: Mutex<HashMap<Address, Vec<Socket>>>,
+}
+
+impl Pool {
+    pub(super) fn new(dialer: Dialer, idle_max: usize) -> Self {
+        Self { dialer, idle_max, idle: Mutex::default() }
+    }
+
+    /// Sends a command over a connection that nobody else uses.
+    pub(super) fn call(&self, address: &Address, command: &Cmd, asking: bool) -> Outcome {
+        let mut socket = match self.idle_socket(address) {
+            Some(socket) => socket,
+            None => match Socket::open(&self.dialer, address, Peer::Server) {
+                Ok(socket) => socket,
+                Err(error) => return Outcome::NotSent(error),
+            },
+        };
+        let answer = match asking {
+            true => socket.call_asking(command),
+            false => socket.call(command),
+        };
+        match answer {
+            Ok(reply) => {
+                self.keep(address, socket);
+                Outcome::Reply(reply)
+            }
+            Err(error) => {
+                socket.close();
+                Outcome::NoAnswer(error)
+            }
+        }
+    }
+
+    fn idle_socket(&self, address: &Address) -> Option<Socket> {
+        loop {
+            let mut socket = lock(&self.idle).get_mut(address)?.pop()?;
+            if !socket.is_stale() {
+                return Some(socket);
+            }
+        }
+    }
+
+    fn keep(&self, address: &Address, socket: Socket) {
+        let mut idle = lock(&self.idle);
+        match idle.get_mut(address) {
+            Some(sockets) if sockets.len() < self.idle_max => sockets.push(socket),
+            Some(_) => socket.close(),
+            None => {
+                idle.insert(address.clone(), vec![socket]);
+            }
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        for socket in lock(&self.idle).drain().flat_map(|(_, sockets)| sockets) {
+            socket.close();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The slots of a cluster: which key lies where.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Address;
+use crate::reply::Reply;
+
+/// The slots of every cluster.
+pub(super) const SLOTS: usize = 16_384;
+
+/// The slot of a key: of what is between its first `{` and the next `}`, if that is not empty.
+pub(super) fn slot(key: &[u8]) -> u16 {
+    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
+        let rest = &key[open + 1..];
+        let close = rest.iter().position(|byte| *byte == b'}')?;
+        Some(&rest[..close]).filter(|tag| !tag.is_empty())
+    });
+    crc16::State::<crc16::XMODEM>::calculate(tag.unwrap_or(key)) % SLOTS as u16
+}
+
+/// The one slot of a step's keys.
+pub(super) fn common_slot<K: AsRef<[u8]>>(keys: &[K]) -> Result<u16> {
+    let mut slots = keys.iter().map(|key| slot(key.as_ref()));
+    let first = slots.next().unwrap_or(0);
+    if slots.all(|slot| slot == first) {
+        return Ok(first);
+    }
+    Err(Error::new(
+        ErrorKind::CrossSlot,
+        format!(
+            "the keys of {:?} lie in different slots of the cluster, because of the braces in its \
+             name or because it is empty; give it a name without braces, or with one {{tag}}",
+            String::from_utf8_lossy(keys[0].as_ref())
+        ),
+    ))
+}
+
+/// Which server has which slot.
+#[derive(Debug)]
+pub(super) struct SlotMap {
+    owners: Vec<Option<Address>>,
+}
+
+impl SlotMap {
+    /// Reads the answer to CLUSTER SLOTS. `asked` is the server that answered: it may call itself
+    /// by an empty name.
+    pub(super) fn parse(reply: Reply, asked: &Address) -> Result<Self> {
+        let mut owners = vec![None; SLOTS];
+        for range in reply.elements()? {
+            let mut parts = range.elements()?.into_iter();
+            let (Some(first), Some(last), Some(master)) =
+                (parts.next(), parts.next(), parts.next())
+            else {
+                return Err(malformed());
+            };
+            let mut master = master.elements()?.into_iter();
+            let (Some(host), Some(port)) = (master.next(), master.next()) else {
+                return Err(malformed());
+            };
+            let host = match host {
+                Reply::Bytes(host) => String::from_utf8_lossy(&host).into_owned(),
+                _ => String::new(),
+            };
+            let port = u16::try_from(port.integer()?).map_err(|_| malformed())?;
+            let address = address(&host, port, asked);
+            let (first, last) = (first.integer()? as usize, last.integer()? as usize);
+            let Some(range) = owners.get_mut(first..=last) else { return Err(malformed()) };
+            range.fill(Some(address));
+        }
+        if owners.iter().all(Option::is_none) {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "the server is part of no cluster that has slots",
+            ));
+        }
+        Ok(Self { owners })
+    }
+
+    pub(super) fn owner(&self, slot: u16) -> Option<&Address> {
+        self.owners[usize::from(slot)].as_ref()
+    }
+
+    pub(super) fn assign(&mut self, slot: u16, owner: Address) {
+        self.owners[usize::from(slot)] = Some(owner);
+    }
+
+    /// Every server that has slots.
+    pub(super) fn servers(&self) -> Vec<Address> {
+        let mut servers: Vec<Address> = Vec::new();
+        for owner in self.owners.iter().flatten() {
+            if !servers.contains(owner) {
+                servers.push(owner.clone());
+            }
+        }
+        servers
+    }
+}
+
+/// An address as a server told it; an empty host is the host that was asked.
+pub(super) fn address(host: &str, port: u16, asked: &Address) -> Address {
+    match asked {
+        Address::Tcp(own, _) if host.is_empty() || host == "?" => Address::Tcp(own.clone(), port),
+        _ => Address::Tcp(host.to_owned(), port),
+    }
+}
+
+fn malformed() -> Error {
+    Error::new(ErrorKind::Internal, "the server's CLUSTER SLOTS cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_the_specification() {
+        assert_eq!(slot(b"123456789"), 0x31c3);
+        assert_eq!(slot(b"{user1000}.following"), slot(b"{user1000}.followers"));
+        assert_eq!(
+            slot(b"foo{}{bar}"),
+            crc16::State::<crc16::XMODEM>::calculate(b"foo{}{bar}") % 16384
+        );
+        assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
+    }
+
+    #[test]
+    fn keys_in_different_slots_are_refused_with_the_name() {
+        let name = crate::ick::Name::new("a{b").unwrap();
+        let error = common_slot(&[b"a{b".to_vec(), name.producer_key().to_vec()]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CrossSlot);
+        assert!(error.message().contains("\"a{b\""), "{error}");
+    }
+
+    #[test]
+    fn reads_cluster_slots() {
+        let bytes = |text: &str| Reply::Bytes(text.as_bytes().to_vec());
+        let range = |first, last, host: &str, port| {
+            let master = Reply::Array(vec![bytes(host), Reply::Int(port), bytes("id")]);
+            Reply::Array(vec![Reply::Int(first), Reply::Int(last), master])
+        };
+        let reply = Reply::Array(vec![range(0, 99, "a", 1), range(100, 16383, "", 2)]);
+        let asked = Address::Tcp("b".to_owned(), 9);
+        let map = SlotMap::parse(reply, &asked).unwrap();
+        assert_eq!(map.owner(99), Some(&Address::Tcp("a".to_owned(), 1)));
+        assert_eq!(map.owner(100), Some(&Address::Tcp("b".to_owned(), 2)));
+        assert_eq!(map.servers().len(), 2);
+        assert!(SlotMap::parse(Reply::Array(vec![]), &asked).is_err());
+    }
+}

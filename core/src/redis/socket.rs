@@ -1,0 +1,232 @@
+//! One blocking connection: commands out, replies in.
+//!
+//! redis-rs' own blocking connection is not used because a signal ends its wait for a reply for
+//! good (an interpreter's signal handlers could not run and the call go on), and because it
+//! cannot tell before a call whether the server has hung up. Its parser is.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use ::redis::{Cmd, Parser, Value};
+
+use super::command;
+use super::dial::{Dialer, Peer, Stream};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt;
+use crate::options::Address;
+use crate::reply::{Reply, server_error};
+
+pub(super) struct Socket {
+    stream: Stream,
+    parser: Parser,
+    timeout: Duration,
+}
+
+impl Socket {
+    /// Connects and says who we are.
+    pub(super) fn open(dialer: &Dialer, address: &Address, peer: Peer) -> Result<Self> {
+        let stream = dialer.dial(address, peer)?;
+        let timeout = dialer.options.timeout;
+        let mut socket = Self { stream, parser: Parser::new(), timeout };
+        socket.set_timeouts(timeout).map_err(lost)?;
+        let (user, password) = dialer.credentials(peer);
+        if let Some(password) = password {
+            match user {
+                Some(user) => socket.greet(address, &["AUTH", user, password])?,
+                None => socket.greet(address, &["AUTH", password])?,
+            }
+        }
+        if peer == Peer::Server {
+            if dialer.options.db != 0 {
+                socket.greet(address, &["SELECT", &dialer.options.db.to_string()])?;
+            }
+            if let Some(name) = &dialer.options.client_name {
+                socket.greet(address, &["CLIENT", "SETNAME", name])?;
+            }
+        }
+        Ok(socket)
+    }
+
+    /// Sends a word of the handshake. Whatever goes wrong, no step has been sent.
+    fn greet(&mut self, address: &Address, words: &[&str]) -> Result<()> {
+        match self.call(&command::words(words)) {
+            Ok(Reply::Error(text)) => Err(refused(address, &text)),
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::new(
+                ErrorKind::ConnectionFailed,
+                format!("{address} did not answer {}: {}", words[0], error.message()),
+            )),
+        }
+    }
+
+    /// Sends a command and reads its answer.
+    pub(super) fn call(&mut self, command: &Cmd) -> Result<Reply> {
+        let deadline = Instant::now() + self.timeout;
+        self.write(&command.get_packed_command())?;
+        self.read(deadline)
+    }
+
+    /// Sends ASKING and a command and reads the command's answer.
+    pub(super) fn call_asking(&mut self, command: &Cmd) -> Result<Reply> {
+        let deadline = Instant::now() + self.timeout;
+        let mut bytes = command::words(&["ASKING"]).get_packed_command();
+        bytes.extend(command.get_packed_command());
+        self.write(&bytes)?;
+        self.read(deadline)?;
+        self.read(deadline)
+    }
+
+    /// Whether the server has hung up, as far as this side has been told. Costs no round trip.
+    pub(super) fn is_stale(&mut self) -> bool {
+        let mut byte = [0];
+        let peeked = self.set_nonblocking(true).and_then(|()| match &self.stream {
+            Stream::Tcp(tcp) => tcp.peek(&mut byte),
+            #[cfg(feature = "tls")]
+            Stream::Tls(tls) => tls.sock.peek(&mut byte),
+            // Reading is as good as peeking: between calls there is nothing to read but the end.
+            Stream::Unix(unix) => (&mut &*unix).read(&mut byte),
+        });
+        let quiet = matches!(&peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        !quiet || self.set_nonblocking(false).is_err()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut written = 0;
+        while written < bytes.len() {
+            match self.writer().write(&bytes[written..]) {
+                Ok(0) => return Err(lost(io::ErrorKind::WriteZero.into())),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => interrupt::check()?,
+                Err(error) => return Err(lost(error)),
+            }
+        }
+        // TLS keeps a record back until it is told to send.
+        self.writer().flush().map_err(lost)
+    }
+
+    /// Reads one reply.
+    fn read(&mut self, deadline: Instant) -> Result<Reply> {
+        loop {
+            let mut incoming = Incoming { stream: &mut self.stream, deadline, failure: None };
+            match self.parser.parse_value(&mut incoming) {
+                Ok(Value::Push { .. }) => {}
+                Ok(value) => return Ok(command::reply(value)),
+                Err(error) => {
+                    return Err(incoming.failure.unwrap_or_else(|| {
+                        let message = "the server's answer is not RESP";
+                        Error::new(ErrorKind::ConnectionLost, message).with_source(error)
+                    }));
+                }
+            }
+        }
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.stream {
+            Stream::Tcp(tcp) => tcp,
+            Stream::Unix(unix) => unix,
+            #[cfg(feature = "tls")]
+            Stream::Tls(tls) => tls,
+        }
+    }
+
+    fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
+        let timeout = Some(timeout);
+        match &self.stream {
+            Stream::Tcp(tcp) => tcp.set_read_timeout(timeout).and(tcp.set_write_timeout(timeout)),
+            Stream::Unix(unix) => {
+                unix.set_read_timeout(timeout).and(unix.set_write_timeout(timeout))
+            }
+            #[cfg(feature = "tls")]
+            Stream::Tls(tls) => {
+                tls.sock.set_read_timeout(timeout).and(tls.sock.set_write_timeout(timeout))
+            }
+        }
+    }
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        match &self.stream {
+            Stream::Tcp(tcp) => tcp.set_nonblocking(nonblocking),
+            Stream::Unix(unix) => unix.set_nonblocking(nonblocking),
+            #[cfg(feature = "tls")]
+            Stream::Tls(tls) => tls.sock.set_nonblocking(nonblocking),
+        }
+    }
+
+    /// Hangs up.
+    pub(super) fn close(self) {
+        // It is being dropped anyway; this only tells the server sooner.
+        let _ = match &self.stream {
+            Stream::Tcp(tcp) => tcp.shutdown(Shutdown::Both),
+            Stream::Unix(unix) => unix.shutdown(Shutdown::Both),
+            #[cfg(feature = "tls")]
+            Stream::Tls(tls) => tls.sock.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+/// What the server sends. A signal that asks for nothing does not end the wait, and the reason
+/// why there is no more is kept, which the parser would wrap.
+struct Incoming<'a> {
+    stream: &'a mut Stream,
+    deadline: Instant,
+    failure: Option<Error>,
+}
+
+impl Incoming<'_> {
+    fn fail(&mut self, error: Error) -> io::Error {
+        self.failure = Some(error);
+        io::ErrorKind::Other.into()
+    }
+}
+
+impl Read for Incoming<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = match &mut self.stream {
+                Stream::Tcp(tcp) => tcp.read(buffer),
+                Stream::Unix(unix) => unix.read(buffer),
+                #[cfg(feature = "tls")]
+                Stream::Tls(tls) => tls.read(buffer),
+            };
+            match read {
+                Ok(0) => return Err(self.fail(lost(io::ErrorKind::UnexpectedEof.into()))),
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    if let Err(error) = interrupt::check() {
+                        return Err(self.fail(error));
+                    }
+                    if Instant::now() >= self.deadline {
+                        return Err(self.fail(lost(io::ErrorKind::TimedOut.into())));
+                    }
+                }
+                Err(error) => return Err(self.fail(lost(error))),
+            }
+        }
+    }
+}
+
+/// The error of a handshake that the server refused.
+pub(super) fn refused(address: &Address, text: &str) -> Error {
+    let error = server_error(text);
+    let kind = match error.kind() {
+        // "ERR AUTH <password> called without any password configured" and the like.
+        ErrorKind::Server => ErrorKind::AuthenticationFailed,
+        kind => kind,
+    };
+    Error::new(kind, format!("{address} refused the connection: {}", error.message()))
+}
+
+fn lost(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {
+            Error::new(ErrorKind::Timeout, "no answer in time; the call may have been done")
+        }
+        _ => Error::new(
+            ErrorKind::ConnectionLost,
+            "the connection broke; the call may have been done",
+        ),
+    }
+    .with_source(error)
+}

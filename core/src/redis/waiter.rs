@@ -1,0 +1,172 @@
+//! The waiter: one subscription connection a process, for everything that anybody waits for.
+//!
+//! Producers announce on channels; the waiter turns an announcement into waking one listener. A
+//! listener is woken once when its subscription stands, and all are when the connection was lost
+//! and is back, so nothing falls into a gap. The connection is there only while somebody waits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ::redis::aio::PubSub;
+use futures_core::Stream;
+use tokio::sync::mpsc;
+
+use super::background;
+use super::dial::Dialer;
+use super::router::Router;
+use crate::error::{Error, ErrorKind, Result};
+use crate::random;
+use crate::sync::lock;
+use crate::waiters::{Listener, Topic, Waiters};
+
+/// The pause before a lost subscription is made again, with as much jitter.
+const PAUSE: Duration = Duration::from_millis(250);
+
+pub(super) struct Waiter {
+    dialer: Dialer,
+    router: Arc<Router>,
+    waiters: Arc<Waiters>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many listeners each topic has.
+    wanted: HashMap<Topic, usize>,
+    /// Tells the task what changed; there while the task runs.
+    changes: Option<mpsc::UnboundedSender<Change>>,
+}
+
+enum Change {
+    Subscribe(Topic),
+    Unsubscribe(Topic),
+}
+
+impl Waiter {
+    pub(super) fn new(dialer: Dialer, router: Arc<Router>) -> Arc<Self> {
+        Arc::new(Self { dialer, router, waiters: Arc::default(), state: Mutex::default() })
+    }
+
+    pub(super) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
+        let listener = self.waiters.listen(topics.clone());
+        let mut state = lock(&self.state);
+        for topic in &topics {
+            *state.wanted.entry(topic.clone()).or_default() += 1;
+        }
+        match &state.changes {
+            Some(changes) => {
+                for topic in &topics {
+                    // The task ends only under this lock, so it is there to hear it.
+                    let _ = changes.send(Change::Subscribe(topic.clone()));
+                }
+            }
+            None => {
+                let (changes, inbox) = mpsc::unbounded_channel();
+                state.changes = Some(changes);
+                background::handle().spawn(self.clone().run(inbox));
+            }
+        }
+        drop(state);
+        let waiter = Arc::downgrade(self);
+        listener.on_drop(move || {
+            if let Some(waiter) = waiter.upgrade() {
+                waiter.unlisten(&topics);
+            }
+        })
+    }
+
+    fn unlisten(&self, topics: &[Topic]) {
+        let mut state = lock(&self.state);
+        for topic in topics {
+            if let Some(count) = state.wanted.get_mut(topic) {
+                *count -= 1;
+                if *count == 0 {
+                    state.wanted.remove(topic);
+                    if let Some(changes) = &state.changes {
+                        let _ = changes.send(Change::Unsubscribe(topic.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the subscriptions until nobody wants any.
+    async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
+        loop {
+            // A connection that fails is made again: meanwhile listeners look for themselves.
+            if self.subscribe(&mut inbox).await.is_ok() && self.end() {
+                return;
+            }
+            let jitter = (random::number() % PAUSE.as_millis() as u64) as u32;
+            tokio::time::sleep(PAUSE + Duration::from_millis(jitter.into())).await;
+            if self.end() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the task if nobody wants anything.
+    fn end(&self) -> bool {
+        let mut state = lock(&self.state);
+        let unwanted = state.wanted.is_empty();
+        if unwanted {
+            state.changes = None;
+        }
+        unwanted
+    }
+
+    /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted.
+    async fn subscribe(&self, inbox: &mut mpsc::UnboundedReceiver<Change>) -> Result<()> {
+        let mut pubsub = self.connect().await?;
+        let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();
+        for topic in wanted {
+            pubsub.subscribe(&*topic).await.map_err(broken)?;
+            self.waiters.wake_all(&topic);
+        }
+        let (mut sink, mut messages) = pubsub.split();
+        loop {
+            let next = std::future::poll_fn(|context| {
+                std::pin::Pin::new(&mut messages).poll_next(context)
+            });
+            tokio::select! {
+                message = next => match message {
+                    Some(message) => {
+                        let topic: Vec<u8> = message.get_channel().map_err(broken)?;
+                        self.waiters.wake_one(&topic);
+                    }
+                    None => return Err(broken("the server hung up")),
+                },
+                change = inbox.recv() => match change {
+                    Some(Change::Subscribe(topic)) => {
+                        sink.subscribe(&*topic).await.map_err(broken)?;
+                        self.waiters.wake_all(&topic);
+                    }
+                    Some(Change::Unsubscribe(topic)) => {
+                        let wanted = lock(&self.state).wanted.contains_key(&topic);
+                        if !wanted {
+                            sink.unsubscribe(&*topic).await.map_err(broken)?;
+                        }
+                        if self.end() {
+                            return Ok(());
+                        }
+                    }
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<PubSub> {
+        let router = self.router.clone();
+        let address =
+            tokio::task::spawn_blocking(move || router.address(0)).await.map_err(broken)??;
+        let stream =
+            self.dialer.dial_async(&address).await.inspect_err(|_| self.router.forget())?;
+        PubSub::new(&self.dialer.handshake(), stream).await.map_err(broken)
+    }
+}
+
+fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::new(ErrorKind::ConnectionLost, "the subscription broke").with_source(error)
+}

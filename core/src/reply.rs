@@ -1,0 +1,126 @@
+//! What a server answers, free of any client library, so that a step can be sent over a
+//! connection that is not ours and its answer still be understood.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::score;
+
+/// One RESP value, as a server answered it.
+///
+/// ```
+/// use millpond::Reply;
+/// let reply = Reply::Array(vec![Reply::Int(2), Reply::Int(0)]);
+/// assert_eq!(reply.integers()?, [2, 0]);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// The null of RESP 2 or RESP 3.
+    Nil,
+    /// An integer.
+    Int(i64),
+    /// A bulk or simple string.
+    Bytes(Vec<u8>),
+    /// A list of values.
+    Array(Vec<Reply>),
+    /// An error, as text: the first word is its code.
+    Error(String),
+}
+
+impl Reply {
+    /// This reply, unless it is an error: then the [`Error`] that it stands for.
+    ///
+    /// # Errors
+    /// The error that the server answered, by its first word.
+    pub fn ok(self) -> Result<Reply> {
+        match self {
+            Reply::Error(text) => Err(server_error(&text)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// The integer that this reply is.
+    ///
+    /// # Errors
+    /// The server's error, or `INTERNAL` if the reply is no integer.
+    pub fn integer(self) -> Result<i64> {
+        match self.ok()? {
+            Reply::Int(value) => Ok(value),
+            other => Err(other.unexpected("an integer")),
+        }
+    }
+
+    /// The elements of this reply; null counts as none.
+    ///
+    /// # Errors
+    /// The server's error, or `INTERNAL` if the reply is no list.
+    pub fn elements(self) -> Result<Vec<Reply>> {
+        match self.ok()? {
+            Reply::Array(elements) => Ok(elements),
+            Reply::Nil => Ok(Vec::new()),
+            other => Err(other.unexpected("a list")),
+        }
+    }
+
+    /// The integers of this reply.
+    ///
+    /// # Errors
+    /// The server's error, or `INTERNAL` if the reply is no list of integers.
+    pub fn integers(self) -> Result<Vec<i64>> {
+        self.elements()?.into_iter().map(Reply::integer).collect()
+    }
+
+    /// The string that this reply is.
+    ///
+    /// # Errors
+    /// The server's error, or `INTERNAL` if the reply is no string.
+    pub fn bytes(self) -> Result<Vec<u8>> {
+        match self.ok()? {
+            Reply::Bytes(bytes) => Ok(bytes),
+            other => Err(other.unexpected("a string")),
+        }
+    }
+
+    /// The score that this reply is, or `None` for null.
+    pub(crate) fn score(self) -> Result<Option<f64>> {
+        match self.ok()? {
+            Reply::Nil => Ok(None),
+            Reply::Bytes(text) => match score::parse(&text) {
+                Some(score) => Ok(Some(score)),
+                None => Err(Reply::Bytes(text).unexpected("a score")),
+            },
+            other => Err(other.unexpected("a score")),
+        }
+    }
+
+    fn unexpected(&self, wanted: &str) -> Error {
+        let found = match self {
+            Reply::Nil => "null",
+            Reply::Int(_) => "an integer",
+            Reply::Bytes(_) => "a string",
+            Reply::Array(_) => "a list",
+            Reply::Error(_) => "an error",
+        };
+        Error::new(ErrorKind::Internal, format!("the server answered {found} in place of {wanted}"))
+    }
+}
+
+/// The error that a server's error text stands for. Our scripts answer names from
+/// [`ErrorKind`]; the rest are the server's own words.
+pub(crate) fn server_error(text: &str) -> Error {
+    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let own = |kind| Error::new(kind, rest);
+    let with_word = |kind| Error::new(kind, text);
+    match word {
+        "WRONGTYPE" => own(ErrorKind::WrongType),
+        "INVALID_ARGUMENT" => own(ErrorKind::InvalidArgument),
+        "INCOMPATIBLE_VERSION" => own(ErrorKind::IncompatibleVersion),
+        "LEASE_LOST" => own(ErrorKind::LeaseLost),
+        "WRONGPASS" | "NOAUTH" => with_word(ErrorKind::AuthenticationFailed),
+        "NOPERM" => with_word(ErrorKind::PermissionDenied),
+        "OOM" => with_word(ErrorKind::OutOfMemory),
+        "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
+        "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY" | "MISCONF"
+        | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        _ => with_word(ErrorKind::Server),
+    }
+}

@@ -1,0 +1,127 @@
+//! A sorted set in memory: members with scores, in the order in which Redis keeps them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::score::Score;
+
+/// The bytes of a member, shared between the index by member and the order by score.
+pub(crate) type Member = Arc<[u8]>;
+
+/// Members ordered by score, then by their bytes.
+#[derive(Default)]
+pub(crate) struct ScoredSet {
+    scores: HashMap<Member, Score>,
+    order: BTreeSet<(Score, Member)>,
+}
+
+/// What [`ScoredSet::lower`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lowered {
+    /// The member was not in the set.
+    New,
+    /// It was, with a higher score.
+    Down,
+    /// It was, with a score as low: nothing changed.
+    Kept,
+}
+
+impl ScoredSet {
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Gives `member` the lower of its score and this one, as `ZADD … LT` does.
+    pub(crate) fn lower(&mut self, score: f64, member: &[u8]) -> Lowered {
+        let known = self.scores.get_key_value(member).map(|(member, old)| (member.clone(), *old));
+        self.put(Score::new(score), known, || Arc::from(member))
+    }
+
+    /// [`lower`](Self::lower) for a member that comes out of another set: its bytes are shared.
+    pub(crate) fn lower_shared(&mut self, score: Score, member: Member) -> Lowered {
+        let known = self.scores.get(&member).map(|old| (member.clone(), *old));
+        self.put(score, known, || member)
+    }
+
+    fn put(
+        &mut self,
+        score: Score,
+        known: Option<(Member, Score)>,
+        member: impl FnOnce() -> Member,
+    ) -> Lowered {
+        let (member, outcome) = match known {
+            Some((_, old)) if score >= old => return Lowered::Kept,
+            Some((member, old)) => {
+                let entry = (old, member);
+                self.order.remove(&entry);
+                (entry.1, Lowered::Down)
+            }
+            None => (member(), Lowered::New),
+        };
+        self.scores.insert(member.clone(), score);
+        self.order.insert((score, member));
+        outcome
+    }
+
+    /// Takes out the lowest member.
+    pub(crate) fn pop_first(&mut self) -> Option<(Score, Member)> {
+        let (score, member) = self.order.pop_first()?;
+        self.scores.remove(&member);
+        Some((score, member))
+    }
+
+    /// Takes out `member`; answers whether it was there.
+    pub(crate) fn remove(&mut self, member: &[u8]) -> bool {
+        match self.scores.remove_entry(member) {
+            None => false,
+            Some((member, score)) => self.order.remove(&(score, member)),
+        }
+    }
+
+    pub(crate) fn first(&self) -> Option<f64> {
+        self.order.first().map(|(score, _)| score.value())
+    }
+
+    pub(crate) fn last(&self) -> Option<f64> {
+        self.order.last().map(|(score, _)| score.value())
+    }
+
+    /// Members and scores, lowest first.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (f64, &Member)> {
+        self.order.iter().map(|(score, member)| (score.value(), member))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_lowest_score_and_orders_ties_by_bytes() {
+        let mut set = ScoredSet::default();
+        assert_eq!(set.lower(2.0, b"b"), Lowered::New);
+        assert_eq!(set.lower(2.0, b"a"), Lowered::New);
+        assert_eq!(set.lower(3.0, b"a"), Lowered::Kept);
+        assert_eq!(set.lower(1.0, b"b"), Lowered::Down);
+        assert_eq!(set.lower(2.0, b"\xff"), Lowered::New);
+        assert_eq!((set.first(), set.last(), set.len()), (Some(1.0), Some(2.0), 3));
+        let members: Vec<&[u8]> = set.iter().map(|(_, member)| &**member).collect();
+        assert_eq!(members, [b"b".as_slice(), b"a", b"\xff"]);
+        assert!(set.remove(b"a"));
+        assert!(!set.remove(b"a"));
+        assert_eq!(set.pop_first().map(|(_, member)| member.to_vec()), Some(b"b".to_vec()));
+    }
+
+    #[test]
+    fn minus_zero_is_zero() {
+        let mut set = ScoredSet::default();
+        set.lower(0.0, b"a");
+        assert_eq!(set.lower(-0.0, b"a"), Lowered::Kept);
+    }
+}

@@ -1,0 +1,74 @@
+//! The native thread that does things later: renewals of leases and ends of waits. It is off
+//! any event loop and any interpreter's lock, starts on first use, and starts anew in a child
+//! process after a fork.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::fork::PerProcess;
+use crate::sync::lock;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// Runs short tasks at their time.
+pub(crate) struct Timer {
+    tasks: Mutex<BTreeMap<(Instant, u64), Task>>,
+    changed: Condvar,
+}
+
+static TIMER: PerProcess<Timer> = PerProcess::new();
+static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+
+impl Timer {
+    /// Runs `task` on the timer's thread after this time. The task must not block.
+    pub(crate) fn after(delay: Duration, task: impl FnOnce() + Send + 'static) {
+        Self::at(Instant::now() + delay, task);
+    }
+
+    /// Runs `task` on the timer's thread at this time. The task must not block.
+    pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) {
+        let timer = TIMER.get_or_make(Timer::new, Timer::start);
+        let key = (time, SEQUENCE.fetch_add(1, Ordering::Relaxed));
+        lock(&timer.tasks).insert(key, Box::new(task));
+        timer.changed.notify_one();
+    }
+
+    fn new() -> Arc<Self> {
+        Arc::new(Self { tasks: Mutex::default(), changed: Condvar::new() })
+    }
+
+    fn start(timer: &Arc<Self>) {
+        let timer = timer.clone();
+        std::thread::Builder::new()
+            .name("millpond-timer".into())
+            .spawn(move || timer.run())
+            .expect("the system gives a process at least one more thread");
+    }
+
+    fn run(&self) {
+        let mut tasks = lock(&self.tasks);
+        loop {
+            let now = Instant::now();
+            match tasks.first_entry() {
+                Some(entry) if entry.key().0 <= now => {
+                    let task = entry.remove();
+                    drop(tasks);
+                    task();
+                    tasks = lock(&self.tasks);
+                }
+                Some(entry) => {
+                    let left = entry.key().0 - now;
+                    tasks = match self.changed.wait_timeout(tasks, left) {
+                        Ok((tasks, _)) => tasks,
+                        Err(poisoned) => poisoned.into_inner().0,
+                    };
+                }
+                None => {
+                    tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
