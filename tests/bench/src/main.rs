@@ -1,2 +1,48 @@
-//! Millpond benchmarks.
-fn main() {}
+//! Measures Millpond against what its users have and writes `tests/bench/RESULTS.md`.
+//!
+//! Machines are noisy, so nothing here is a verdict on one time: what is compared runs in turn,
+//! round by round in one process, and the tables show medians and the median of the ratios.
+//!
+//! `millpond-bench [part …]` measures only the named parts and prints them without writing the
+//! file: `server`, `rust`, `python`, `embedded`.
+
+mod embedded;
+mod measure;
+mod python;
+mod report;
+mod rust_calls;
+mod server_time;
+
+use std::error::Error;
+
+/// What a benchmark does with any failure: it stops.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+type Part = (&'static str, fn(&mut report::Report) -> Outcome);
+
+const PARTS: [Part; 4] = [
+    ("server", server_time::measure),
+    ("rust", rust_calls::measure),
+    ("python", python::measure),
+    ("embedded", embedded::measure),
+];
+
+fn main() -> Outcome {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(unknown) = wanted.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
+        return Err(format!("there is no part {unknown}").into());
+    }
+    let mut report = report::Report::default();
+    for (name, measure) in PARTS {
+        if wanted.is_empty() || wanted.iter().any(|part| part == name) {
+            eprintln!("measuring {name} …");
+            measure(&mut report)?;
+        }
+    }
+    print!("{report}");
+    if wanted.is_empty() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+        std::fs::write(path, report.to_string())?;
+    }
+    Ok(())
+}

@@ -66,19 +66,14 @@ impl Redis {
         format!("{scheme}://{credentials}{host}:{}", self.port())
     }
 
-    /// The address of the unix socket, `redis+unix:///path`. It never speaks TLS. A user and a
-    /// password follow as `?user=…&pass=…`, for such a url has no host to put them before.
+    /// The address of the unix socket, `redis+unix:///path`. It never speaks TLS.
     #[must_use]
     pub fn unix_url(&self) -> String {
-        let mut url = format!("redis+unix://{}", self.unix_socket().display());
-        if let Some((name, password)) = &self.access.user {
-            url += "?";
-            if !name.is_empty() {
-                url += &format!("user={}&", escaped(name));
-            }
-            url += &format!("pass={}", escaped(password));
-        }
-        url
+        let credentials = match &self.access.user {
+            Some((name, password)) => format!("{}:{}@", escaped(name), escaped(password)),
+            None => String::new(),
+        };
+        format!("redis+unix://{credentials}{}", self.unix_socket().display())
     }
 
     /// The TCP port, the same after [`restart`](Self::restart).

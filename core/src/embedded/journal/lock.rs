@@ -13,6 +13,7 @@ const NAME: &str = "lock";
 /// however that ends, so a crash leaves nothing to clean up.
 pub(super) struct Lock {
     file: File,
+    pid: u32,
 }
 
 impl Lock {
@@ -34,14 +35,19 @@ impl Lock {
         file.set_len(0).map_err(storage("truncate", &path))?;
         file.rewind().map_err(storage("seek in", &path))?;
         writeln!(file, "{}", std::process::id()).map_err(storage("write", &path))?;
-        Ok(Self { file })
+        Ok(Self { file, pid: std::process::id() })
     }
+}
 
-    /// Lets go also of the copies of the file that forked children hold. Dropping the lock
-    /// instead closes this process's copy only, which is what a child has to do.
-    pub(super) fn release(self) {
-        // Closing the file, which follows, does it where this fails.
-        let _ = self.file.unlock();
+impl Drop for Lock {
+    /// Lets go also of the copies that forked children hold, if only until they exec: closing the
+    /// file alone would leave the directory locked for as long. A child closes its copy and must
+    /// not unlock what its parent holds.
+    fn drop(&mut self) {
+        if std::process::id() == self.pid {
+            // Closing the file, which follows, does it where this fails.
+            let _ = self.file.unlock();
+        }
     }
 }
 

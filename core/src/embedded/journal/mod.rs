@@ -1,4 +1,143 @@
-//! The journal.
+//! The durable journal of the embedded engine.
+//!
+//! The engine keeps its queues in memory. Each step that changes them appends one opaque record
+//! here and is acknowledged when the record is as safe as the [`SyncMode`] promises; opening
+//! replays the records in the order in which they were appended. Now and then the engine writes
+//! all live data as a snapshot, which takes the place of the log before it.
+//!
+//! # The directory
+//!
+//! | name | what |
+//! | --- | --- |
+//! | `lock` | holds the operating system's lock and the holder's process id |
+//! | `<n>.log` | a log; `n` has twenty digits and rises by one |
+//! | `<n>.snapshot` | what the logs before log `n` led to |
+//! | `<n>.log.tmp`, `<n>.snapshot.tmp` | unfinished; removed by the next open |
+//!
+//! In rest there is one log, with the snapshot of its number unless it is log 1. While a snapshot
+//! is taken, and after one that failed, there are older logs and the older snapshot as well.
+//!
+//! # The format, version 1
+//!
+//! All numbers are little-endian; `crc32c` is the Castagnoli checksum. A file begins with a head:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | `MILLPOND` |
+//! | 8..12 | format version, 1; the head has this layout in every version |
+//! | 12..16 | 1 for a log, 2 for a snapshot |
+//! | 16..24 | the number in the file's name |
+//! | 24..32 | first sequence of this log, or of the log with the snapshot's number |
+//! | 32..40 | the mark: random bytes, of which the first is odd |
+//! | 40..44 | `crc32c` of bytes 0..40 |
+//!
+//! Frames follow. A group commit is one frame, or several if it is more than 1 MiB:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | the file's mark |
+//! | 8..16 | sequence of the first record, from 1; in a snapshot its index, from 0 |
+//! | 16..24 | durable mark: so many bytes of this file were on disk when this was written |
+//! | 24..32 | length of the body |
+//! | 32..36 | number of records; 0 makes the frame a marker |
+//! | 36..40 | `crc32c` of the body, continued from 0x6d706a31 |
+//! | 40..44 | `crc32c` of bytes 0..40 |
+//! | 44.. | the body: each record's length in LEB128, then its bytes |
+//!
+//! A marker in a log says that it was closed there; its sequence is that of the next record, and
+//! its body is empty. A marker ends a snapshot; its body is the sequence that the log has to
+//! reach for the snapshot to be used. With [`SyncMode::Always`] zeros follow the last frame, up
+//! to a multiple of 1 MiB: the log grows ahead of what is written, since an `fdatasync` is a
+//! third shorter when the file's size stays.
+//!
+//! # What a crash can leave
+//!
+//! Every record is given to the operating system by `write(2)` before it is acknowledged, so a
+//! kill of the process leaves the acknowledged records and perhaps a part of one more write. A
+//! loss of power also takes what was not synced, which with [`SyncMode::Every`] and
+//! [`SyncMode::Never`] may be an earlier page and not a later one. Both leave a *torn tail*: the
+//! first bad frame and all behind it are cut off, counted in [`Recovery::torn_bytes`], and the cut
+//! is put on disk before anything is appended. Cutting on a guess would lose acknowledged steps
+//! without a word, so recovery looks for a witness: a header behind the bad frame, at any byte,
+//! whose durable mark lies behind the bad frame's beginning. Then the frame had been on disk, no
+//! crash explains it, and opening fails with `Corrupt`, naming file and offset, and changes
+//! nothing. Damaged lengths do not mislead it, as the header has its own checksum, and neither does
+//! a payload that holds a copy of a journal, as it cannot know the mark.
+//!
+//! Also `Corrupt`, without a witness: a bad frame in a log that is not the newest, as that was
+//! synced before the next was named; anything bad in a snapshot, as it was synced before it was
+//! named; a bad head, for the same reason; a missing log; a sequence that does not follow; and a
+//! log that ends before the snapshot was made.
+//!
+//! A snapshot is taken in an order in which each instant leaves a usable set of files:
+//!
+//! 1. The log is written out and synced. The next log is written under a temporary name, synced,
+//!    renamed, and the directory synced. From here steps go to the new log.
+//! 2. The snapshot is written under a temporary name while steps go on. A crash replays the old
+//!    snapshot and both logs.
+//! 3. The new log is synced up to the last record that was appended so far. The snapshot may hold
+//!    effects of such records, and a step on two queues must not come back by half.
+//! 4. The snapshot gets its last marker, is synced and renamed, and the directory is synced. A
+//!    crash from here on replays the new snapshot and the new log.
+//! 5. The old log and the old snapshot are removed; where a crash prevents it, opening does it.
+//!
+//! The log is worth a snapshot when it is larger than the last snapshot and than 4 MiB, so the
+//! files take twice the live data, and up to three times while a snapshot is taken.
+//!
+//! What this does not notice: damage to the last write before a kill looks like a torn write,
+//! and is cut off and counted as one, which after a close cannot happen; a newest log that
+//! somebody removed while an older one was there; and what other software wrote with intent, as
+//! checksums are no signatures. After a failed `fsync` the journal stops for good, but an open
+//! without a restart of the machine may replay from memory what the disk does not have.
+//!
+//! # Why a log of our own
+//!
+//! `tests/bench/stores` does the same work on this journal, on fjall 3.1.13 and on redb 4.4.0. On
+//! two virtual cores and an ext4 disk, with records of 60 bytes:
+//!
+//! | | journal | fjall | redb |
+//! | --- | --- | --- | --- |
+//! | 1 record a commit, fsync | 11.7 k/s | 11.9 k/s | 6.6 k/s |
+//! | 1,000 records a commit, fsync | 1.50 M/s | 1.47 M/s | 1.09 M/s |
+//! | 1 record a commit, fsync, 16 threads | 62.0 k/s | 11.1 k/s | 5.9 k/s |
+//! | 1 record a commit, no fsync | 0.70 M/s | 0.70 M/s | 0.11 M/s |
+//! | 1,000 records a commit, no fsync | 2.18 M/s | 2.10 M/s | 1.89 M/s |
+//! | load 1,000,000 members after a crash | 0.23 s | 1.04 s | 0.27 s |
+//! | load 1,000,000 members after a close | 0.22 s | 1.07 s | 0.17 s |
+//! | full check of 1,000,000 members on demand | none | none | 0.03 s |
+//! | disk under churn, largest | 3.0 x live | 5.3 x live | 1.2 x live |
+//! | disk under churn, at the end | 1.3 x live | 1.9 x live | 1.2 x live |
+//! | 400 times one wrong byte anywhere in the newest file, after a kill | 400 reported | 301 reported, 49 harmless, 50 silently lost, 1978 records missing at most | 254 reported, 125 harmless, 21 silently lost, 1 records missing at most |
+//! | the same after a clean close | 400 reported | 301 reported, 49 harmless, 50 silently lost, 1978 records missing at most | 30 reported, 121 harmless, 2 silently lost, 247 silently wrong, 249 of these found by a full check, 1 records missing at most |
+//! | 1 to 40 bytes missing at the end of the last write | 40 dropped and counted, 1 records missing at most | 40 silently lost, 1 records missing at most | does not apply |
+//! | 2,000 commits without fsync, then a kill | 1 harmless | 1 harmless | 1 silently lost, 2000 records missing at most |
+//!
+//! It is one run of several; most rates differ by a tenth from run to run, fjall's disk space by a
+//! half, and one load of the journal took 0.46 s. Only the newest file was damaged, and places were
+//! drawn over all of it, those of the last write included. "Harmless" bytes are ones that nobody
+//! reads, such as redb's free pages. Kills are copies of the files of a running store; no power was
+//! cut. For the rows on disk fjall has its smallest journals and memtables of 4 MiB, as its defaults
+//! suit more data. The journal's 16 threads share an `fsync`; a leader of our own in front of either
+//! library would win it the same. The journal's memory for a write is as large as the write.
+//!
+//! What a queue has to have is this: a torn tail is dropped, damage before it is reported, and
+//! every acknowledged step survives a kill in every mode.
+//!
+//! * fjall drops a torn tail. But its journal reader takes anything that it cannot decode for the
+//!   end, and cuts off all that follows without an error: a wrong byte where a record's tag or
+//!   length should be took up to 1,978 of 2,000 acknowledged records. Only a wrong byte within keys
+//!   and values meets the checksum.
+//! * redb is the closest, and better on disk space and on loading after a close. After a kill it
+//!   verifies every page, and goes back by one commit at most. After a clean close it does not
+//!   look at checksums, and a wrong byte in a payload comes back as the payload; but its full check
+//!   finds that, and at 0.03 s for a million members could run on every open, so this did not
+//!   decide. What rules it out are the modes without `fsync`: `Durability::None` keeps commits in
+//!   the process until one is synced, so a kill took all 2,000 acknowledged ones. Commits of one
+//!   record are also slower, by 1.8 times with `fsync` and by 6 times without.
+//! * This journal is none of the engine's data structures: it cannot read a single member from disk,
+//!   everything lives in memory, and each open replays it all. The engine wants just that. Its price is
+//!   that its some 900 lines are ours to get right, against 43,000 of fjall with lsm-tree and
+//!   41,000 of redb, and that others' users have not tested them; hence the tests for each byte.
 
 mod frame;
 mod lock;
@@ -205,7 +344,7 @@ impl Journal {
                 keeper.join().expect("the keeper catches the panics of its callbacks");
             }
         }
-        lock.release();
+        drop(lock);
         result
     }
 }

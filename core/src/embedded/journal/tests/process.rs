@@ -79,6 +79,33 @@ fn a_second_open_is_refused_here_and_in_another_process() {
     open(dir.path()).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_fork_elsewhere_in_the_process_does_not_keep_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()).unwrap());
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Between fork and exec each child holds a copy of every open file.
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                assert!(Command::new("true").status().unwrap().success());
+            }
+        });
+        let refuse = |_: Source, _: &[u8]| Err(crate::Error::new(ErrorKind::Internal, "refused"));
+        let outcome = std::panic::catch_unwind(|| {
+            for _ in 0..300 {
+                // One that closes, and one that fails to open.
+                put(&open_with(dir.path(), options(SyncMode::Never)).unwrap().0, "record");
+                let opened = Journal::open(dir.path(), Options::default(), &mut refuse.clone());
+                assert_eq!(opened.err().unwrap().kind(), ErrorKind::Internal);
+            }
+        });
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        outcome.unwrap();
+    });
+}
+
 /// Four threads write and say each record once it is acknowledged, with snapshots in between
 /// that hold all sequences so far.
 fn write_for_ever(dir: &Path, sync: SyncMode) {

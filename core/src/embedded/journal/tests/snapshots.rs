@@ -136,6 +136,27 @@ fn a_flipped_byte_or_a_cut_anywhere_in_a_snapshot_is_reported() {
 }
 
 #[test]
+fn a_snapshot_that_lacks_a_frame_is_damage() {
+    use crate::embedded::journal::frame::HEADER_BYTES;
+    let (dir, journal) = sample();
+    let records: Vec<_> = (0..3_u8).map(|i| vec![i; 1 << 20]).collect();
+    journal.snapshot(&mut |out| records.iter().try_for_each(|r| out.record(r))).unwrap();
+    let path = snapshot_path(dir.path(), 3);
+    let bytes = fs::read(&path).unwrap();
+    // Each record has a frame of its own, with three bytes for its length.
+    let frame = HEADER_BYTES + 3 + (1 << 20);
+    let head = super::super::segment::HEAD_BYTES as usize;
+    for i in 0..3 {
+        let image = crash(dir.path());
+        let without = [&bytes[..head + i * frame], &bytes[head + (i + 1) * frame..]].concat();
+        fs::write(snapshot_path(image.path(), 3), without).unwrap();
+        let error = open(image.path()).map(|found| found.2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("a part of the snapshot is missing"), "{error}");
+    }
+}
+
+#[test]
 fn a_log_that_is_not_the_newest_has_no_torn_tail() {
     let (dir, journal) = sample();
     let mut both = None;

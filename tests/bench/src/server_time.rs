@@ -1,0 +1,183 @@
+//! The time that a step costs the server, which is what one Redis runs out of.
+
+use millpond::{Operation, ick};
+use millpond_tests::servers::Redis;
+
+use crate::Outcome;
+use crate::measure::in_turn;
+use crate::report::{Report, number, ratio};
+
+const ROUNDS: usize = 15;
+const SIZES: [usize; 4] = [1, 10, 100, 1_000];
+
+pub(crate) fn measure(report: &mut Report) -> Outcome {
+    let server = Redis::start();
+    let mut connection = redis::Client::open(server.url())?.get_connection()?;
+    let section = report.section(
+        "Server time of a step",
+        "Microseconds of redis-server's own time for one call (`INFO commandstats`), against the \
+         bare commands with the same data: for an add of new members one ZADD, for an exchange of \
+         a full batch ZREM, ZPOPMIN, ZADD and ZRANGE. Aim: an add of 100 and more within 1.3 times.",
+        &["step", "members", "script, µs", "bare commands, µs", "ratio"],
+    );
+    for size in SIZES {
+        let calls = (20_000 / size).clamp(50, 2_000);
+        let connection = std::cell::RefCell::new(&mut connection);
+        let pair = in_turn(
+            ROUNDS,
+            || add(&server, &mut connection.borrow_mut(), size, calls),
+            || bare_add(&server, &mut connection.borrow_mut(), size, calls),
+        )?;
+        let aim = (size >= 100).then_some(("aim 1.3", pair.ratio <= 1.3));
+        section.row([
+            "add".into(),
+            size.to_string(),
+            number(pair.ours),
+            number(pair.theirs),
+            ratio(pair.ratio, aim),
+        ]);
+    }
+    for size in SIZES {
+        let calls = (20_000 / size).clamp(50, 2_000);
+        let connection = std::cell::RefCell::new(&mut connection);
+        let pair = in_turn(
+            ROUNDS,
+            || exchange(&server, &mut connection.borrow_mut(), size, calls),
+            || bare_exchange(&server, &mut connection.borrow_mut(), size, calls),
+        )?;
+        section.row([
+            "exchange".into(),
+            size.to_string(),
+            number(pair.ours),
+            number(pair.theirs),
+            ratio(pair.ratio, None),
+        ]);
+    }
+    Ok(())
+}
+
+fn pairs(call: usize, size: usize) -> impl Iterator<Item = (f64, String)> {
+    (0..size).map(move |i| {
+        let n = call * size + i;
+        (1_763_691_473.0 + n as f64 / 8.0, format!("document-{n:08}"))
+    })
+}
+
+/// Sends a step over a plain connection, as its invocation says.
+fn send(connection: &mut redis::Connection, step: &impl Operation) -> Outcome<redis::Value> {
+    let call = step.invocation();
+    let mut command = redis::cmd("EVALSHA");
+    command.arg(call.script.sha1()).arg(call.keys.len());
+    call.keys.iter().for_each(|key| drop(command.arg(&**key)));
+    call.args.iter().for_each(|argument| drop(command.arg(argument)));
+    match command.query(connection) {
+        Err(error) if error.code() == Some("NOSCRIPT") => {
+            redis::cmd("SCRIPT").arg("LOAD").arg(call.script.source()).exec(connection)?;
+            Ok(command.query(connection)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn reset(server: &Redis) {
+    server.cli(&["FLUSHALL"]);
+}
+
+/// Microseconds that the server spent on these commands since the last reset, for one call.
+fn spent(server: &Redis, commands: &[&str], calls: usize) -> f64 {
+    let usec = |command: &&str| {
+        let line = server.info("commandstats", &format!("cmdstat_{command}")).unwrap_or_default();
+        let usec = line.split(',').find_map(|part| part.strip_prefix("usec="));
+        usec.and_then(|usec| usec.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    commands.iter().map(usec).sum::<f64>() / calls as f64
+}
+
+fn add(
+    server: &Redis,
+    connection: &mut redis::Connection,
+    size: usize,
+    calls: usize,
+) -> Outcome<f64> {
+    reset(server);
+    send(connection, &ick::Add::new("k", [(0.0, "first")])?)?;
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    for call in 0..calls {
+        send(connection, &ick::Add::new("k", pairs(call, size))?)?;
+    }
+    Ok(spent(server, &["evalsha"], calls))
+}
+
+fn bare_add(
+    server: &Redis,
+    connection: &mut redis::Connection,
+    size: usize,
+    calls: usize,
+) -> Outcome<f64> {
+    reset(server);
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    for call in 0..calls {
+        let mut command = redis::cmd("ZADD");
+        command.arg("z");
+        pairs(call, size).for_each(|(score, member)| drop(command.arg(score).arg(member)));
+        command.exec(connection)?;
+    }
+    Ok(spent(server, &["zadd"], calls))
+}
+
+fn exchange(
+    server: &Redis,
+    connection: &mut redis::Connection,
+    size: usize,
+    calls: usize,
+) -> Outcome<f64> {
+    reset(server);
+    for call in 0..=calls {
+        send(connection, &ick::Add::new("k", pairs(call, size))?)?;
+    }
+    send(connection, &ick::Reserve::new("k", size as u64)?)?;
+    send(connection, &ick::Exchange::new("k", 0, [""; 0])?)?;
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    for call in 0..calls {
+        let members = pairs(call, size).map(|(_, member)| member);
+        send(connection, &ick::Exchange::new("k", size as u64, members)?)?;
+    }
+    Ok(spent(server, &["evalsha"], calls))
+}
+
+fn bare_exchange(
+    server: &Redis,
+    connection: &mut redis::Connection,
+    size: usize,
+    calls: usize,
+) -> Outcome<f64> {
+    reset(server);
+    for call in 0..=calls {
+        let mut command = redis::cmd("ZADD");
+        command.arg("p");
+        pairs(call, size).for_each(|(score, member)| drop(command.arg(score).arg(member)));
+        command.exec(connection)?;
+    }
+    let mut batch: Vec<(String, f64)> =
+        redis::cmd("ZPOPMIN").arg("p").arg(size).query(connection)?;
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    for _ in 0..calls {
+        let mut remove = redis::cmd("ZREM");
+        remove.arg("c");
+        batch.iter().for_each(|(member, _)| drop(remove.arg(member)));
+        remove.exec(connection)?;
+        batch = redis::cmd("ZPOPMIN").arg("p").arg(size).query(connection)?;
+        let mut fill = redis::cmd("ZADD");
+        fill.arg("c");
+        batch.iter().for_each(|(member, score)| drop(fill.arg(score).arg(member)));
+        fill.exec(connection)?;
+        let range: Vec<(String, f64)> = redis::cmd("ZRANGE")
+            .arg("c")
+            .arg(0)
+            .arg(size - 1)
+            .arg("WITHSCORES")
+            .query(connection)?;
+        assert_eq!(range.len(), batch.len());
+    }
+    Ok(spent(server, &["zrem", "zpopmin", "zadd", "zrange"], calls))
+}

@@ -1,0 +1,436 @@
+//! Every way to a Redis, and what a client does when the way is bad.
+
+use std::time::{Duration, Instant};
+
+use millpond::ick::{Added, Set};
+use millpond::{Client, ErrorKind, Options};
+use millpond_tests::servers::{Cluster, Redis, Sentinel};
+
+type Result = std::result::Result<(), millpond::Error>;
+
+fn members(batch: &[millpond::ick::Entry]) -> Vec<String> {
+    batch.iter().map(|entry| String::from_utf8_lossy(&entry.member).into_owned()).collect()
+}
+
+/// One walk through every step, to be taken on every kind of server.
+fn walk(client: &Client, name: &str) -> Result {
+    let ick = client.ick(name);
+    assert_eq!(ick.stats()?, None);
+    assert_eq!(ick.add([(2.0, "b"), (1.0, "a"), (3.0, "c")])?, Added { new: 3, lowered: 0 });
+    assert_eq!(ick.add([(0.5, "c"), (9.0, "a")])?, Added { new: 0, lowered: 1 });
+    assert_eq!(members(&ick.reserve(2)?), ["c", "a"]);
+    assert_eq!(members(&ick.peek(Set::Producer, 9)?), ["b"]);
+    assert_eq!(members(&ick.peek(Set::Consumer, 1)?), ["c"]);
+    ick.add([(7.0, "a")])?;
+    assert_eq!(members(&ick.exchange(9, ["c", "a"])?), ["b", "a"]);
+    assert_eq!(ick.add([(None, "now")])?.new, 1);
+    let stats = ick.stats()?.expect("it was made");
+    assert_eq!((stats.producer_size, stats.consumer_size), (1, 2));
+    assert_eq!(stats.consumer_range, Some((2.0, 7.0)));
+    assert!(stats.producer_range.is_some_and(|(low, _)| low > 1.7e9));
+    assert_eq!(members(&ick.exchange_backwash(1, ["a"])?), ["b"]);
+    assert_eq!(ick.commit(["b", "b", "x"])?, 1);
+    let lease = ick.lease(Duration::from_secs(30))?.expect("nobody holds it");
+    assert!(ick.lease(Duration::from_secs(30))?.is_none());
+    assert_eq!(members(&lease.exchange(5, [] as [&str; 0])?), ["now"]);
+    assert_eq!(lease.commit(["now"])?, 1);
+    assert!(lease.release()?);
+    assert_eq!(ick.unlink()?, 1);
+    assert_eq!(ick.delete()?, 0);
+    Ok(())
+}
+
+#[test]
+fn one_server_by_tcp_and_by_unix_socket() -> Result {
+    let server = Redis::start();
+    walk(&millpond::connect(&server.url())?, "k")?;
+    walk(&millpond::connect(&server.unix_url())?, "k")
+}
+
+#[test]
+fn a_user_with_a_password_a_name_and_a_database() -> Result {
+    let server = Redis::builder().user("me", "p@ss/word", "+@all ~* &*").start();
+    let url = format!("{}/3?client_name=indexer", server.url());
+    walk(&millpond::connect(&url)?, "k")?;
+    let clients = server.cli(&["CLIENT", "LIST"]);
+    let clients = String::from_utf8_lossy(clients.bytes()).into_owned();
+    assert!(clients.contains("name=indexer") && clients.contains("db=3"), "{clients}");
+
+    for (user, password) in [(Some("me"), "wrong"), (None, "wrong"), (Some("nobody"), "x")] {
+        let plain = format!("redis://127.0.0.1:{}", server.port());
+        let options = Options::parse(&plain)?.credentials(user, password);
+        let error = options.connect()?.ick("k").stats().expect_err("the password is wrong");
+        assert_eq!(error.kind(), ErrorKind::AuthenticationFailed, "{error}");
+        assert!(!format!("{error} {error:?}").contains("wrong"), "{error:?}");
+    }
+    let error = millpond::connect(&format!("redis://127.0.0.1:{}", server.port()))?
+        .ick("k")
+        .stats()
+        .expect_err("a password is missing");
+    assert_eq!(error.kind(), ErrorKind::AuthenticationFailed, "{error}");
+    Ok(())
+}
+
+#[test]
+fn tls_with_its_own_authority() -> Result {
+    let server = Redis::builder().tls().start();
+    let ca = server.ca_file().expect("a TLS server has one").display().to_string();
+    let client = millpond::connect(&format!("{}?tls_ca={ca}", server.url()))?;
+    walk(&client, "k")?;
+    let pending = client.to_async().ick("k").add([(1.0, "a")]);
+    assert_eq!(block_on(pending)?.new, 1);
+
+    let error = millpond::connect(&format!("{}?retries=0", server.url()))?
+        .ick("k")
+        .stats()
+        .expect_err("nobody vouches for this certificate");
+    assert_eq!(error.kind(), ErrorKind::ConnectionFailed, "{error}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    let error = millpond::connect("rediss://h?tls_ca=/nonexistent").expect_err("no such file");
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl, "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_cluster_of_three() -> Result {
+    let cluster = Cluster::start();
+    let client = millpond::connect(&cluster.url())?;
+    for i in 0..32 {
+        walk(&client, &format!("ick-{i}"))?;
+        block_on(client.to_async().ick(format!("a-{i}")).add([(1.0, "a")]))?;
+    }
+    let channel = client.ick_channel("c", 8)?;
+    let pairs: Vec<_> = (0..100).map(|i| (f64::from(i), format!("m{i}"))).collect();
+    assert_eq!(channel.add(pairs)?.new, 100);
+
+    for name in ["", "a{b", "{}abc", "}{"] {
+        let error = client.ick(name).stats().expect_err("its keys lie in several slots");
+        assert_eq!(error.kind(), ErrorKind::CrossSlot, "{name}: {error}");
+        let pending = client.to_async().ick(name).stats();
+        assert_eq!(block_on(pending).expect_err("as above").kind(), ErrorKind::CrossSlot);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_slot_that_moves_is_followed() -> Result {
+    let cluster = Cluster::start();
+    let client = millpond::connect(&cluster.url())?;
+    let slot = cluster.slot_of("moving");
+    let to = (cluster.owner(slot) + 1) % 3;
+    let ick = client.ick("moving");
+    ick.add([(1.0, "a"), (2.0, "b")])?;
+    ick.reserve(1)?;
+
+    // All three keys have gone, but the slot is still the old server's: it says to ask the new one.
+    let migration = cluster.begin_migration(slot, to);
+    while migration.move_keys(1) > 0 {}
+    assert_eq!(ick.add([(3.0, "c")])?.new, 1);
+    let pending = client.to_async().ick("moving").add([(4.0, "d")]);
+    assert_eq!(block_on(pending)?.new, 1);
+    migration.finish();
+    assert_eq!(members(&ick.reserve(9)?), ["a", "b", "c", "d"]);
+    assert_eq!(block_on(client.to_async().ick("moving").commit(["a"]))?, 1);
+
+    // Keys on both sides: no server can run the step, so it waits until the slot has moved.
+    let back = cluster.begin_migration(slot, (to + 1) % 3);
+    assert_eq!(back.move_keys(1), 1);
+    std::thread::scope(|scope| {
+        let sync = scope.spawn(|| ick.add([(5.0, "e")]));
+        let pending = client.to_async().ick("moving").add([(6.0, "f")]);
+        std::thread::sleep(Duration::from_millis(300));
+        while back.move_keys(1) > 0 {}
+        back.finish();
+        assert_eq!(sync.join().expect("no panic")?.new, 1);
+        assert_eq!(block_on(pending)?.new, 1);
+        Ok(())
+    })
+}
+
+#[test]
+fn sentinels_are_followed_to_the_new_master() -> Result {
+    let sentinel = Sentinel::start();
+    let client = millpond::connect(&format!("{}?timeout=20s&retries=60", sentinel.url()))?;
+    walk(&client, "k")?;
+    let ick = client.ick("k");
+    ick.add([(1.0, "before")])?;
+    let old = sentinel.kill_master();
+    // The first call may find the connection broken; a call that finds nobody waits for the new master.
+    let _ = ick.stats();
+    ick.add([(2.0, "after")])?;
+    assert_ne!(sentinel.master_port(), old);
+    assert!(members(&ick.reserve(9)?).contains(&"after".to_owned()));
+    assert_eq!(block_on(client.to_async().ick("k").commit(["after"]))?, 1);
+    let error = millpond::connect(&sentinel.url().replace("mymaster", "other"))?
+        .ick("k")
+        .stats()
+        .expect_err("the sentinels know no such service");
+    assert!(error.to_string().contains("knows no service other"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_server_that_forgets_its_scripts_is_told_again() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let flush = || assert!(server.cli(&["SCRIPT", "FLUSH"]).is_ok());
+    let ick = client.ick("k");
+    for i in 0..20 {
+        flush();
+        ick.add([(f64::from(i), i.to_string())])?;
+        flush();
+        ick.exchange(3, [i.to_string()])?;
+    }
+    // Also inside a pipeline: many at once, none known.
+    flush();
+    let pending: Vec<_> =
+        (0..200).map(|i| client.to_async().ick("p").add([(f64::from(i), i.to_string())])).collect();
+    for pending in pending {
+        assert_eq!(block_on(pending)?.new, 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_that_restarted_meanwhile_is_not_noticed() -> Result {
+    let server = Redis::builder().appendonly_always().start();
+    let client = millpond::connect(&server.url())?;
+    let ick = client.ick("k");
+    ick.add([(1.0, "a")])?;
+    block_on(client.to_async().ick("k").add([(2.0, "b")]))?;
+    server.kill();
+    server.restart();
+    // The sync connection is known to be dead without a question; the async one is asked after a
+    // second of silence.
+    assert_eq!(members(&ick.reserve(9)?), ["a", "b"]);
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(block_on(client.to_async().ick("k").commit(["a", "b"]))?, 2);
+    Ok(())
+}
+
+#[test]
+fn nobody_there_is_said_soon_and_nothing_hangs() -> Result {
+    let server = Redis::start();
+    let url = format!("{}?timeout=500ms&retries=3", server.url());
+    let client = millpond::connect(&url)?;
+    client.ick("k").add([(1.0, "a")])?;
+    server.stop();
+    for error in [
+        client.ick("k").add([(1.0, "b")]).expect_err("the server is stopped"),
+        block_on(client.to_async().ick("k").add([(1.0, "c")])).expect_err("as above"),
+    ] {
+        let expected = [ErrorKind::Timeout, ErrorKind::ConnectionFailed];
+        assert!(expected.contains(&error.kind()), "{error:?}");
+    }
+    server.cont();
+    assert_eq!(client.ick("k").stats()?.map(|stats| stats.producer_size > 0), Some(true));
+    server.kill();
+    let start = Instant::now();
+    for error in [
+        client.ick("k").stats().expect_err("the server is gone"),
+        block_on(client.to_async().ick("k").stats()).expect_err("as above"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::ConnectionFailed, "{error:?}");
+        assert!(error.to_string().contains("ick.stats: no connection to 127.0.0.1"), "{error}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let error = millpond::connect("redis://no.such.host.invalid?retries=0")?
+        .ick("k")
+        .stats()
+        .expect_err("the name means nothing");
+    assert_eq!(error.kind(), ErrorKind::ConnectionFailed, "{error}");
+    Ok(())
+}
+
+#[test]
+fn wrong_keys_are_named_and_left_alone() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    for (set_up, kind, message) in [
+        (
+            vec!["SET", "k", "ick.v9"],
+            ErrorKind::IncompatibleVersion,
+            "unrecognized ick version ick.v9 in key k, expected ick.v1",
+        ),
+        (
+            vec!["HSET", "k", "f", "v"],
+            ErrorKind::WrongType,
+            "key k holds a hash, expected a string, the version flag of an ick",
+        ),
+        (
+            vec!["SET", "k/ick/{k}/pset", "v"],
+            ErrorKind::WrongType,
+            "key k/ick/{k}/pset holds a string, expected a sorted set, the producer set of an ick",
+        ),
+        (
+            vec!["LPUSH", "k/ick/{k}/cset", "v"],
+            ErrorKind::WrongType,
+            "key k/ick/{k}/cset holds a list, expected a sorted set, the consumer set of an ick",
+        ),
+        (
+            vec!["ZADD", "k/ick/{k}/pset", "1", "a"],
+            ErrorKind::IncompatibleVersion,
+            "key k/ick/{k}/pset holds a sorted set but key k holds no version flag, expected ick.v1",
+        ),
+    ] {
+        server.cli(&["FLUSHALL"]);
+        server.cli(&set_up);
+        let ick = client.ick("k");
+        for error in [
+            ick.add([(1.0, "a")]).map(drop).expect_err("broken"),
+            ick.add([(1.0, ""); 0]).map(drop).expect_err("broken"),
+            ick.reserve(0).map(drop).expect_err("broken"),
+            ick.reserve_backwash(5).map(drop).expect_err("broken"),
+            ick.commit(["a"]).map(drop).expect_err("broken"),
+            ick.exchange(1, ["a"]).map(drop).expect_err("broken"),
+            ick.stats().map(drop).expect_err("broken"),
+            ick.peek(Set::Producer, 1).map(drop).expect_err("broken"),
+        ] {
+            assert_eq!((error.kind(), error.message()), (kind, message));
+        }
+        assert_eq!(server.cli(&["DBSIZE"]).integer(), 1, "{message}");
+        assert_eq!(ick.delete()?, 1);
+        assert_eq!(ick.stats()?, None);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_user_without_rights_is_told() -> Result {
+    let server = Redis::builder().user("reader", "pw", "+@all -zadd ~* &*").start();
+    let client = millpond::connect(&server.url())?;
+    let error = client.ick("k").add([(1.0, "a")]).expect_err("zadd is forbidden");
+    assert!(matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Server), "{error:?}");
+    assert_eq!(server.cli(&["DBSIZE"]).integer(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_full_server_refuses_and_keeps_what_it_has() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    client.ick("k").add([(1.0, "a")])?;
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    let error = client.ick("k").add([(2.0, "b")]).expect_err("there is no memory left");
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
+    server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert_eq!(members(&client.ick("k").reserve(9)?), ["a"]);
+    Ok(())
+}
+
+#[test]
+fn large_batches_are_one_step_or_several() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let ick = client.ick("k");
+    let member = |i: u32| format!("m{i:07}");
+    let pairs = (0..300_000).map(|i| (f64::from(i), member(i)));
+    assert_eq!(ick.add(pairs)?, Added { new: 300_000, lowered: 0 });
+    let batch = ick.reserve(100_000)?;
+    assert_eq!(batch.len(), 100_000);
+    assert_eq!(ick.reserve_backwash(100_000)?, batch);
+    let next = ick.exchange(100_000, batch.iter().map(|entry| &entry.member))?;
+    assert_eq!(next[0].member, member(100_000).into_bytes());
+    assert_eq!(ick.reserve(300_000)?.len(), 200_000);
+    assert_eq!(ick.commit((0..300_000).map(member))?, 200_000);
+    Ok(())
+}
+
+#[test]
+fn waiting_wakes_at_once_and_costs_nothing() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let waiter = std::thread::spawn({
+        let ick = client.ick("k");
+        move || -> std::result::Result<Vec<Duration>, millpond::Error> {
+            let mut delays = Vec::new();
+            for batch in ick.batches(10).wait(Duration::from_secs(30)) {
+                for entry in batch? {
+                    let sent = Duration::from_secs_f64(entry.score);
+                    delays.push(now().saturating_sub(sent));
+                }
+                if delays.len() == 20 {
+                    break;
+                }
+            }
+            Ok(delays)
+        }
+    });
+    let producer = millpond::connect(&server.url())?.ick("k");
+    for i in 0..20 {
+        std::thread::sleep(Duration::from_millis(30));
+        producer.add([(now().as_secs_f64(), i.to_string())])?;
+    }
+    let mut delays = waiter.join().expect("the waiter does not panic")?;
+    delays.sort();
+    assert!(delays[10] < Duration::from_millis(20), "{delays:?}");
+
+    // Idle for a while: one look in five seconds, whatever the number of waiters.
+    let waiters: Vec<_> = (0..4)
+        .map(|i| {
+            let ick = client.ick(format!("idle-{i}"));
+            std::thread::spawn(move || ick.batches(1).wait(Duration::from_secs(4)).count())
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    let before = calls(&server);
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(calls(&server) - before <= 4, "an idle waiter sent commands");
+    for waiter in waiters {
+        assert_eq!(waiter.join().expect("the waiter does not panic"), 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_waiter_survives_a_restart_of_the_server() -> Result {
+    let server = Redis::builder().appendonly_always().start();
+    let client = millpond::connect(&server.url())?;
+    let waiter = std::thread::spawn({
+        let ick = client.ick("k");
+        move || ick.batches(1).wait(Duration::from_secs(30)).find_map(std::result::Result::ok)
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    server.kill();
+    server.restart();
+    std::thread::sleep(Duration::from_millis(800));
+    let start = Instant::now();
+    client.ick("k").add([(1.0, "a")])?;
+    let batch = waiter.join().expect("the waiter does not panic").expect("the member came");
+    assert_eq!(batch[0].member, b"a");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// Commands that the server has done for others than this question.
+fn calls(server: &Redis) -> u64 {
+    let field = server.info("stats", "total_commands_processed").expect("every server counts");
+    let own = server.info("commandstats", "cmdstat_info").unwrap_or_default();
+    let own = own.split(['=', ',']).nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    field.parse::<u64>().expect("a count") - own
+}
+
+fn now() -> Duration {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("the clock is past 1970")
+}
+
+/// Waits for a future without any runtime: Millpond's need none.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
