@@ -30,7 +30,7 @@ pub use error::{Error, ErrorKind, Result, Retry};
 pub use fork::after_fork_in_child;
 pub use interrupt::on_interrupt;
 pub use operation::{Invocation, Operation, Script, Snapshot, State, Timestamp, Turn};
-pub use options::{Options, Sync};
+pub use options::{Options, SyncMode};
 pub use reply::Reply;
 
 /// The version of this library.

@@ -1,7 +1,7 @@
 //! URLs and options: where the queues are and how to get there.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub struct Options {
     pub(crate) sentinel_user: Option<String>,
     pub(crate) sentinel_password: Option<String>,
     pub(crate) sentinel_tls: Option<bool>,
-    pub(crate) sync: Sync,
+    pub(crate) sync: SyncMode,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -72,11 +72,11 @@ pub(crate) enum Target {
     Cluster(Vec<Address>),
 }
 
-/// Where a server listens.
+/// Where a server listens. Cheap to clone, since every call names one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
-    Tcp(String, u16),
-    Unix(PathBuf),
+    Tcp(Arc<str>, u16),
+    Unix(Arc<Path>),
 }
 
 impl fmt::Display for Address {
@@ -100,7 +100,7 @@ pub(crate) struct Tls {
 /// When a step of a durable engine is on disk. In every setting a step that was acknowledged
 /// survives the end of the process; they differ in what survives a loss of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMode {
     /// Before it is acknowledged.
     #[default]
     Always,
@@ -160,7 +160,7 @@ impl Options {
             sentinel_user: None,
             sentinel_password: None,
             sentinel_tls: None,
-            sync: Sync::Always,
+            sync: SyncMode::Always,
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -179,7 +179,7 @@ impl Options {
             None => (None, authority),
         };
         let (target, db) = match scheme {
-            "redis+unix" => (Target::Server(Address::Unix(unix_path(hosts, path)?)), ""),
+            "redis+unix" => (Target::Server(Address::Unix(unix_path(hosts, path)?.into())), ""),
             "redis" | "rediss" => {
                 let mut hosts = addresses(hosts, 6379)?;
                 if hosts.len() > 1 {
@@ -222,9 +222,9 @@ impl Options {
         match name {
             "sync" if matches!(self.target, Target::File(_)) => {
                 self.sync = match value {
-                    "always" => Sync::Always,
-                    "never" => Sync::Never,
-                    time => Sync::Every(duration(name, time)?),
+                    "always" => SyncMode::Always,
+                    "never" => SyncMode::Never,
+                    time => SyncMode::Every(duration(name, time)?),
                 }
             }
             "timeout" if !embedded => self.timeout = duration(name, value)?,
@@ -264,7 +264,7 @@ impl Options {
         if self.timeout.is_zero() || self.connect_timeout.is_zero() {
             return Err(bad("a timeout has to be longer than 0".to_owned()));
         }
-        if self.sync == Sync::Every(Duration::ZERO) {
+        if self.sync == SyncMode::Every(Duration::ZERO) {
             return Err(bad("the option sync takes a time longer than 0".to_owned()));
         }
         if let Some(tls) = &self.tls
@@ -419,7 +419,7 @@ fn address(text: &str, default_port: u16) -> Result<Address> {
         return Err(bad("the URL names no host".to_owned()));
     }
     let port = port.map_or(Ok(default_port), |port| number("the port", port))?;
-    Ok(Address::Tcp(decode(host)?, port))
+    Ok(Address::Tcp(decode(host)?.into(), port))
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T> {
@@ -457,7 +457,7 @@ mod tests {
     }
 
     fn tcp(host: &str, port: u16) -> Address {
-        Address::Tcp(host.to_owned(), port)
+        Address::Tcp(host.into(), port)
     }
 
     #[test]
@@ -470,7 +470,10 @@ mod tests {
             ("file:///var/data", Target::File("/var/data".into())),
             ("redis://host", Target::Server(tcp("host", 6379))),
             ("redis://[::1]:7", Target::Server(tcp("::1", 7))),
-            ("redis+unix:///run/r.sock?db=2", Target::Server(Address::Unix("/run/r.sock".into()))),
+            (
+                "redis+unix:///run/r.sock?db=2",
+                Target::Server(Address::Unix(Path::new("/run/r.sock").into())),
+            ),
             ("redis+cluster://a,b:7", Target::Cluster(vec![tcp("a", 6379), tcp("b", 7)])),
             (
                 "redis+sentinel://a,b:7/main/3",
@@ -488,7 +491,7 @@ mod tests {
         assert_eq!((options.db, options.timeout), (4, Duration::from_secs(2)));
         assert_eq!(options.tls.unwrap().ca, Some("ca.pem".into()));
         assert_eq!(parse("redis://:pw@h").user, None);
-        assert_eq!(parse("file:d?sync=100ms").sync, Sync::Every(Duration::from_millis(100)));
+        assert_eq!(parse("file:d?sync=100ms").sync, SyncMode::Every(Duration::from_millis(100)));
         assert_eq!(parse("redis+sentinel://a/main/3").db, 3);
     }
 

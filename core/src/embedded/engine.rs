@@ -13,7 +13,7 @@ use crate::codec::{Reader, put_bytes, put_integer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork;
 use crate::operation::{self, Operation, Snapshot, State, Turn};
-use crate::options::{Options, Sync};
+use crate::options::{Options, SyncMode};
 use crate::sync::lock;
 use crate::waiters::{Listener, Topic, Waiters};
 
@@ -24,9 +24,13 @@ pub(crate) struct Engine {
     clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
     journal: Option<Journal>,
+    sync: SyncMode,
     /// Clients that are open.
     clients: AtomicUsize,
     is_snapshotting: AtomicBool,
+    /// Set when the disk refused a write: memory is ahead of the disk from then on, so nothing is
+    /// answered from it.
+    is_failed: Arc<AtomicBool>,
     /// The number of forks before the process that opened it.
     generation: u32,
 }
@@ -77,8 +81,10 @@ impl Engine {
             clock: options.clock.clone(),
             waiters: Arc::default(),
             journal,
+            sync: options.sync,
             clients: AtomicUsize::new(1),
             is_snapshotting: AtomicBool::new(false),
+            is_failed: Arc::default(),
             generation: fork::generation(),
         }
     }
@@ -87,7 +93,7 @@ impl Engine {
         let table = Table::new();
         let mut replay = Replay { table: &table, copied: HashMap::new() };
         let journal_options =
-            journal::Options { sync: sync_mode(options.sync), ..journal::Options::default() };
+            journal::Options { sync: options.sync, ..journal::Options::default() };
         let (journal, _recovery) =
             Journal::open(directory, journal_options, &mut |source, record| {
                 replay.record(source, record)
@@ -114,7 +120,7 @@ impl Engine {
     pub(crate) fn run<O: Operation>(self: &Arc<Self>, step: O) -> Result<O::Output> {
         let (output, ticket) = self.apply(step)?;
         if let (Some(ticket), Some(journal)) = (ticket, &self.journal) {
-            journal.wait(ticket)?;
+            note_failure(&self.is_failed, journal.wait(ticket))?;
             self.snapshot_if_wanted(journal);
         }
         Ok(output)
@@ -132,8 +138,13 @@ impl Engine {
         };
         match (ticket, &self.journal) {
             (Some(ticket), Some(journal)) => {
-                let done = move |durable: Result<()>| done(durable.map(|()| output));
-                journal.when_durable(ticket, Box::new(done));
+                let failed = self.is_failed.clone();
+                let done = move |durable| done(note_failure(&failed, durable).map(|()| output));
+                match self.sync {
+                    SyncMode::Always => journal.when_durable(ticket, Box::new(done)),
+                    // One short write into the system's memory; handing it over costs more.
+                    SyncMode::Every(_) | SyncMode::Never => done(journal.wait(ticket)),
+                }
                 self.snapshot_if_wanted(journal);
             }
             _ => done(Ok(output)),
@@ -146,6 +157,12 @@ impl Engine {
                 ErrorKind::Forked,
                 "the embedded engine was opened before a fork and belongs to the parent process; \
                  connect in the child",
+            ));
+        }
+        if self.is_failed.load(Ordering::Acquire) {
+            return Err(Error::new(
+                ErrorKind::Storage,
+                "the disk refused an earlier write, so memory is ahead of it; open the engine again",
             ));
         }
         let kind = O::State::kind();
@@ -213,12 +230,13 @@ impl Engine {
     }
 }
 
-fn sync_mode(sync: Sync) -> journal::SyncMode {
-    match sync {
-        Sync::Always => journal::SyncMode::Always,
-        Sync::Every(time) => journal::SyncMode::Every(time),
-        Sync::Never => journal::SyncMode::Never,
-    }
+/// Remembers that the disk failed.
+fn note_failure(failed: &AtomicBool, durable: Result<()>) -> Result<()> {
+    durable.inspect_err(|error| {
+        if error.kind() == ErrorKind::Storage {
+            failed.store(true, Ordering::Release);
+        }
+    })
 }
 
 /// What the records of a queue begin with: its kind and its name.

@@ -73,6 +73,11 @@ impl Attempt {
         command::script(invocation, self.with_source)
     }
 
+    /// The same as bytes, with ASKING if it has to come first.
+    pub(super) fn packed(&self, invocation: &Invocation) -> Vec<u8> {
+        command::packed(invocation, self.with_source, self.is_asking())
+    }
+
     pub(super) fn judge(&mut self, outcome: Outcome, router: &Router) -> Verdict {
         self.asking = None;
         match outcome {

@@ -27,6 +27,48 @@ pub(super) fn script(invocation: &Invocation, with_source: bool) -> Cmd {
     command
 }
 
+/// The same as the bytes that go over a connection, after ASKING where a redirection said so.
+pub(super) fn packed(invocation: &Invocation, with_source: bool, asking: bool) -> Vec<u8> {
+    let script = &invocation.script;
+    let (command, script): (&[u8], _) = match with_source {
+        true => (b"EVAL", script.source()),
+        false => (b"EVALSHA", script.sha1()),
+    };
+    let words = 3 + invocation.keys.len() + invocation.args.len();
+    let mut out =
+        Vec::with_capacity(96 + script.len() + invocation.args.total_bytes() + 48 * words);
+    if asking {
+        out.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
+    }
+    put_length(b'*', words, &mut out);
+    put_word(command, &mut out);
+    put_word(script.as_bytes(), &mut out);
+    put_word(invocation.keys.len().to_string().as_bytes(), &mut out);
+    invocation.keys.iter().for_each(|key| put_word(key, &mut out));
+    invocation.args.iter().for_each(|argument| put_word(argument, &mut out));
+    out
+}
+
+/// A command of a few words, as bytes.
+pub(super) fn packed_words(words: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_length(b'*', words.len(), &mut out);
+    words.iter().for_each(|word| put_word(word.as_bytes(), &mut out));
+    out
+}
+
+fn put_word(word: &[u8], out: &mut Vec<u8>) {
+    put_length(b'$', word.len(), out);
+    out.extend_from_slice(word);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn put_length(kind: u8, length: usize, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    out.push(kind);
+    write!(out, "{length}\r\n").expect("writing to a Vec cannot fail");
+}
+
 /// A command of a few words.
 pub(super) fn words(words: &[&str]) -> Cmd {
     let mut command = Cmd::new();

@@ -145,7 +145,7 @@ impl Dialer {
             Ok::<AsyncStream, io::Error>(match address {
                 Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
                 Address::Tcp(host, port) => {
-                    let tcp = tokio::net::TcpStream::connect((host.as_str(), *port)).await?;
+                    let tcp = tokio::net::TcpStream::connect((&**host, *port)).await?;
                     tcp.set_nodelay(true)?;
                     self.secure_async(tcp, host).await?
                 }

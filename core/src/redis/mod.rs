@@ -142,6 +142,6 @@ impl Own {
             Ok(address) => address,
             Err(error) => return Outcome::NotSent(error),
         };
-        self.pool.call(&address, &attempt.command(invocation), attempt.is_asking())
+        self.pool.call(&address, &attempt.packed(invocation), attempt.is_asking())
     }
 }

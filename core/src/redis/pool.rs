@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use ::redis::Cmd;
-
 use super::attempt::Outcome;
 use super::dial::{Dialer, Peer};
 use super::socket::Socket;
@@ -23,7 +21,7 @@ impl Pool {
     }
 
     /// Sends a command over a connection that nobody else uses.
-    pub(super) fn call(&self, address: &Address, command: &Cmd, asking: bool) -> Outcome {
+    pub(super) fn call(&self, address: &Address, command: &[u8], asking: bool) -> Outcome {
         let mut socket = match self.idle_socket(address) {
             Some(socket) => socket,
             None => match Socket::open(&self.dialer, address, Peer::Server) {

@@ -134,18 +134,18 @@ impl Router {
     fn ask_sentinel(&self, sentinel: &Address, service: &str) -> Result<Address> {
         let mut socket = Socket::open(&self.dialer, sentinel, Peer::Sentinel)?;
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", service];
-        let answer = socket.call(&command::words(&words)).map_err(unsent)?.elements()?;
+        let answer = socket.call(&command::packed_words(&words)).map_err(unsent)?.elements()?;
         let master = <[_; 2]>::try_from(answer).ok().and_then(|[host, port]| {
             let host = String::from_utf8(host.bytes().ok()?).ok()?;
             let port = String::from_utf8(port.bytes().ok()?).ok()?.parse().ok()?;
-            Some(Address::Tcp(host, port))
+            Some(Address::Tcp(host.into(), port))
         });
         let master = master.ok_or_else(|| {
             Error::new(ErrorKind::Unavailable, format!("{sentinel} knows no service {service}"))
         })?;
         // A sentinel that has not noticed yet still names the old master.
         let mut socket = Socket::open(&self.dialer, &master, Peer::Server)?;
-        let role = socket.call(&command::words(&["ROLE"])).map_err(unsent)?.elements()?;
+        let role = socket.call(&command::packed_words(&["ROLE"])).map_err(unsent)?.elements()?;
         match role.into_iter().next().map(crate::reply::Reply::bytes) {
             Some(Ok(role)) if role == b"master" => Ok(master),
             _ => Err(Error::new(ErrorKind::Unavailable, format!("{master} is not a master now"))),
@@ -154,7 +154,7 @@ impl Router {
 
     fn ask_slots(&self, server: &Address) -> Result<SlotMap> {
         let mut socket = Socket::open(&self.dialer, server, Peer::Server)?;
-        let reply = socket.call(&command::words(&["CLUSTER", "SLOTS"])).map_err(unsent)?;
+        let reply = socket.call(&command::packed_words(&["CLUSTER", "SLOTS"])).map_err(unsent)?;
         SlotMap::parse(reply, server)
     }
 }

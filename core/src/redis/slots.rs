@@ -99,7 +99,7 @@ impl SlotMap {
 pub(super) fn address(host: &str, port: u16, asked: &Address) -> Address {
     match asked {
         Address::Tcp(own, _) if host.is_empty() || host == "?" => Address::Tcp(own.clone(), port),
-        _ => Address::Tcp(host.to_owned(), port),
+        _ => Address::Tcp(host.into(), port),
     }
 }
 
@@ -138,10 +138,10 @@ mod tests {
             Reply::Array(vec![Reply::Int(first), Reply::Int(last), master])
         };
         let reply = Reply::Array(vec![range(0, 99, "a", 1), range(100, 16383, "", 2)]);
-        let asked = Address::Tcp("b".to_owned(), 9);
+        let asked = Address::Tcp("b".into(), 9);
         let map = SlotMap::parse(reply, &asked).unwrap();
-        assert_eq!(map.owner(99), Some(&Address::Tcp("a".to_owned(), 1)));
-        assert_eq!(map.owner(100), Some(&Address::Tcp("b".to_owned(), 2)));
+        assert_eq!(map.owner(99), Some(&Address::Tcp("a".into(), 1)));
+        assert_eq!(map.owner(100), Some(&Address::Tcp("b".into(), 2)));
         assert_eq!(map.servers().len(), 2);
         assert!(SlotMap::parse(Reply::Array(vec![]), &asked).is_err());
     }

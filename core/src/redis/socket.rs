@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use ::redis::{Cmd, Parser, Value};
+use ::redis::{Parser, Value};
 
 use super::command;
 use super::dial::{Dialer, Peer, Stream};
@@ -17,10 +17,15 @@ use crate::interrupt;
 use crate::options::Address;
 use crate::reply::{Reply, server_error};
 
+/// A connection is asked whether it is still there if it has not been used for so long: asking
+/// takes three system calls, which a caller in a loop would feel.
+const FRESH: Duration = Duration::from_millis(5);
+
 pub(super) struct Socket {
     stream: Stream,
     parser: Parser,
     timeout: Duration,
+    last_used: Instant,
 }
 
 impl Socket {
@@ -28,7 +33,7 @@ impl Socket {
     pub(super) fn open(dialer: &Dialer, address: &Address, peer: Peer) -> Result<Self> {
         let stream = dialer.dial(address, peer)?;
         let timeout = dialer.options.timeout;
-        let mut socket = Self { stream, parser: Parser::new(), timeout };
+        let mut socket = Self { stream, parser: Parser::new(), timeout, last_used: Instant::now() };
         socket.set_timeouts(timeout).map_err(lost)?;
         let (user, password) = dialer.credentials(peer);
         if let Some(password) = password {
@@ -50,7 +55,7 @@ impl Socket {
 
     /// Sends a word of the handshake. Whatever goes wrong, no step has been sent.
     fn greet(&mut self, address: &Address, words: &[&str]) -> Result<()> {
-        match self.call(&command::words(words)) {
+        match self.call(&command::packed_words(words)) {
             Ok(Reply::Error(text)) => Err(refused(address, &text)),
             Ok(_) => Ok(()),
             Err(error) => Err(Error::new(
@@ -61,24 +66,26 @@ impl Socket {
     }
 
     /// Sends a command and reads its answer.
-    pub(super) fn call(&mut self, command: &Cmd) -> Result<Reply> {
+    pub(super) fn call(&mut self, command: &[u8]) -> Result<Reply> {
         let deadline = Instant::now() + self.timeout;
-        self.write(&command.get_packed_command())?;
+        self.write(command)?;
         self.read(deadline)
     }
 
-    /// Sends ASKING and a command and reads the command's answer.
-    pub(super) fn call_asking(&mut self, command: &Cmd) -> Result<Reply> {
+    /// The same for a command that ASKING comes before: its answer is the second.
+    pub(super) fn call_asking(&mut self, command: &[u8]) -> Result<Reply> {
         let deadline = Instant::now() + self.timeout;
-        let mut bytes = command::words(&["ASKING"]).get_packed_command();
-        bytes.extend(command.get_packed_command());
-        self.write(&bytes)?;
+        self.write(command)?;
         self.read(deadline)?;
         self.read(deadline)
     }
 
     /// Whether the server has hung up, as far as this side has been told. Costs no round trip.
+    /// A connection that was just used is taken to be alive.
     pub(super) fn is_stale(&mut self) -> bool {
+        if self.last_used.elapsed() < FRESH {
+            return false;
+        }
         let mut byte = [0];
         let peeked = self.set_nonblocking(true).and_then(|()| match &self.stream {
             Stream::Tcp(tcp) => tcp.peek(&mut byte),
@@ -111,7 +118,10 @@ impl Socket {
             let mut incoming = Incoming { stream: &mut self.stream, deadline, failure: None };
             match self.parser.parse_value(&mut incoming) {
                 Ok(Value::Push { .. }) => {}
-                Ok(value) => return Ok(command::reply(value)),
+                Ok(value) => {
+                    self.last_used = Instant::now();
+                    return Ok(command::reply(value));
+                }
                 Err(error) => {
                     return Err(incoming.failure.unwrap_or_else(|| {
                         let message = "the server's answer is not RESP";

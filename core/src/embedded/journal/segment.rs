@@ -237,10 +237,6 @@ impl Segment {
         self.length = self.end;
         self.sync()
     }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// Creates a file, over a leftover of the same name, and writes its head.

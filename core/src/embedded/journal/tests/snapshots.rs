@@ -174,6 +174,10 @@ fn a_log_that_is_not_the_newest_has_no_torn_tail() {
         let error = open(both.path()).map(|found| found.2).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "cut at {length}: {error}");
     }
+    // Nothing is missing here, but no crash explains what is there.
+    fs::write(log_path(both.path(), 2), [&bytes[..], b"more"].concat()).unwrap();
+    let error = open(both.path()).map(|found| found.2).unwrap_err();
+    assert!(error.message().contains("newer logs follow"), "{error}");
 }
 
 #[test]
