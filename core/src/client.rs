@@ -172,7 +172,7 @@ impl Options {
             #[cfg(feature = "redis")]
             _ => Backend::Redis(Connections::new(self)?),
             #[cfg(not(all(feature = "redis", feature = "embedded")))]
-            #[allow(unreachable_patterns)]
+            #[allow(unreachable_patterns, reason = "which it is depends on the features")]
             _ => {
                 return Err(Error::new(
                     ErrorKind::InvalidUrl,
@@ -305,18 +305,18 @@ impl<M: Mode> Client<M> {
     /// Listens for these topics. A new listener is woken once when it really listens, so whoever
     /// looked before it did looks again and misses nothing.
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
-        match &self.core.backend {
+        match self.core.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(engine) => engine.listen(topics),
+            Backend::Embedded(ref engine) => engine.listen(topics),
             #[cfg(feature = "redis")]
-            Backend::Redis(connections) => connections.listen(topics),
+            Backend::Redis(ref connections) => connections.listen(topics),
         }
     }
 
     /// How often whoever waits looks even though nobody woke it: on a shared server there are
     /// producers that do not announce what they do.
     pub(crate) fn look_interval(&self) -> Option<Duration> {
-        match &self.core.backend {
+        match self.core.backend {
             #[cfg(feature = "embedded")]
             Backend::Embedded(_) => None,
             #[cfg(feature = "redis")]
@@ -328,11 +328,11 @@ impl<M: Mode> Client<M> {
 impl Core {
     fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
         self.check_open()?;
-        match &self.backend {
+        match self.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(engine) => engine.run(step),
+            Backend::Embedded(ref engine) => engine.run(step),
             #[cfg(feature = "redis")]
-            Backend::Redis(connections) => connections.run(step),
+            Backend::Redis(ref connections) => connections.run(step),
         }
     }
 
@@ -343,11 +343,11 @@ impl Core {
         if let Err(error) = self.check_open() {
             return done(Err(error));
         }
-        match &self.backend {
+        match self.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(engine) => engine.submit(step, done),
+            Backend::Embedded(ref engine) => engine.submit(step, done),
             #[cfg(feature = "redis")]
-            Backend::Redis(connections) => connections.submit(step, done),
+            Backend::Redis(ref connections) => connections.submit(step, done),
         }
     }
 
@@ -355,11 +355,11 @@ impl Core {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        match &self.backend {
+        match self.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(engine) => engine.leave(),
+            Backend::Embedded(ref engine) => engine.leave(),
             #[cfg(feature = "redis")]
-            Backend::Redis(connections) => {
+            Backend::Redis(ref connections) => {
                 connections.close();
                 Ok(())
             }
@@ -389,7 +389,7 @@ impl<M: Mode> Clone for Client<M> {
 
 impl<M: Mode> fmt::Debug for Client<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let backend = match &self.core.backend {
+        let backend = match self.core.backend {
             #[cfg(feature = "embedded")]
             Backend::Embedded(_) => "embedded",
             #[cfg(feature = "redis")]

@@ -1,26 +1,40 @@
 #![doc = include_str!("README.md")]
 #![forbid(unsafe_code)]
+// What only one of the backends needs is not worth a condition of its own.
+#![cfg_attr(
+    not(all(feature = "redis", feature = "embedded", feature = "tls")),
+    allow(dead_code, unreachable_code, unused_variables)
+)]
+// Everything but the drivers is pure: no clock, no thread, no socket.
+#![warn(clippy::disallowed_methods)]
 
 mod byte_list;
 mod client;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod clock;
 mod codec;
 #[cfg(feature = "embedded")]
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod embedded;
 mod error;
 mod fork;
 pub mod ick;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod interrupt;
 mod operation;
 mod options;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod random;
 #[cfg(feature = "redis")]
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod redis;
 mod reply;
 mod score;
 mod scored_set;
 mod sync;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod timer;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod waiters;
 
 pub use byte_list::ByteList;

@@ -116,6 +116,7 @@ impl<M: Mode> Batches<M> {
     }
 
     /// The listener to wait on and until when; `None` when the loop is over.
+    #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
         let wait = self.wait?;
         let now = Instant::now();

@@ -59,6 +59,8 @@ struct Renewal {
     lost: AtomicBool,
     /// Set by release and drop, so that the thread stops renewing.
     ended: AtomicBool,
+    /// The process that took it. The copy in the child of a fork gives nothing back on drop.
+    process: u32,
 }
 
 impl<M: Mode> ConsumerLease<M> {
@@ -73,6 +75,7 @@ impl<M: Mode> ConsumerLease<M> {
                     ttl,
                     lost: AtomicBool::new(false),
                     ended: AtomicBool::new(false),
+                    process: std::process::id(),
                 });
                 renew_later(ick.clone(), renewal.clone());
                 Self { ick, renewal }
@@ -146,7 +149,8 @@ impl<M: Mode> ConsumerLease<M> {
 
 impl<M: Mode> Drop for ConsumerLease<M> {
     fn drop(&mut self) {
-        if !self.renewal.ended.swap(true, Ordering::AcqRel) {
+        let is_ours = self.renewal.process == std::process::id();
+        if !self.renewal.ended.swap(true, Ordering::AcqRel) && is_ours {
             // Nobody is left to tell if this fails; the lease then runs out by itself.
             self.ick.client.submit(self.release_step(), |_| {});
         }

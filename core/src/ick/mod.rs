@@ -16,6 +16,7 @@ mod renew;
 mod reserve;
 mod stats;
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
 
 pub use acquire::Acquire;

@@ -48,14 +48,14 @@ pub(super) enum Verdict {
 }
 
 impl Attempt {
-    pub(super) fn new(options: &Options, idempotent: bool) -> Self {
+    pub(super) fn new(options: &Options, idempotent: bool, now: Instant) -> Self {
         Self {
             idempotent,
             with_source: false,
             asking: None,
             retries_left: options.retries,
             pause: PAUSE_MIN,
-            deadline: Instant::now() + options.timeout,
+            deadline: now + options.timeout,
         }
     }
 
@@ -78,22 +78,22 @@ impl Attempt {
         command::packed(invocation, self.with_source, self.is_asking())
     }
 
-    pub(super) fn judge(&mut self, outcome: Outcome, router: &Router) -> Verdict {
+    pub(super) fn judge(&mut self, outcome: Outcome, router: &Router, now: Instant) -> Verdict {
         self.asking = None;
         match outcome {
-            Outcome::Reply(Reply::Error(text)) => self.judge_error(&text, router),
+            Outcome::Reply(Reply::Error(text)) => self.judge_error(&text, router, now),
             Outcome::Reply(reply) => Verdict::Done(Ok(reply)),
             Outcome::NotSent(error) => {
                 router.forget();
                 match error.kind() {
-                    ErrorKind::ConnectionFailed | ErrorKind::Unavailable => self.later(error),
+                    ErrorKind::ConnectionFailed | ErrorKind::Unavailable => self.later(error, now),
                     _ => Verdict::Done(Err(error)),
                 }
             }
             Outcome::NoAnswer(error) => {
                 router.forget();
                 if self.idempotent && error.kind() == ErrorKind::ConnectionLost {
-                    return self.later(error);
+                    return self.later(error, now);
                 }
                 Verdict::Done(Err(error))
             }
@@ -101,7 +101,7 @@ impl Attempt {
     }
 
     /// A server that answers an error has not run the step, so sending it again is safe.
-    fn judge_error(&mut self, text: &str, router: &Router) -> Verdict {
+    fn judge_error(&mut self, text: &str, router: &Router, now: Instant) -> Verdict {
         let mut words = text.split(' ');
         match words.next() {
             Some("NOSCRIPT") if !self.with_source => {
@@ -119,24 +119,21 @@ impl Attempt {
                 } else {
                     router.moved(slot, address);
                 }
-                match self.spend() {
-                    true => Verdict::Again,
-                    false => Verdict::Done(Err(server_error(text))),
-                }
+                if self.spend() { Verdict::Again } else { Verdict::Done(Err(server_error(text))) }
             }
             Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN") => {
                 router.forget();
-                self.later(server_error(text))
+                self.later(server_error(text), now)
             }
-            Some("LOADING" | "TRYAGAIN" | "BUSY") => self.later(server_error(text)),
+            Some("LOADING" | "TRYAGAIN" | "BUSY") => self.later(server_error(text), now),
             _ => Verdict::Done(Err(server_error(text))),
         }
     }
 
     /// Tries again after a pause with jitter, as long as there is time and patience.
-    fn later(&mut self, error: Error) -> Verdict {
+    fn later(&mut self, error: Error, now: Instant) -> Verdict {
         let pause = self.pause.mul_f64(0.5 + (random::number() >> 11) as f64 / (1u64 << 54) as f64);
-        if !self.spend() || Instant::now() + pause >= self.deadline {
+        if !self.spend() || now + pause >= self.deadline {
             return Verdict::Done(Err(error));
         }
         self.pause = (self.pause * 2).min(PAUSE_MAX);
@@ -147,5 +144,93 @@ impl Attempt {
         let left = self.retries_left > 0;
         self.retries_left = self.retries_left.saturating_sub(1);
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::dial::Dialer;
+    use super::*;
+
+    fn router(url: &str) -> (Router, Options) {
+        let options = Options::parse(url).unwrap();
+        (Router::new(Dialer::new(Arc::new(options.clone())).unwrap()), options)
+    }
+
+    fn error(text: &str) -> Outcome {
+        Outcome::Reply(Reply::Error(text.to_owned()))
+    }
+
+    fn lost() -> Outcome {
+        Outcome::NoAnswer(Error::new(ErrorKind::ConnectionLost, "gone"))
+    }
+
+    fn kind(verdict: Verdict) -> ErrorKind {
+        match verdict {
+            Verdict::Done(Err(error)) => error.kind(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_unknown_script_is_sent_once_with_its_source() {
+        let (router, options) = router("redis://h");
+        let now = Instant::now();
+        let mut attempt = Attempt::new(&options, false, now);
+        assert!(matches!(attempt.judge(error("NOSCRIPT no"), &router, now), Verdict::Again));
+        assert!(attempt.with_source);
+        assert_eq!(kind(attempt.judge(error("NOSCRIPT no"), &router, now)), ErrorKind::Server);
+    }
+
+    #[test]
+    fn only_an_idempotent_step_is_sent_again_after_a_lost_connection() {
+        let (router, options) = router("redis://h");
+        let now = Instant::now();
+        let mut step = Attempt::new(&options, false, now);
+        assert_eq!(kind(step.judge(lost(), &router, now)), ErrorKind::ConnectionLost);
+        let mut read = Attempt::new(&options, true, now);
+        assert!(matches!(read.judge(lost(), &router, now), Verdict::After(_)));
+        let timeout = Outcome::NoAnswer(Error::new(ErrorKind::Timeout, "slow"));
+        assert_eq!(kind(read.judge(timeout, &router, now)), ErrorKind::Timeout);
+    }
+
+    #[test]
+    fn patience_ends_with_the_retries_or_with_the_time() {
+        let (router, options) = router("redis://h?retries=3&timeout=10s");
+        let now = Instant::now();
+        let mut attempt = Attempt::new(&options, false, now);
+        let mut pauses = Vec::new();
+        for _ in 0..3 {
+            match attempt.judge(error("LOADING soon"), &router, now) {
+                Verdict::After(pause) => pauses.push(pause),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(
+            kind(attempt.judge(error("LOADING soon"), &router, now)),
+            ErrorKind::Unavailable
+        );
+        for (pause, step) in pauses.iter().zip([20, 40, 80]) {
+            let step = Duration::from_millis(step);
+            assert!(*pause >= step / 2 && *pause <= step, "{pause:?}");
+        }
+        let mut late = Attempt::new(&options, false, now);
+        let end = now + Duration::from_secs(10);
+        assert_eq!(kind(late.judge(error("BUSY"), &router, end)), ErrorKind::Unavailable);
+    }
+
+    #[test]
+    fn redirections_are_followed_once_each_and_not_for_ever() {
+        let (router, options) = router("redis+cluster://a?retries=2");
+        let now = Instant::now();
+        let mut attempt = Attempt::new(&options, false, now);
+        assert!(matches!(attempt.judge(error("ASK 7 b:1"), &router, now), Verdict::Again));
+        let asked = attempt.address(|| panic!("the redirection says where")).unwrap();
+        assert_eq!(asked, Address::Tcp("b".into(), 1));
+        assert!(matches!(attempt.judge(error("MOVED 7 c:2"), &router, now), Verdict::Again));
+        assert!(!attempt.is_asking());
+        assert_eq!(kind(attempt.judge(error("MOVED 7 c:2"), &router, now)), ErrorKind::Server);
     }
 }

@@ -114,7 +114,7 @@ impl Shared {
     }
 
     fn judge(shared: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
-        match submission.attempt.judge(outcome, &shared.router) {
+        match submission.attempt.judge(outcome, &shared.router, Instant::now()) {
             Verdict::Done(reply) => (submission.done)(reply),
             Verdict::Again => Self::send(shared, submission),
             Verdict::After(pause) => {
@@ -181,10 +181,10 @@ impl Link {
         if self.broken.swap(false, Ordering::AcqRel) {
             self.connection = None;
         }
-        if let Some(mut connection) = self.connection.clone() {
-            if !silent || connection.send_packed_command(&command::words(&["PING"])).await.is_ok() {
-                return Ok(connection);
-            }
+        if let Some(mut connection) = self.connection.clone()
+            && (!silent || connection.send_packed_command(&command::words(&["PING"])).await.is_ok())
+        {
+            return Ok(connection);
         }
         let connection = self.connect().await?;
         self.broken = Arc::default();

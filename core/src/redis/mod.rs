@@ -85,10 +85,10 @@ impl Connections {
     fn call(&self, invocation: &Invocation, idempotent: bool) -> Result<Reply> {
         let own = self.own();
         let slot = own.router.slot(&invocation.keys)?;
-        let mut attempt = Attempt::new(&self.options, idempotent);
+        let mut attempt = Attempt::new(&self.options, idempotent, Instant::now());
         loop {
             let outcome = own.send(&attempt, invocation, slot);
-            match attempt.judge(outcome, &own.router) {
+            match attempt.judge(outcome, &own.router, Instant::now()) {
                 Verdict::Done(reply) => return reply,
                 Verdict::Again => {}
                 Verdict::After(pause) => {
@@ -116,7 +116,7 @@ impl Connections {
             Err(error) => return done(Err(error)),
         };
         own.links.submit(Submission {
-            attempt: Attempt::new(&self.options, O::IDEMPOTENT),
+            attempt: Attempt::new(&self.options, O::IDEMPOTENT, Instant::now()),
             invocation,
             slot,
             done: Box::new(move |reply| done(reply.and_then(|reply| step.decode(reply)))),

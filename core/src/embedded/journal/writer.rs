@@ -20,6 +20,7 @@ impl Ticket {
     const REFUSED: Self = Self(u64::MAX);
 
     /// The record's sequence number, as replay will give it.
+    #[cfg(test)]
     pub(crate) fn sequence(self) -> u64 {
         self.0
     }
