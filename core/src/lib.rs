@@ -49,3 +49,8 @@ pub use reply::Reply;
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The programs in the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -145,6 +145,11 @@ impl Options {
         options.check()
     }
 
+    /// The options of a durable engine in this directory, whatever characters its path has.
+    pub fn file(directory: impl Into<PathBuf>) -> Self {
+        Self::embedded(Target::File(directory.into()))
+    }
+
     fn embedded(target: Target) -> Self {
         Self {
             target,
@@ -324,6 +329,13 @@ impl Options {
     ) -> Self {
         self.user = user.map(Into::into);
         self.password = Some(password.into());
+        self
+    }
+
+    /// When a step of a durable engine is on disk.
+    #[must_use]
+    pub fn sync(mut self, sync: SyncMode) -> Self {
+        self.sync = sync;
         self
     }
 

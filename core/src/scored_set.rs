@@ -69,11 +69,16 @@ impl ScoredSet {
         outcome
     }
 
-    /// Takes out the lowest member.
-    pub(crate) fn pop_first(&mut self) -> Option<(Score, Member)> {
-        let (score, member) = self.order.pop_first()?;
-        self.scores.remove(&member);
-        Some((score, member))
+    /// Takes out up to `count` of the lowest members, lowest first. One loop over the order and
+    /// one over the index: in a large set each look into the index misses the cache, and in a
+    /// loop of their own the processor waits for several at once.
+    pub(crate) fn pop_lowest(&mut self, count: usize) -> Vec<(Score, Member)> {
+        let count = count.min(self.len());
+        let popped: Vec<_> = std::iter::from_fn(|| self.order.pop_first()).take(count).collect();
+        for (_, member) in &popped {
+            self.scores.remove(member);
+        }
+        popped
     }
 
     /// Takes out `member`; answers whether it was there.
@@ -115,7 +120,10 @@ mod tests {
         assert_eq!(members, [b"b".as_slice(), b"a", b"\xff"]);
         assert!(set.remove(b"a"));
         assert!(!set.remove(b"a"));
-        assert_eq!(set.pop_first().map(|(_, member)| member.to_vec()), Some(b"b".to_vec()));
+        let popped = set.pop_lowest(1);
+        assert_eq!(*popped[0].1, *b"b");
+        assert_eq!(set.pop_lowest(9).len(), 1);
+        assert!(set.is_empty());
     }
 
     #[test]

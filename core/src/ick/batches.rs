@@ -12,7 +12,7 @@ use futures_core::Stream;
 use super::{Commit, Entry, Exchange, Ick, Token};
 use crate::byte_list::ByteList;
 use crate::client::{Async, Blocking, Mode, Pending};
-use crate::error::Result;
+use crate::error::{Error, Result, Retry};
 use crate::waiters::Listener;
 
 /// A batch to work on: entries, lowest score first.
@@ -146,7 +146,10 @@ impl Iterator for Batches<Blocking> {
         loop {
             let (number, step) = self.next_step();
             match self.icks[number].client.run(step) {
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    self.cursor.failed(&error);
+                    return Some(Err(error));
+                }
                 Ok(entries) => match self.cursor.took(number, &entries) {
                     Took::Batch => {
                         self.idle = None;
@@ -186,7 +189,10 @@ impl Stream for Batches<Async> {
             this.asked = None;
             let number = this.cursor.turn;
             let entries = match answer {
-                Err(error) => return Poll::Ready(Some(Err(error))),
+                Err(error) => {
+                    this.cursor.failed(&error);
+                    return Poll::Ready(Some(Err(error)));
+                }
                 Ok(entries) => entries,
             };
             match this.cursor.took(number, &entries) {
@@ -252,8 +258,7 @@ impl Cursor {
         (self.turn, if commit_only { 0 } else { self.max }, self.done.clone())
     }
 
-    /// Takes in what the exchange answered. An exchange that failed is asked again, commit and
-    /// all, so `done` goes only here.
+    /// Takes in what the exchange answered.
     fn took(&mut self, number: usize, entries: &[Entry]) -> Took {
         let committed_only = self.icks > 1 && !self.done.is_empty();
         self.done = entries.iter().map(|entry| &entry.member).collect();
@@ -268,6 +273,16 @@ impl Cursor {
         }
         self.empty = 0;
         Took::NothingAnywhere
+    }
+
+    /// Takes in that the exchange failed. If nothing was done it is asked again, commit and all.
+    /// If it may have been done, its commit must not be sent again: a member that was dirtied
+    /// meanwhile may have been committed and reserved once more, and a second commit would take
+    /// away a reservation that nobody has worked on. Without it the batch comes again, if need be.
+    fn failed(&mut self, error: &Error) {
+        if error.retry() == Retry::Unknown {
+            self.done = ByteList::default();
+        }
     }
 
     fn finish(&mut self) -> (usize, ByteList) {
@@ -307,9 +322,16 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_exchange_is_asked_again_with_its_commit() {
+    fn a_commit_is_sent_again_only_if_it_was_surely_not_done() {
+        use crate::ErrorKind;
         let mut cursor = Cursor::new(1, 10);
         cursor.took(0, &entries(&["a"]));
-        assert_eq!(cursor.next(), cursor.next());
+        cursor.failed(&Error::new(ErrorKind::ConnectionFailed, ""));
+        assert_eq!(cursor.next(), (0, 10, ["a"].into_iter().collect()));
+        for kind in [ErrorKind::ConnectionLost, ErrorKind::Timeout] {
+            cursor.took(0, &entries(&["a"]));
+            cursor.failed(&Error::new(kind, ""));
+            assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+        }
     }
 }

@@ -109,9 +109,14 @@ impl Ick {
             effects.write(tag::FOLD, |_| {});
         }
         let mut taken = 0;
-        // A member that is in both sets takes no place, so this counts the set, not the moves.
-        while (self.consumer.len() as u64) < max && self.move_lowest() {
-            taken += 1;
+        loop {
+            // A member that is in both sets takes no place, so this counts the set, not the moves.
+            let room = max.saturating_sub(self.consumer.len() as u64);
+            let moved = self.move_lowest(room);
+            taken += moved;
+            if moved == 0 {
+                break;
+            }
         }
         if taken > 0 {
             effects.write(tag::TAKE, |record| put_integer(taken, record));
@@ -166,19 +171,19 @@ impl Ick {
     }
 
     fn fold(&mut self) {
-        while let Some((score, member)) = self.consumer.pop_first() {
+        for (score, member) in self.consumer.pop_lowest(usize::MAX) {
             self.producer.lower_shared(score, member);
         }
     }
 
-    fn move_lowest(&mut self) -> bool {
-        match self.producer.pop_first() {
-            Some((score, member)) => {
-                self.consumer.lower_shared(score, member);
-                true
-            }
-            None => false,
+    /// Moves up to `count` members to the consumer set; answers how many.
+    fn move_lowest(&mut self, count: u64) -> u64 {
+        let moved = self.producer.pop_lowest(usize::try_from(count).unwrap_or(usize::MAX));
+        let count = moved.len() as u64;
+        for (score, member) in moved {
+            self.consumer.lower_shared(score, member);
         }
+        count
     }
 
     fn clear(&mut self) {
@@ -197,10 +202,9 @@ impl Ick {
                     self.producer.lower(score, member);
                 }
                 tag::TAKE => {
-                    for _ in 0..record.integer()? {
-                        if !self.move_lowest() {
-                            return Err(unreadable("takes more members than there are"));
-                        }
+                    let count = record.integer()?;
+                    if self.move_lowest(count) != count {
+                        return Err(unreadable("takes more members than there are"));
                     }
                 }
                 tag::REMOVE => {

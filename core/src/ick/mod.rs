@@ -135,7 +135,8 @@ impl<M: Mode> Ick<M> {
     /// `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` the batch may come once more.
+    /// After `CONNECTION_LOST` or `TIMEOUT` do not commit again, but reserve: what comes is work
+    /// to be done. A second commit could take away a member that was dirtied and reserved since.
     /// Above [`BATCH_MEMBERS_MAX`] members it takes several steps, each atomic.
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
         let steps = self.name().and_then(|name| {
@@ -159,7 +160,8 @@ impl<M: Mode> Ick<M> {
     /// [`BATCH_MEMBERS_MAX`] members.
     ///
     /// # Delivery
-    /// As [`reserve`](Self::reserve) and [`commit`](Self::commit).
+    /// As [`reserve`](Self::reserve) and [`commit`](Self::commit): after `CONNECTION_LOST` or
+    /// `TIMEOUT` go on with an exchange that commits nothing.
     pub fn exchange<B: AsRef<[u8]>>(
         &self,
         max: u64,
