@@ -17,7 +17,8 @@ help:
 
 # DIR=folder indexes a copy of another folder.
 demo:
-	$(CARGO) run --quiet --profile demo -p millpond-examples --bin search-index -- $(DIR)
+	@echo "Building the demo; the first time takes about a minute."
+	@$(CARGO) run --quiet --locked --profile demo -p millpond-examples --bin search-index -- $(if $(DIR),"$(DIR)")
 
 check:
 	$(CARGO) fmt --check

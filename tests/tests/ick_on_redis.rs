@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use millpond::ick::{Added, Set};
 use millpond::{Client, ErrorKind, Options};
+use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::{Cluster, Redis, Sentinel};
 
 type Result = std::result::Result<(), millpond::Error>;
@@ -205,6 +206,58 @@ fn a_server_that_restarted_meanwhile_is_not_noticed() -> Result {
     assert_eq!(members(&ick.reserve(9)?), ["a", "b"]);
     std::thread::sleep(Duration::from_millis(1100));
     assert_eq!(block_on(client.to_async().ick("k").commit(["a", "b"]))?, 2);
+    Ok(())
+}
+
+#[test]
+fn a_lost_answer_is_said_and_no_step_runs_twice() -> Result {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let client = millpond::connect(&proxy.url())?;
+    let ick = client.ick("k");
+    ick.add([(1.0, "a")])?;
+    // The server knows every script, so that the answer that is lost is the step's own.
+    walk(&millpond::connect(&server.url())?, "warm")?;
+    block_on(client.to_async().ick("k").stats())?;
+
+    let lost = |run: &dyn Fn() -> ErrorKind| {
+        let before = script_calls(&server);
+        proxy.swallow_next_answer();
+        assert_eq!(run(), ErrorKind::ConnectionLost);
+        assert_eq!(script_calls(&server) - before, 1, "the server did it once");
+    };
+    lost(&|| ick.add([(2.0, "b")]).expect_err("no answer came").kind());
+    lost(&|| block_on(client.to_async().ick("k").add([(3.0, "c")])).expect_err("none").kind());
+    lost(&|| ick.exchange(1, [""; 0]).expect_err("no answer came").kind());
+    lost(&|| block_on(client.to_async().ick("k").reserve(1)).expect_err("none").kind());
+    // A step that only reads is sent again.
+    proxy.swallow_next_answer();
+    assert_eq!(ick.stats()?.expect("it is there").total_size(), 3);
+    proxy.swallow_next_answer();
+    assert_eq!(block_on(client.to_async().ick("k").peek(Set::Producer, 9))?.len(), 2);
+    assert_eq!(proxy.swallowed(), 6);
+    Ok(())
+}
+
+#[test]
+fn a_loop_whose_commit_got_no_answer_loses_nothing() -> Result {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let client = millpond::connect(&proxy.url())?;
+    let ick = client.ick("k");
+    ick.add([(1.0, "a")])?;
+    let mut batches = ick.batches(10);
+    assert_eq!(batches.next().expect("a batch")?.len(), 1);
+    // The member is dirtied while it is worked on; the exchange commits it and reserves it again,
+    // and its answer is lost.
+    ick.add([(2.0, "a")])?;
+    proxy.swallow_next_answer();
+    let error = batches.next().expect("an answer").expect_err("it was lost");
+    assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+    let batch = batches.next().expect("the member comes again")?;
+    assert_eq!((&*batch[0].member, batch[0].score), (b"a".as_slice(), 2.0));
+    assert!(batches.next().is_none());
+    assert_eq!(ick.stats()?.expect("it is there").total_size(), 0);
     Ok(())
 }
 
@@ -414,6 +467,15 @@ fn now() -> Duration {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .expect("the clock is past 1970")
+}
+
+/// Script calls that the server has done.
+fn script_calls(server: &Redis) -> u64 {
+    let count = |command| {
+        let line = server.info("commandstats", command).unwrap_or_default();
+        line.split(['=', ',']).nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
+    };
+    count("cmdstat_evalsha") + count("cmdstat_eval")
 }
 
 /// Waits for a future without any runtime: Millpond's need none.

@@ -20,11 +20,20 @@ pub(crate) type Member = Argument<Vec<u8>>;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Call {
     Add(Vec<(Argument<f64>, Member)>),
-    Reserve { max: Argument<u64>, backwash: bool },
+    Reserve {
+        max: Argument<u64>,
+        backwash: bool,
+    },
     Commit(Vec<Member>),
-    Exchange { max: Argument<u64>, members: Vec<Member>, backwash: bool },
+    Exchange {
+        max: Argument<u64>,
+        members: Vec<Member>,
+        backwash: bool,
+    },
     Stats,
-    Delete { unlink: bool },
+    Delete {
+        unlink: bool,
+    },
     /// A command for the server itself, as set-up.
     Redis(Vec<Vec<u8>>),
     /// The arguments have a form that only the recorded language has.
@@ -97,7 +106,7 @@ impl Call {
 
     /// The request for an adapter; none for what the library is not asked.
     pub(crate) fn request(&self, name: &Name) -> Option<Value> {
-        let list = |members: &[Member]| members.iter().map(Argument::wire).collect::<Value>();
+        let list = |members: &[Member]| members.iter().map(Member::wire).collect::<Value>();
         let mut request = match self {
             Self::Add(pairs) => {
                 let pair = |(score, member): &(Argument<f64>, Member)| {
@@ -119,6 +128,13 @@ impl Call {
         };
         request["name"] = name.wire();
         Some(request)
+    }
+}
+
+impl<T> Argument<T> {
+    /// Whether it is of its type.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
     }
 }
 
@@ -182,11 +198,11 @@ fn raw_string(value: &Value) -> Argument<Vec<u8>> {
     bytes(string).map_or_else(|_| Argument::Odd(unlabelled(value)), Argument::Plain)
 }
 
-/// A labelled value as it goes to an adapter: JSON's own types without their label.
+/// A labelled value as it goes to an adapter: null, bools and lists without their label.
 fn unlabelled(value: &Value) -> Value {
     match value {
         Value::Object(label) if label.len() == 1 => {
-            if let Some(plain) = label.get("string").or(label.get("json")) {
+            if let Some(plain) = label.get("json") {
                 return plain.clone();
             }
             match label.get("array").and_then(Value::as_array) {

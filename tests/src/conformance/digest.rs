@@ -1,6 +1,7 @@
 //! A long list of members and scores, told by its size, its ends and a hash.
 
 use std::fmt;
+use std::io::Write as _;
 
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
@@ -35,7 +36,7 @@ impl Digest {
         let mut lines = Vec::new();
         for (member, score) in pairs {
             lines.extend_from_slice(member);
-            lines.extend_from_slice(format!("\t{score}\n").as_bytes());
+            writeln!(lines, "\t{score}").expect("a Vec takes all that is written to it");
         }
         let mut context = Context::new(&SHA256);
         context.update(&lines);

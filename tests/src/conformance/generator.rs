@@ -82,8 +82,7 @@ fn sum(rest: &mut &[u8], i: i64) -> Option<i64> {
     let mut total = product(rest, i)?;
     while let Some(sign) = next(rest, b"+-") {
         let term = product(rest, i)?;
-        total =
-            if sign == b'+' { total.checked_add(term)? } else { total.checked_sub(term)? };
+        total = if sign == b'+' { total.checked_add(term)? } else { total.checked_sub(term)? };
     }
     Some(total)
 }

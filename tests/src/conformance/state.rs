@@ -185,12 +185,12 @@ impl fmt::Display for Set {
 pub(crate) fn write_pairs(pairs: &[Pair], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const SHOWN_MAX: usize = 24;
     if pairs.len() > SHOWN_MAX {
-        return Digest::of(pairs).fmt(f);
+        return write!(f, "{}", Digest::of(pairs));
     }
     f.write_str("[")?;
     for (index, (member, score)) in pairs.iter().enumerate() {
         let separator = if index == 0 { "" } else { ", " };
-        write!(f, "{separator}{} {score}", shown(member))?;
+        write!(f, "{separator}{} {score:?}", shown(member))?;
     }
     f.write_str("]")
 }

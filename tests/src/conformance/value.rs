@@ -11,7 +11,8 @@ pub(crate) fn bytes(value: &Value) -> Result<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Ok(text.as_bytes().to_vec());
     }
-    let encoded = value["b64"].as_str().ok_or_else(|| format!("no string: {value}"))?;
+    let encoded = value.get("b64").and_then(Value::as_str);
+    let encoded = encoded.ok_or_else(|| format!("no string: {value}"))?;
     STANDARD.decode(encoded).map_err(|error| format!("no base64: {encoded}: {error}"))
 }
 
@@ -26,9 +27,12 @@ pub(crate) fn score(value: &Value) -> Result<f64> {
     score.ok_or_else(|| format!("no score: {value}"))
 }
 
-/// A byte string as it goes to an adapter.
+/// A byte string as it goes to an adapter: as in a case file.
 pub(crate) fn wire_bytes(bytes: impl AsRef<[u8]>) -> Value {
-    json!({"b64": STANDARD.encode(bytes)})
+    match str::from_utf8(bytes.as_ref()) {
+        Ok(text) => Value::String(text.to_owned()),
+        Err(_) => json!({"b64": STANDARD.encode(bytes)}),
+    }
 }
 
 /// A score as it goes to an adapter.

@@ -1,0 +1,64 @@
+//! The languages that have an adapter, from `tests/conformance/adapters/adapters.json`.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::adapter::repository;
+
+/// A language and the command that starts its adapter.
+#[derive(Clone)]
+pub(crate) struct Language {
+    pub(crate) name: String,
+    pub(crate) command: Vec<String>,
+}
+
+/// The languages of these names; all that this machine has an adapter for where none is named.
+/// A language that is named and has no adapter here is an error of its own.
+pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>>> {
+    let path = repository().join("tests/conformance/adapters/adapters.json");
+    let text = fs::read_to_string(&path);
+    let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let table: Value =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let table = table.as_object().ok_or("adapters.json is a table of languages")?;
+    let language = |name: &String| {
+        let entry = table.get(name).ok_or("adapters.json has no such language".to_owned());
+        let command = entry.and_then(command).map_err(|why| format!("{name}: {why}"))?;
+        Ok(Language { name: name.clone(), command })
+    };
+    Ok(match named {
+        Some(named) => named.iter().map(language).collect(),
+        None => table.keys().map(language).filter(std::result::Result::is_ok).collect(),
+    })
+}
+
+/// The command of an adapter, or why it is not there.
+fn command(entry: &Value) -> Result<Vec<String>> {
+    let Some(usual) = entry["program"].as_str() else {
+        // No program: the adapter is part of this one.
+        let own =
+            env::current_exe().map_err(|error| format!("no path to this program: {error}"))?;
+        return Ok(vec![own.to_string_lossy().into_owned(), "adapter".to_owned()]);
+    };
+    let variable = entry["variable"].as_str().unwrap_or_default();
+    let chosen = env::var(variable).ok().filter(|program| !program.is_empty());
+    let program = chosen.unwrap_or_else(|| usual.to_owned());
+    if find(&program).is_none() {
+        return Err(format!("there is no {program}; {variable} can name another program"));
+    }
+    let arguments = entry["arguments"].as_array().into_iter().flatten();
+    let arguments = arguments.filter_map(Value::as_str).map(str::to_owned);
+    Ok(std::iter::once(program).chain(arguments).collect())
+}
+
+/// The path of a program: as it is given, in the repository, or on the search path.
+fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(repository().join(program)).filter(|path| path.exists());
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|path| Path::exists(path))
+}

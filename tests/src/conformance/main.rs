@@ -1,0 +1,167 @@
+//! Runs the conformance cases in every language on every backend.
+//!
+//! ```text
+//! millpond-conformance [--adapters rust,python] [--backends memory,redis] [FOLDER]
+//! ```
+//!
+//! `FOLDER` holds the cases; without it the folder in `CONFORMANCE_DIR`, or else the project's
+//! own, `tests/conformance/cases`. Without `--adapters` all languages run that this machine has;
+//! one that is named and is missing is a failure. The last line is `N passed, N failed`, and the
+//! exit status is 0 only if something ran and nothing failed.
+//!
+//! `millpond-conformance adapter` is the adapter for Rust. The format of the cases and the
+//! protocol of the adapters are described in `tests/conformance/README.md`.
+
+mod adapter;
+mod answer;
+mod backend;
+mod call;
+mod case;
+mod digest;
+mod generator;
+mod keys;
+mod languages;
+mod model;
+mod report;
+mod returns;
+mod runner;
+mod rust;
+mod state;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Instant;
+
+use adapter::{Adapter, repository};
+use backend::{BACKENDS, Backend};
+use case::Case;
+use languages::Language;
+use report::Report;
+
+/// What goes wrong here goes to people: one line.
+type Result<T, E = String> = std::result::Result<T, E>;
+
+const USAGE: &str =
+    "usage: millpond-conformance [--adapters NAME,NAME] [--backends NAME,NAME] [FOLDER]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments == ["adapter"] {
+        return match rust::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let report = Arguments::read(arguments).and_then(|arguments| arguments.run());
+    let report = report.unwrap_or_else(|why| {
+        let mut report = Report::default();
+        report.add_broken(&why);
+        report
+    });
+    println!("{report}");
+    if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What is to be run.
+struct Arguments {
+    adapters: Option<Vec<String>>,
+    backends: Vec<String>,
+    folder: PathBuf,
+}
+
+impl Arguments {
+    fn read(arguments: Vec<String>) -> Result<Self> {
+        let mut read = Self {
+            adapters: None,
+            backends: BACKENDS.map(str::to_owned).to_vec(),
+            folder: repository().join("tests/conformance/cases"),
+        };
+        if let Some(folder) = env::var_os("CONFORMANCE_DIR").filter(|folder| !folder.is_empty()) {
+            read.folder = folder.into();
+        }
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let mut names = || {
+                let names = arguments.next().ok_or(USAGE)?;
+                Ok::<_, String>(names.split(',').map(str::to_owned).collect())
+            };
+            match argument.as_str() {
+                "--adapters" => read.adapters = Some(names()?),
+                "--backends" => read.backends = names()?,
+                option if option.starts_with('-') => return Err(USAGE.to_owned()),
+                folder => read.folder = folder.into(),
+            }
+        }
+        Ok(read)
+    }
+
+    fn run(&self) -> Result<Report> {
+        let cases = case::read_folder(&self.folder)?;
+        let mut report = Report::default();
+        let mut languages = Vec::new();
+        for language in languages::languages(self.adapters.as_deref())? {
+            match language.and_then(check_works) {
+                Ok(language) => languages.push(language),
+                Err(why) => report.add_broken(&why),
+            }
+        }
+        // Each backend has a thread, and each of those an adapter of each language: a run mostly
+        // waits for answers.
+        let parts: Vec<Result<Report>> = thread::scope(|scope| {
+            let (cases, languages) = (&cases[..], &languages[..]);
+            let start = |name| scope.spawn(move || run_backend(cases, languages, name));
+            let threads: Vec<_> = self.backends.iter().map(String::as_str).map(start).collect();
+            let part = |thread: ScopedJoinHandle<'_, Result<Report>>| {
+                thread.join().unwrap_or_else(|_| Err("a backend's thread panicked".to_owned()))
+            };
+            threads.into_iter().map(part).collect()
+        });
+        for part in parts {
+            match part {
+                Ok(part) => report.merge(part),
+                Err(why) => report.add_broken(&why),
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Starts the adapter of a language once: one that does not work is one failure, not one a case.
+fn check_works(language: Language) -> Result<Language> {
+    let works = Adapter::new(&language).open("memory:");
+    works.map_err(|why| format!("{}: {why}", language.name))?;
+    Ok(language)
+}
+
+fn run_backend(cases: &[Case], languages: &[Language], name: &str) -> Result<Report> {
+    let mut report = Report::default();
+    let mut backend = Backend::start(name)?;
+    for language in languages {
+        run_all(cases, language, name, &mut backend, &mut report);
+    }
+    Ok(report)
+}
+
+fn run_all(
+    cases: &[Case],
+    language: &Language,
+    name: &str,
+    backend: &mut Backend,
+    report: &mut Report,
+) {
+    let start = Instant::now();
+    let mut adapter = Adapter::new(language);
+    for case in cases {
+        let outcome = runner::run(case, &mut adapter, backend);
+        report.add(&language.name, name, &case.name, outcome);
+    }
+    report.took(&language.name, name, start.elapsed());
+}

@@ -1,0 +1,139 @@
+//! The adapter for Rust: one JSON request a line in, one JSON answer a line out.
+
+use std::io::{BufRead, BufWriter, Write, stdin, stdout};
+
+use millpond::ick::{Entry, Set, Stats};
+use millpond::{Client, Error};
+use serde_json::{Value, json};
+
+use crate::value::{bytes, score, wire_bytes, wire_score};
+
+/// Why a request has no result.
+enum Failure {
+    Error(Error),
+    /// Rust has no way to say this: it would not compile.
+    Unsupported(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Answers requests until there are no more.
+pub(crate) fn serve() -> std::io::Result<()> {
+    let mut client = None;
+    let mut answers = BufWriter::new(stdout().lock());
+    for line in stdin().lock().lines() {
+        let request: Value = serde_json::from_str(&line?)?;
+        let mut answer = match result(&mut client, &request) {
+            Ok(result) => json!({"result": result}),
+            Err(Failure::Unsupported(why)) => json!({"unsupported": why}),
+            Err(Failure::Error(error)) => json!({"error": {
+                "code": error.kind().code(), "name": error.kind().name(),
+                "message": error.to_string(),
+            }}),
+        };
+        answer["id"] = request["id"].clone();
+        writeln!(answers, "{answer}")?;
+        answers.flush()?;
+    }
+    Ok(())
+}
+
+/// Makes the call of one request.
+fn result(open: &mut Option<Client>, request: &Value) -> Result<Value, Failure> {
+    let call = request["call"].as_str().unwrap_or_default();
+    if call == "open" || call == "close" {
+        if let Some(client) = open.take() {
+            client.close()?;
+        }
+        if call == "open" {
+            *open = Some(millpond::connect(text(&request["url"])?)?);
+        }
+        return Ok(Value::Null);
+    }
+    let client = open.as_ref().ok_or_else(|| unsupported("a client that is not open"))?;
+    let ick = client.ick(string(&request["name"])?);
+    let backwash = request["backwash"] == true;
+    Ok(match call {
+        "add" => {
+            let added = ick.add(list(&request["pairs"], pair)?)?;
+            json!([added.new, added.lowered])
+        }
+        "reserve" if backwash => entries(ick.reserve_backwash(size(&request["max"])?)?),
+        "reserve" => entries(ick.reserve(size(&request["max"])?)?),
+        "commit" => json!(ick.commit(list(&request["members"], string)?)?),
+        "exchange" => {
+            let (max, members) = (size(&request["max"])?, list(&request["members"], string)?);
+            entries(if backwash {
+                ick.exchange_backwash(max, members)?
+            } else {
+                ick.exchange(max, members)?
+            })
+        }
+        "stats" => ick.stats()?.map_or(Value::Null, |found| stats(&found)),
+        "delete" if request["unlink"] == true => json!(ick.unlink()?),
+        "delete" => json!(ick.delete()?),
+        "peek" => {
+            let set = if request["set"] == "producer" { Set::Producer } else { Set::Consumer };
+            entries(ick.peek(set, size(&request["max"])?)?)
+        }
+        other => return Err(unsupported(&format!("the call {other}"))),
+    })
+}
+
+fn entries(entries: Vec<Entry>) -> Value {
+    let pair = |entry: &Entry| json!([wire_bytes(&entry.member), wire_score(entry.score)]);
+    entries.iter().map(pair).collect()
+}
+
+fn stats(stats: &Stats) -> Value {
+    let mut fields = json!({
+        "ver": wire_bytes(&stats.version),
+        "key": wire_bytes(&stats.key),
+        "pset_key": wire_bytes(&stats.producer_key),
+        "cset_key": wire_bytes(&stats.consumer_key),
+        "pset_size": stats.producer_size,
+        "cset_size": stats.consumer_size,
+        "total_size": stats.total_size(),
+    });
+    let ranges = [
+        ("pset", stats.producer_range),
+        ("cset", stats.consumer_range),
+        ("total", stats.total_range()),
+    ];
+    for (set, range) in ranges {
+        if let Some((min, max)) = range {
+            fields[format!("{set}_min")] = wire_score(min);
+            fields[format!("{set}_max")] = wire_score(max);
+        }
+    }
+    fields
+}
+
+fn pair(pair: &Value) -> Result<(f64, Vec<u8>), Failure> {
+    let score = score(&pair[0]).map_err(|_| unsupported("a score that is no f64"))?;
+    Ok((score, string(&pair[1])?))
+}
+
+fn string(value: &Value) -> Result<Vec<u8>, Failure> {
+    bytes(value).map_err(|_| unsupported("a name or member that is no string"))
+}
+
+fn text(value: &Value) -> Result<&str, Failure> {
+    value.as_str().ok_or_else(|| unsupported("a URL that is no string"))
+}
+
+fn size(value: &Value) -> Result<u64, Failure> {
+    value.as_u64().ok_or_else(|| unsupported("a size that is no u64"))
+}
+
+fn list<T>(values: &Value, item: impl Fn(&Value) -> Result<T, Failure>) -> Result<Vec<T>, Failure> {
+    values.as_array().into_iter().flatten().map(item).collect()
+}
+
+fn unsupported(what: &str) -> Failure {
+    Failure::Unsupported(format!("Rust's types refuse {what}"))
+}

@@ -1,0 +1,86 @@
+//! A bad connection on demand: a proxy that loses answers.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Sits before a server and hands on everything, until it is told to lose an answer.
+pub struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: u16,
+    swallow: AtomicBool,
+    swallowed: AtomicUsize,
+}
+
+impl Proxy {
+    /// A proxy on a free port of the loopback, before the server on this port of it.
+    #[must_use]
+    pub fn start(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let shared = Arc::new(Shared {
+            server,
+            swallow: AtomicBool::new(false),
+            swallowed: AtomicUsize::new(0),
+        });
+        let accepting = shared.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let shared = accepting.clone();
+                std::thread::spawn(move || shared.serve(client));
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// The address of the server by way of the proxy.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Loses the next answer: the server gets the request and does it, and then the client's
+    /// connection breaks.
+    pub fn swallow_next_answer(&self) {
+        self.shared.swallow.store(true, Ordering::SeqCst);
+    }
+
+    /// How many answers were lost.
+    #[must_use]
+    pub fn swallowed(&self) -> usize {
+        self.shared.swallowed.load(Ordering::SeqCst)
+    }
+}
+
+impl Shared {
+    fn serve(self: Arc<Self>, client: TcpStream) {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.server)) else { return };
+        let (Ok(requests_in), Ok(requests_out)) = (client.try_clone(), server.try_clone()) else {
+            return;
+        };
+        std::thread::spawn(move || copy(requests_in, requests_out, || false));
+        copy(server, client, || {
+            let swallow = self.swallow.swap(false, Ordering::SeqCst);
+            self.swallowed.fetch_add(usize::from(swallow), Ordering::SeqCst);
+            swallow
+        });
+    }
+}
+
+/// Hands on bytes until either side ends or `cut` says so; then both sides are closed.
+fn copy(mut from: TcpStream, mut to: TcpStream, cut: impl Fn() -> bool) {
+    let mut buffer = [0; 64 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if cut() || to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    // They may be closed already.
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
