@@ -110,6 +110,9 @@ pub enum SyncMode {
     Never,
 }
 
+/// A longer timeout is as good as none, and its end as a point in time cannot be told.
+const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 impl Options {
     /// The options that a URL says; see [`Options`] for the forms.
     ///
@@ -287,14 +290,14 @@ impl Options {
     /// The longest time for one call, connecting and trying again included.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout.max(Duration::from_millis(1));
+        self.timeout = timeout.clamp(Duration::from_millis(1), TIMEOUT_MAX);
         self
     }
 
     /// The longest time for one attempt to connect.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout.max(Duration::from_millis(1));
+        self.connect_timeout = timeout.clamp(Duration::from_millis(1), TIMEOUT_MAX);
         self
     }
 

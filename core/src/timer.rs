@@ -3,6 +3,7 @@
 //! process after a fork.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,7 +56,9 @@ impl Timer {
                 Some(entry) if entry.key().0 <= now => {
                     let task = entry.remove();
                     drop(tasks);
-                    task();
+                    // One task that panics must not take everybody's renewals with it; the hook
+                    // has printed where it was.
+                    let _ = catch_unwind(AssertUnwindSafe(task));
                     tasks = lock(&self.tasks);
                 }
                 Some(entry) => {

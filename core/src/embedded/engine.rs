@@ -183,7 +183,11 @@ impl Engine {
         if let Some(topic) = turn.woken() {
             self.waiters.wake_one(&topic);
         }
-        Ok((output?, queue.and_then(|queue| queue.ticket.get())))
+        // A step that changed nothing answers from what earlier steps did, perhaps from records
+        // that are not written yet: an add of what another add has just flagged must not be
+        // acknowledged before that one is safe.
+        let ticket = queue.map(|queue| queue.ticket.get().unwrap_or_else(|| queue.journal.last()));
+        Ok((output?, ticket))
     }
 
     /// Listens for topics. The listener is woken at once, since it listens from now on and
@@ -203,8 +207,7 @@ impl Engine {
             std::thread::Builder::new().name("millpond-snapshot".into()).spawn(move || {
                 if let Some(engine) = engine.upgrade() {
                     // If the disk failed, the next step says so; without a snapshot the log is longer.
-                    let _ = engine.snapshot();
-                    engine.is_snapshotting.store(false, Ordering::Release);
+                    let _ = engine.snapshot_after(|| {});
                 }
             });
         if started.is_err() {
@@ -212,9 +215,18 @@ impl Engine {
         }
     }
 
-    fn snapshot(&self) -> Result<()> {
+    /// Takes a snapshot. What is done `first` is done when the new log has begun and nothing has
+    /// been copied yet, where steps of any queue may come in between.
+    fn snapshot_after(&self, first: impl FnOnce()) -> Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        journal.snapshot(&mut |writer| {
+        // Set before the new log begins: a queue that was forgotten before has its end in an older
+        // log, and one whose end is in the new log is still in the table, and so in the snapshot.
+        self.is_snapshotting.store(true, Ordering::Release);
+        let mut first = Some(first);
+        let taken = journal.snapshot(&mut |writer| {
+            if let Some(first) = first.take() {
+                first();
+            }
             for (key, state) in self.table.all() {
                 let mut copy = QueueSnapshot {
                     journal,
@@ -226,7 +238,9 @@ impl Engine {
                 copy.result?;
             }
             Ok(())
-        })
+        });
+        self.is_snapshotting.store(false, Ordering::Release);
+        taken
     }
 }
 
@@ -309,5 +323,35 @@ impl Replay<'_> {
             }
         }
         self.table.state_of_kind(kind, name)?.replay(reader.rest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ick::{Add, Delete, Reserve};
+
+    /// A queue can end while a snapshot is taken: its last steps are in the new log, and what
+    /// they were done on has to be in the snapshot or in that log.
+    #[test]
+    fn a_queue_that_is_deleted_as_a_snapshot_begins_can_be_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options::parse("memory:").unwrap();
+        let engine = Arc::new(Engine::open(directory.path(), &options).unwrap());
+        engine.run(Add::new("files", [(1.0, "a.txt")]).unwrap()).unwrap();
+        engine
+            .snapshot_after(|| {
+                assert_eq!(engine.run(Reserve::new("files", 1).unwrap()).unwrap().len(), 1);
+                assert_eq!(engine.run(Delete::new("files").unwrap()).unwrap(), 2);
+            })
+            .unwrap();
+        assert_eq!(engine.table.all().len(), 0, "what was kept for the snapshot is forgotten");
+        // As a kill leaves it: without the end that a close writes.
+        let copy = tempfile::tempdir().unwrap();
+        for file in std::fs::read_dir(directory.path()).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+        }
+        Engine::open(copy.path(), &options).unwrap();
     }
 }

@@ -245,6 +245,11 @@ impl Journal {
         self.writer.append(record)
     }
 
+    /// The last record so far: whoever waits for it waits for everything that was appended.
+    pub(crate) fn last(&self) -> Ticket {
+        self.writer.last()
+    }
+
     /// The sequence that the next record will have. Under the lock that orders a queue's appends
     /// it says which of the queue's records a copy holds: those before it.
     pub(crate) fn next_sequence(&self) -> u64 {

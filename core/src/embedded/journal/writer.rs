@@ -140,6 +140,11 @@ impl Writer {
         self.state.lock().next
     }
 
+    /// The last record; a place that is always reached while there is none.
+    pub(super) fn last(&self) -> Ticket {
+        Ticket(self.next() - 1)
+    }
+
     pub(super) fn wait(&self, ticket: Ticket) -> Result<()> {
         let mut state = self.state.lock();
         loop {
