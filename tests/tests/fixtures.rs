@@ -1,0 +1,77 @@
+//! Data that earlier versions wrote still loads. A release adds a folder to `fixtures/` by
+//! `MILLPOND_WRITE_FIXTURE=tests/fixtures/file-<version> cargo test -p millpond-tests --test fixtures`,
+//! and never touches an old one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millpond::ick::Set;
+use millpond::{ManualClock, Options};
+
+/// Makes one of everything that a journal can hold.
+fn write(directory: &Path) -> Result<(), millpond::Error> {
+    let clock = Arc::new(ManualClock::at(1_763_691_473_123_456));
+    let client = Options::file(directory).clock(clock).connect()?;
+    let ick = client.ick("files");
+    ick.add([(2.0, "b"), (1.0, "a"), (f64::INFINITY, "late"), (-0.5, "\u{e9}")])?;
+    ick.add([(0.25, "b")])?;
+    ick.add([(None, "now")])?;
+    ick.reserve(2)?;
+    ick.add([(9.0, "a"), (9.0, "b")])?;
+    ick.exchange(3, ["\u{e9}"])?;
+    client.ick([0xff, 0x00]).add([(5e-324, [0x00, 0xff])])?;
+    client.ick("folded").add([(3.0, "x"), (4.0, "y")])?;
+    client.ick("folded").reserve(2)?;
+    client.ick("folded").reserve_backwash(1)?;
+    client.ick("gone").add([(1.0, "a")])?;
+    client.ick("gone").delete()?;
+    client.ick("leased").add([(1.0, "a")])?;
+    std::mem::forget(client.ick("leased").lease(Duration::from_secs(3600))?);
+    client.close()
+}
+
+fn check(directory: &Path) -> Result<(), millpond::Error> {
+    let clock = Arc::new(ManualClock::at(1_763_691_473_123_456));
+    let client = Options::file(directory).clock(clock.clone()).connect()?;
+    let set = |name: &[u8], set| -> Result<Vec<(Vec<u8>, f64)>, millpond::Error> {
+        let entries = client.ick(name).peek(set, 99)?;
+        Ok(entries.into_iter().map(|entry| (entry.member, entry.score)).collect())
+    };
+    let pair = |member: &str, score: f64| (member.as_bytes().to_vec(), score);
+    assert_eq!(set(b"files", Set::Producer)?, [pair("late", f64::INFINITY)]);
+    assert_eq!(
+        set(b"files", Set::Consumer)?,
+        [pair("b", 0.25), pair("a", 1.0), pair("now", 1_763_691_473.123_456)]
+    );
+    assert_eq!(set(&[0xff, 0x00], Set::Producer)?, [(vec![0x00, 0xff], 5e-324)]);
+    assert_eq!(set(b"folded", Set::Producer)?, [pair("y", 4.0)]);
+    assert_eq!(set(b"folded", Set::Consumer)?, [pair("x", 3.0)]);
+    assert_eq!(client.ick("gone").stats()?, None);
+    assert!(client.ick("leased").lease(Duration::from_secs(1))?.is_none());
+    clock.advance(Duration::from_secs(3601));
+    assert!(client.ick("leased").lease(Duration::from_secs(1))?.is_some());
+    Ok(())
+}
+
+#[test]
+fn the_data_of_every_version_loads() {
+    if let Some(directory) = std::env::var_os("MILLPOND_WRITE_FIXTURE") {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(directory);
+        write(&directory).expect("the fixture can be written");
+        std::fs::remove_file(directory.join("lock")).expect("the lock is no data");
+    }
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut versions = 0;
+    for entry in std::fs::read_dir(fixtures).expect("there are fixtures") {
+        let entry = entry.expect("the folder can be read");
+        let copy = tempfile::tempdir().expect("there is a place for files");
+        for file in std::fs::read_dir(entry.path()).expect("a fixture is a folder") {
+            let file = file.expect("the folder can be read");
+            std::fs::copy(file.path(), copy.path().join(file.file_name())).expect("it is copied");
+        }
+        check(copy.path()).unwrap_or_else(|error| panic!("{}: {error:?}", entry.path().display()));
+        versions += 1;
+    }
+    assert!(versions > 0);
+}
