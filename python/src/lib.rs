@@ -1,1 +1,43 @@
-//! Millpond.
+//! The native half of the Python package `millpond`: converts arguments, releases the
+//! interpreter's lock, calls the core and converts the answer. What people import is written by
+//! hand in Python above it; nothing here knows anything about queues.
+
+mod batches;
+mod channel;
+mod client;
+mod completions;
+mod convert;
+mod errors;
+mod handle;
+mod ick;
+mod lease;
+mod process;
+mod wakeup;
+
+use pyo3::prelude::*;
+
+/// The private half of the package `millpond`.
+#[pymodule]
+mod _native {
+    use super::*;
+
+    #[pymodule_export]
+    use super::batches::Batches;
+    #[pymodule_export]
+    use super::channel::IckChannel;
+    #[pymodule_export]
+    use super::client::{Client, connect};
+    #[pymodule_export]
+    use super::handle::panic;
+    #[pymodule_export]
+    use super::ick::Ick;
+    #[pymodule_export]
+    use super::lease::ConsumerLease;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        process::watch(module.py())?;
+        module.add("ERROR_KINDS", errors::table())?;
+        module.add("VERSION", millpond::VERSION)
+    }
+}

@@ -1,0 +1,78 @@
+"""Queues for services in several languages that share one Redis, or no server at all.
+
+>>> import millpond
+>>> client = millpond.connect("memory:", decode_responses=True)
+>>> files = client.ick("files")
+>>> files.add([(1.0, "a.txt"), (2.0, "b.txt")])
+Added(new=2, lowered=0)
+>>> for batch in files.batches(100):
+...     print(batch)
+[('a.txt', 1.0), ('b.txt', 2.0)]
+
+The same for asyncio is in :mod:`millpond.aio`.
+"""
+
+from . import aio
+from ._native import VERSION as __version__
+from .client import Client, connect
+from .errors import (
+    AuthenticationFailedError,
+    CancelledError,
+    ClosedError,
+    ConnectionFailedError,
+    ConnectionLostError,
+    CorruptError,
+    CrossSlotError,
+    ForkedError,
+    IncompatibleVersionError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidUrlError,
+    LeaseLostError,
+    LockedError,
+    MillpondError,
+    OutOfMemoryError,
+    PermissionDeniedError,
+    ServerError,
+    StorageError,
+    TimeoutError,
+    UnavailableError,
+    WrongTypeError,
+)
+from .ick import Batches, ConsumerLease, Ick, IckChannel
+from .values import Added, Stats
+
+__all__ = [
+    "Added",
+    "AuthenticationFailedError",
+    "Batches",
+    "CancelledError",
+    "Client",
+    "ClosedError",
+    "ConnectionFailedError",
+    "ConnectionLostError",
+    "ConsumerLease",
+    "CorruptError",
+    "CrossSlotError",
+    "ForkedError",
+    "Ick",
+    "IckChannel",
+    "IncompatibleVersionError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidUrlError",
+    "LeaseLostError",
+    "LockedError",
+    "MillpondError",
+    "OutOfMemoryError",
+    "PermissionDeniedError",
+    "ServerError",
+    "Stats",
+    "StorageError",
+    "TimeoutError",
+    "UnavailableError",
+    "WrongTypeError",
+    "__version__",
+    "aio",
+    "connect",
+]

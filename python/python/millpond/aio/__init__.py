@@ -1,0 +1,21 @@
+"""The queues for asyncio: the same names as in :mod:`millpond`, and every call is awaited.
+
+>>> import asyncio
+>>> import millpond.aio
+>>> async def main():
+...     async with millpond.aio.connect("memory:", decode_responses=True) as client:
+...         files = client.ick("files")
+...         await files.add([(1.0, "a.txt"), (2.0, "b.txt")])
+...         async for batch in files.batches(100):
+...             print(batch)
+>>> asyncio.run(main())
+[('a.txt', 1.0), ('b.txt', 2.0)]
+
+A client can be used on several event loops, each in a thread of its own. Concurrent calls share
+connections and travel together. A call whose task is cancelled is sent all the same.
+"""
+
+from .client import Client, connect
+from .ick import Batches, ConsumerLease, Ick, IckChannel
+
+__all__ = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel", "connect"]

@@ -1,0 +1,114 @@
+"""The way to the queues, for programs with an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, AnyStr, Generic, Literal, overload
+
+from .. import _native
+from ..values import Member, Seconds
+from .ick import Ick, IckChannel
+
+__all__ = ["Client", "connect"]
+
+
+@overload
+def connect(
+    url: str,
+    *,
+    decode_responses: Literal[False] = False,
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[bytes]: ...
+@overload
+def connect(
+    url: str,
+    *,
+    decode_responses: Literal[True],
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[str]: ...
+def connect(
+    url: str,
+    *,
+    decode_responses: bool = False,
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[Any]:
+    """Connects to a server or opens an embedded engine; see :func:`millpond.connect`.
+
+    This is no coroutine: a Redis client connects when it first has something to send, and an
+    embedded engine is opened here and now, which takes as long as reading what a ``file:`` holds.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     async with millpond.aio.connect("memory:") as client:
+    ...         print(await client.ick("files").add([(1.0, "a.txt")]))
+    >>> asyncio.run(main())
+    Added(new=1, lowered=0)
+    """
+    return Client(
+        _native.connect(
+            url,
+            is_async=True,
+            decode_responses=decode_responses,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            retries=retries,
+            username=username,
+            password=password,
+            client_name=client_name,
+        )
+    )
+
+
+class Client(Generic[AnyStr]):
+    """A server or an embedded engine, and the way to the queues on it; made by :func:`connect`.
+    Safe to use from many event loops and, on Redis, after a fork. It closes at the end of an
+    ``async with`` block.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def ick(self, name: Member) -> Ick[AnyStr]:
+        """The Ick of this name. Makes no call."""
+        return Ick(self._native.ick(name))
+
+    def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
+        """The channel of 1 to 65,536 Icks of this name. Makes no call."""
+        return IckChannel(self._native.ick_channel(name, shards))
+
+    async def close(self) -> None:
+        """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
+        embedded engine still holds back is written.
+        """
+        # The disk may have to take a last write.
+        await asyncio.to_thread(self._native.close)
+
+    async def __aenter__(self) -> Client[AnyStr]:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

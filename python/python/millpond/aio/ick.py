@@ -1,0 +1,301 @@
+"""Ick for asyncio; see :mod:`millpond.ick` for what it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from types import TracebackType
+from typing import Any, AnyStr, Generic, Literal
+
+from ..values import Added, Member, Members, Pairs, Seconds, Stats
+
+__all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
+
+
+class Ick(Generic[AnyStr]):
+    """An Ick by its name; made by :meth:`millpond.aio.Client.ick`.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    ...     await ick.add([(2.0, "b.txt"), (1.0, "a.txt")])
+    ...     print(await ick.reserve(10))
+    ...     await ick.add([(3.0, "a.txt")])  # dirty again while it is being worked on
+    ...     await ick.commit(["a.txt", "b.txt"])
+    ...     print(await ick.reserve(10))  # not forgotten
+    >>> asyncio.run(main())
+    [('a.txt', 1.0), ('b.txt', 2.0)]
+    [('a.txt', 3.0)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    async def add(self, pairs: Pairs) -> Added:
+        """Flags members as dirty: each keeps the lower of its old and its new score.
+
+        An item is ``(score, member)``, or just a member, whose score is then the server's time in
+        seconds, as it is for ``(None, member)``. A score is any float but NaN.
+
+        After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
+        them again is safe. Above 250,000 members it takes several steps, each atomic.
+        """
+        return Added(*await self._native.add(pairs))
+
+    async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
+        """Moves the lowest members to the consumer set until that holds ``max``, and answers its
+        first ``max`` with their scores, lowest first.
+
+        What was reserved before and not committed is part of the batch: a consumer that crashed
+        gets it again. With ``backwash`` everything that is reserved is first folded back, so that
+        the batch holds the lowest scores of both sets.
+        """
+        return await self._native.reserve(max, backwash)  # type: ignore[no-any-return]
+
+    async def commit(self, members: Members) -> int:
+        """Removes members that are done from the consumer set; answers how many were there. A
+        member that was added again meanwhile stays dirty.
+        """
+        return await self._native.commit(members)  # type: ignore[no-any-return]
+
+    async def exchange(
+        self, max: int, members: Members = (), backwash: bool = False
+    ) -> list[tuple[AnyStr, float]]:
+        """Commits one batch and reserves the next in one step: one round trip a batch."""
+        return await self._native.exchange(max, members, backwash)  # type: ignore[no-any-return]
+
+    async def stats(self) -> Stats[AnyStr] | None:
+        """The sizes and score ranges of both sets, or None if there is no such Ick."""
+        return Stats._of(await self._native.stats())
+
+    async def peek(
+        self, max: int, set: Literal["producer", "consumer"] = "producer"
+    ) -> list[tuple[AnyStr, float]]:
+        """The lowest members of one set with their scores; moves nothing."""
+        return await self._native.peek(max, set)  # type: ignore[no-any-return]
+
+    async def delete(self, unlink: bool = False) -> int:
+        """Removes the Ick's keys, whatever they hold: the way out of a broken Ick. Answers how
+        many there were. With ``unlink`` Redis frees the memory in the background.
+        """
+        return await self._native.delete(unlink)  # type: ignore[no-any-return]
+
+    async def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
+        """Takes the consumer lease, which keeps two consumers from working on one batch by
+        mistake; None if another consumer holds it. See :class:`ConsumerLease`.
+        """
+        native = await self._native.lease(ttl)
+        return None if native is None else ConsumerLease(native)
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
+
+        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
+        come for so long; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+        """
+        return Batches(self._native.batches(max, wait))
+
+
+class Batches(AsyncIterator[list[tuple[AnyStr, float]]]):
+    """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
+
+    A loop that is left by an exception, by ``break`` or by cancelling its task leaves its batch
+    reserved: the next reserve brings it again. In an ``async with`` block the last batch is
+    committed when the block ends, also after a ``break``, but not when an exception ends it.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    ...     await ick.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
+    ...     async with ick.batches(2) as batches:
+    ...         async for batch in batches:
+    ...             print(batch)
+    ...             break
+    ...     print(await ick.reserve(10))
+    >>> asyncio.run(main())
+    [('a.txt', 1.0), ('b.txt', 2.0)]
+    [('c.txt', 3.0)]
+    """
+
+    __slots__ = ("_asked", "_is_asking", "_native")
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._asked: asyncio.Future[list[tuple[AnyStr, float]] | None] | None = None
+        self._is_asking = False
+
+    def __aiter__(self) -> Batches[AnyStr]:
+        return self
+
+    async def __anext__(self) -> list[tuple[AnyStr, float]]:
+        if self._is_asking:
+            raise RuntimeError("another task asks for a batch; each task needs batches of its own")
+        # A task can be cancelled after its batch has come and before it has seen it. Asking for
+        # another one would commit that one, so it is kept for whoever asks next.
+        if self._asked is None or self._asked.cancelled():
+            self._asked = self._native.next()
+        self._is_asking = True
+        try:
+            batch = await self._asked
+        except Exception:
+            self._asked = None
+            raise
+        finally:
+            self._is_asking = False
+        self._asked = None
+        if batch is None:
+            raise StopAsyncIteration
+        return batch
+
+    async def commit(self) -> int:
+        """Commits the last batch, for a loop that is left before its end; answers how many of its
+        members were still reserved.
+        """
+        # The question that nobody waits for any more has committed the batch before it, and what
+        # it may have brought has been seen by nobody.
+        if self._asked is not None:
+            return 0
+        return await self._native.commit()  # type: ignore[no-any-return]
+
+    async def __aenter__(self) -> Batches[AnyStr]:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            await self.commit()
+
+
+class ConsumerLease(Generic[AnyStr]):
+    """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
+
+    A native thread renews it, so a busy event loop keeps it. Calls through it carry its token:
+    once it is lost they raise :class:`~millpond.LeaseLostError` and do nothing. An ``async with``
+    block gives the lease back at its end.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    ...     await ick.add([(1, "a.txt")])
+    ...     lease = await ick.lease(30)
+    ...     print(await ick.lease(30))  # one consumer at a time
+    ...     async with lease:
+    ...         async for batch in lease.batches(100):
+    ...             print(batch)
+    >>> asyncio.run(main())
+    None
+    [('a.txt', 1.0)]
+    """
+
+    __slots__ = ("_native", "_released")
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._released = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lease was lost or released: stop working on the batch."""
+        return self._native.is_lost  # type: ignore[no-any-return]
+
+    async def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.reserve` for the holder alone."""
+        return await self._native.reserve(max)  # type: ignore[no-any-return]
+
+    async def commit(self, members: Members) -> int:
+        """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
+        return await self._native.commit(members)  # type: ignore[no-any-return]
+
+    async def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.exchange` for the holder alone."""
+        return await self._native.exchange(max, members)  # type: ignore[no-any-return]
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """:meth:`Ick.batches` for the holder alone."""
+        return Batches(self._native.batches(max, wait))
+
+    async def release(self) -> bool:
+        """Gives the lease back, so that another consumer can take it at once. Answers False if it
+        was not held any more.
+        """
+        if self._released:
+            return False
+        held: bool = await self._native.release()
+        self._released = True
+        return held
+
+    async def __aenter__(self) -> ConsumerLease[AnyStr]:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.release()
+
+
+class IckChannel(Generic[AnyStr]):
+    """Several Icks that share the members of one dirty list, so that as many consumers can work at
+    once; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``,
+    ``name/1`` and so on; a member always lives in the same one.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     channel = millpond.aio.connect("memory:").ick_channel("files", 4)
+    ...     print(await channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]))
+    ...     return [len(batch) async for batch in channel.batches(range(4), 100)]
+    >>> sum(asyncio.run(main()))
+    Added(new=3, lowered=0)
+    3
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @property
+    def shards(self) -> int:
+        """How many Icks members are spread over."""
+        return self._native.shards  # type: ignore[no-any-return]
+
+    @property
+    def readable(self) -> int:
+        """How many Icks consumers have to read, which is more while an earlier size is drained."""
+        return self._native.readable  # type: ignore[no-any-return]
+
+    def draining(self, earlier: int) -> IckChannel[AnyStr]:
+        """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
+        return IckChannel(self._native.draining(earlier))
+
+    def ick(self, number: int) -> Ick[AnyStr]:
+        """The Ick with this number."""
+        return Ick(self._native.ick(number))
+
+    def ick_of(self, member: Member) -> int:
+        """The number of the Ick in which this member lives."""
+        return self._native.ick_of(member)  # type: ignore[no-any-return]
+
+    async def add(self, pairs: Pairs) -> Added:
+        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
+        error some may have their members already; adding all of them again is safe.
+        """
+        return Added(*await self._native.add(pairs))
+
+    def batches(
+        self, numbers: Iterable[int], max: int, wait: Seconds | None = None
+    ) -> Batches[AnyStr]:
+        """The loop of a consumer of the Icks with these numbers: takes from each in turn."""
+        return Batches(self._native.batches(numbers, max, wait))

@@ -1,0 +1,122 @@
+"""The way to the queues, for programs that block."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, AnyStr, Generic, Literal, overload
+
+from . import _native
+from .ick import Ick, IckChannel
+from .values import Member, Seconds
+
+__all__ = ["Client", "connect"]
+
+
+@overload
+def connect(
+    url: str,
+    *,
+    decode_responses: Literal[False] = False,
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[bytes]: ...
+@overload
+def connect(
+    url: str,
+    *,
+    decode_responses: Literal[True],
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[str]: ...
+def connect(
+    url: str,
+    *,
+    decode_responses: bool = False,
+    timeout: Seconds | None = None,
+    connect_timeout: Seconds | None = None,
+    retries: int | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    client_name: str | None = None,
+) -> Client[Any]:
+    """Connects to a server or opens an embedded engine.
+
+    ==========================================  ==================================================
+    ``memory:``                                 embedded, gone with the client
+    ``memory:name``                             embedded, shared in the process
+    ``file:dir``                                embedded and durable, in this directory
+    ``redis://user:password@host:6379/db``      one server; ``rediss:`` for TLS
+    ``redis+unix:///path/to/socket``            one server on a Unix socket
+    ``redis+sentinel://host,host2/service/db``  follows failovers
+    ``redis+cluster://host,host2``              Redis Cluster
+    ==========================================  ==================================================
+
+    Answers hold bytes, or str with ``decode_responses``. A call takes at most ``timeout`` (5
+    seconds), connecting (each time at most ``connect_timeout``, 1 second) and trying again (at
+    most ``retries``, 10) included. The URL can hold more options, as in ``?pool=4``.
+
+    A Redis client connects when it first has something to send; it can be made before a fork.
+
+    >>> import millpond
+    >>> with millpond.connect("memory:") as client:
+    ...     client.ick("files").add([(1.0, "a.txt")])
+    Added(new=1, lowered=0)
+    """
+    return Client(
+        _native.connect(
+            url,
+            is_async=False,
+            decode_responses=decode_responses,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            retries=retries,
+            username=username,
+            password=password,
+            client_name=client_name,
+        )
+    )
+
+
+class Client(Generic[AnyStr]):
+    """A server or an embedded engine, and the way to the queues on it; made by :func:`connect`.
+    Safe to use from many threads and, on Redis, after a fork. It closes at the end of a ``with``
+    block.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def ick(self, name: Member) -> Ick[AnyStr]:
+        """The Ick of this name. Makes no call."""
+        return Ick(self._native.ick(name))
+
+    def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
+        """The channel of 1 to 65,536 Icks of this name. Makes no call."""
+        return IckChannel(self._native.ick_channel(name, shards))
+
+    def close(self) -> None:
+        """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
+        embedded engine still holds back is written.
+        """
+        self._native.close()
+
+    def __enter__(self) -> Client[AnyStr]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,161 @@
+"""What can go wrong. Every exception is a :class:`MillpondError`; there is one class for each kind
+of error, with a code and a name that are the same in every language Millpond has.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import ClassVar, Literal
+
+from . import _native
+
+__all__ = [
+    "AuthenticationFailedError",
+    "CancelledError",
+    "ClosedError",
+    "ConnectionFailedError",
+    "ConnectionLostError",
+    "CorruptError",
+    "CrossSlotError",
+    "ForkedError",
+    "IncompatibleVersionError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidUrlError",
+    "LeaseLostError",
+    "LockedError",
+    "MillpondError",
+    "OutOfMemoryError",
+    "PermissionDeniedError",
+    "ServerError",
+    "StorageError",
+    "TimeoutError",
+    "UnavailableError",
+    "WrongTypeError",
+]
+
+
+class MillpondError(Exception):
+    """Something went wrong; the message is one line for people.
+
+    >>> import millpond
+    >>> try:
+    ...     millpond.connect("memory:").ick("files").add([(float("nan"), "a.txt")])
+    ... except millpond.MillpondError as error:
+    ...     print(error.code, error.name, error.operation, error.retry)
+    1 INVALID_ARGUMENT ick.add never
+    """
+
+    code: ClassVar[int] = 0
+    """The stable number of the kind of error, the same in every language."""
+    name: ClassVar[str] = ""
+    """The stable name of the kind of error, the same in every language."""
+    retry: ClassVar[Literal["never", "later", "unknown"]] = "never"
+    """Whether the same call can help: ``"never"``, not before something changes; ``"later"``,
+    nothing was done; ``"unknown"``, it may have been done, so look before you repeat it."""
+    operation: str
+    """The operation that failed, such as ``"ick.add"``; empty where none was under way."""
+
+    def __init__(self, message: str = "", operation: str = "") -> None:
+        super().__init__(message)
+        self.operation = operation
+
+
+class InvalidArgumentError(MillpondError, ValueError):
+    """An argument has a wrong value or size. Nothing was sent."""
+
+
+class InvalidUrlError(MillpondError, ValueError):
+    """The URL or an option of the client is wrong. Nothing was sent."""
+
+
+class CrossSlotError(MillpondError):
+    """This name cannot be used on a cluster: its keys would lie in different slots."""
+
+
+class WrongTypeError(MillpondError):
+    """A key of the queue holds something that is not the queue's."""
+
+
+class IncompatibleVersionError(MillpondError):
+    """The data was written by a version of the format that this version does not know."""
+
+
+class ConnectionFailedError(MillpondError, ConnectionError):
+    """No connection could be made. Nothing was sent."""
+
+
+class ConnectionLostError(MillpondError, ConnectionError):
+    """The connection broke after the call was sent: it may or may not have been done."""
+
+
+class TimeoutError(MillpondError, builtins.TimeoutError):
+    """No answer came in time: the call may or may not have been done."""
+
+
+class AuthenticationFailedError(MillpondError, PermissionError):
+    """The server refused the user or the password."""
+
+
+class PermissionDeniedError(MillpondError, PermissionError):
+    """The server's access rules forbid this user the call."""
+
+
+class UnavailableError(MillpondError):
+    """The server is there but cannot do it now: loading, failing over, busy or read-only."""
+
+
+class OutOfMemoryError(MillpondError):
+    """The server has no memory left for writes."""
+
+
+class ServerError(MillpondError):
+    """The server answered an error that Millpond has no kind for."""
+
+
+class LeaseLostError(MillpondError):
+    """The lease had run out or belongs to somebody else: nothing was done."""
+
+
+class LockedError(MillpondError):
+    """Another process holds this directory."""
+
+
+class CorruptError(MillpondError):
+    """Stored data is damaged in a place that is not the torn end of an unfinished write."""
+
+
+class StorageError(MillpondError, OSError):
+    """The disk refused a write; what was not acknowledged may be lost."""
+
+
+class ForkedError(MillpondError):
+    """The embedded engine was opened before a fork; a child process has to open its own."""
+
+
+class ClosedError(MillpondError):
+    """The client was closed."""
+
+
+class CancelledError(MillpondError):
+    """The caller cancelled. It is not what asyncio raises in a task that is cancelled."""
+
+
+class InternalError(MillpondError):
+    """A bug in Millpond."""
+
+
+def _class_of(code: int, name: str, retry: str) -> type[MillpondError]:
+    """Fills in what the table of the core says about a class. CONNECTION_LOST is the kind of
+    ConnectionLostError.
+    """
+    found: type[MillpondError] = globals()[name.title().replace("_", "") + "Error"]
+    found.code = code
+    found.name = name
+    found.retry = retry  # type: ignore[assignment]
+    return found
+
+
+CLASSES: dict[int, type[MillpondError]] = {
+    code: _class_of(code, name, retry) for code, name, retry in _native.ERROR_KINDS
+}

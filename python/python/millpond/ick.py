@@ -1,0 +1,287 @@
+"""Ick: a dirty list with write-folding and two-phase commit.
+
+For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
+dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
+worked on is not forgotten, and one that is dirtied often keeps its place, since a member keeps the
+lowest of its scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any, AnyStr, Generic, Literal
+
+from .values import Added, Member, Members, Pairs, Seconds, Stats
+
+__all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
+
+
+class Ick(Generic[AnyStr]):
+    """An Ick by its name; made by :meth:`millpond.Client.ick`.
+
+    >>> import millpond
+    >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
+    >>> ick.add([(2.0, "b.txt"), (1.0, "a.txt")])
+    Added(new=2, lowered=0)
+    >>> ick.reserve(10)
+    [('a.txt', 1.0), ('b.txt', 2.0)]
+    >>> ick.add([(3.0, "a.txt")])  # dirty again while it is being worked on
+    Added(new=1, lowered=0)
+    >>> ick.commit(["a.txt", "b.txt"])
+    2
+    >>> ick.reserve(10)  # not forgotten
+    [('a.txt', 3.0)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def add(self, pairs: Pairs) -> Added:
+        """Flags members as dirty: each keeps the lower of its old and its new score.
+
+        An item is ``(score, member)``, or just a member, whose score is then the server's time in
+        seconds, as it is for ``(None, member)``. A score is any float but NaN.
+
+        After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
+        them again is safe. Above 250,000 members it takes several steps, each atomic.
+        """
+        return Added(*self._native.add(pairs))
+
+    def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
+        """Moves the lowest members to the consumer set until that holds ``max``, and answers its
+        first ``max`` with their scores, lowest first.
+
+        What was reserved before and not committed is part of the batch: a consumer that crashed
+        gets it again. With ``backwash`` everything that is reserved is first folded back, so that
+        the batch holds the lowest scores of both sets.
+        """
+        return self._native.reserve(max, backwash)  # type: ignore[no-any-return]
+
+    def commit(self, members: Members) -> int:
+        """Removes members that are done from the consumer set; answers how many were there. A
+        member that was added again meanwhile stays dirty.
+        """
+        return self._native.commit(members)  # type: ignore[no-any-return]
+
+    def exchange(
+        self, max: int, members: Members = (), backwash: bool = False
+    ) -> list[tuple[AnyStr, float]]:
+        """Commits one batch and reserves the next in one step: one round trip a batch."""
+        return self._native.exchange(max, members, backwash)  # type: ignore[no-any-return]
+
+    def stats(self) -> Stats[AnyStr] | None:
+        """The sizes and score ranges of both sets, or None if there is no such Ick."""
+        return Stats._of(self._native.stats())
+
+    def peek(
+        self, max: int, set: Literal["producer", "consumer"] = "producer"
+    ) -> list[tuple[AnyStr, float]]:
+        """The lowest members of one set with their scores; moves nothing."""
+        return self._native.peek(max, set)  # type: ignore[no-any-return]
+
+    def delete(self, unlink: bool = False) -> int:
+        """Removes the Ick's keys, whatever they hold: the way out of a broken Ick. Answers how
+        many there were. With ``unlink`` Redis frees the memory in the background.
+        """
+        return self._native.delete(unlink)  # type: ignore[no-any-return]
+
+    def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
+        """Takes the consumer lease, which keeps two consumers from working on one batch by
+        mistake; None if another consumer holds it. See :class:`ConsumerLease`.
+        """
+        native = self._native.lease(ttl)
+        return None if native is None else ConsumerLease(native)
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
+
+        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
+        come for so long; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+        """
+        return Batches(self._native.batches(max, wait))
+
+
+class Batches(Iterator[list[tuple[AnyStr, float]]]):
+    """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
+
+    >>> import millpond
+    >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
+    >>> ick.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]).new
+    3
+    >>> for batch in ick.batches(2):
+    ...     print([member for member, score in batch])
+    ['a.txt', 'b.txt']
+    ['c.txt']
+    >>> ick.stats().total_size
+    0
+
+    A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
+    reserve brings it again. In a ``with`` block the last batch is committed when the block ends,
+    also after a ``break``, but not when an exception ends it.
+
+    >>> ick.add([(1, "a.txt"), (2, "b.txt")]).new
+    2
+    >>> with ick.batches(1) as batches:
+    ...     for batch in batches:
+    ...         break
+    >>> ick.reserve(10)
+    [('b.txt', 2.0)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def __iter__(self) -> Batches[AnyStr]:
+        return self
+
+    def __next__(self) -> list[tuple[AnyStr, float]]:
+        batch: list[tuple[AnyStr, float]] | None = self._native.next()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def commit(self) -> int:
+        """Commits the last batch, for a loop that is left before its end; answers how many of its
+        members were still reserved.
+        """
+        return self._native.commit()  # type: ignore[no-any-return]
+
+    def __enter__(self) -> Batches[AnyStr]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.commit()
+
+
+class ConsumerLease(Generic[AnyStr]):
+    """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
+
+    A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
+    it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
+    stopped for too long cannot commit what another one works on. A ``with`` block gives the lease
+    back at its end.
+
+    >>> import millpond
+    >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
+    >>> ick.add([(1, "a.txt")]).new
+    1
+    >>> lease = ick.lease(30)
+    >>> ick.lease(30) is None  # one consumer at a time
+    True
+    >>> with lease:
+    ...     for batch in lease.batches(100):
+    ...         print(batch)
+    [('a.txt', 1.0)]
+    """
+
+    __slots__ = ("_native", "_released")
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._released = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lease was lost or released: stop working on the batch."""
+        return self._native.is_lost  # type: ignore[no-any-return]
+
+    def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.reserve` for the holder alone."""
+        return self._native.reserve(max)  # type: ignore[no-any-return]
+
+    def commit(self, members: Members) -> int:
+        """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
+        return self._native.commit(members)  # type: ignore[no-any-return]
+
+    def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.exchange` for the holder alone."""
+        return self._native.exchange(max, members)  # type: ignore[no-any-return]
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """:meth:`Ick.batches` for the holder alone."""
+        return Batches(self._native.batches(max, wait))
+
+    def release(self) -> bool:
+        """Gives the lease back, so that another consumer can take it at once. Answers False if it
+        was not held any more.
+        """
+        if self._released:
+            return False
+        held: bool = self._native.release()
+        self._released = True
+        return held
+
+    def __enter__(self) -> ConsumerLease[AnyStr]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+class IckChannel(Generic[AnyStr]):
+    """Several Icks that share the members of one dirty list, so that as many consumers can work at
+    once; made by :meth:`millpond.Client.ick_channel`. The Icks are named ``name/0``, ``name/1``
+    and so on; a member always lives in the same one.
+
+    >>> import millpond
+    >>> channel = millpond.connect("memory:").ick_channel("files", 4)
+    >>> channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
+    Added(new=3, lowered=0)
+    >>> sum(len(batch) for batch in channel.batches(range(4), 100))
+    3
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @property
+    def shards(self) -> int:
+        """How many Icks members are spread over."""
+        return self._native.shards  # type: ignore[no-any-return]
+
+    @property
+    def readable(self) -> int:
+        """How many Icks consumers have to read, which is more while an earlier size is drained."""
+        return self._native.readable  # type: ignore[no-any-return]
+
+    def draining(self, earlier: int) -> IckChannel[AnyStr]:
+        """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
+        return IckChannel(self._native.draining(earlier))
+
+    def ick(self, number: int) -> Ick[AnyStr]:
+        """The Ick with this number."""
+        return Ick(self._native.ick(number))
+
+    def ick_of(self, member: Member) -> int:
+        """The number of the Ick in which this member lives."""
+        return self._native.ick_of(member)  # type: ignore[no-any-return]
+
+    def add(self, pairs: Pairs) -> Added:
+        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
+        error some may have their members already; adding all of them again is safe.
+        """
+        return Added(*self._native.add(pairs))
+
+    def batches(
+        self, numbers: Iterable[int], max: int, wait: Seconds | None = None
+    ) -> Batches[AnyStr]:
+        """The loop of a consumer of the Icks with these numbers: takes from each in turn."""
+        return Batches(self._native.batches(numbers, max, wait))

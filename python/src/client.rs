@@ -1,0 +1,92 @@
+//! A client: the way to the queues of one server or embedded engine.
+
+use millpond::{Async, Options};
+use pyo3::prelude::*;
+
+use crate::channel::IckChannel;
+use crate::handle::{Handle, block, derive};
+use crate::ick::Ick;
+use crate::{convert, errors};
+
+/// A client for callers that block or, by `is_async`, for those with an event loop.
+#[pyfunction]
+#[pyo3(signature = (url, *, is_async, decode_responses, timeout, connect_timeout, retries,
+    username, password, client_name))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords, and one function reads them")]
+pub(crate) fn connect(
+    py: Python<'_>,
+    url: &str,
+    is_async: bool,
+    decode_responses: bool,
+    timeout: Option<&Bound<'_, PyAny>>,
+    connect_timeout: Option<&Bound<'_, PyAny>>,
+    retries: Option<&Bound<'_, PyAny>>,
+    username: Option<String>,
+    password: Option<String>,
+    client_name: Option<String>,
+) -> PyResult<Client> {
+    let mut options = Options::parse(url).map_err(|error| errors::exception(py, &error))?;
+    if let Some(timeout) = timeout {
+        options = options.timeout(convert::some_time("timeout", timeout)?);
+    }
+    if let Some(timeout) = connect_timeout {
+        options = options.connect_timeout(convert::some_time("connect_timeout", timeout)?);
+    }
+    if let Some(retries) = retries {
+        options = options.retries(convert::small_size("retries", retries)?);
+    }
+    match (username, password) {
+        (username, Some(password)) => options = options.credentials(username, password),
+        (Some(_), None) => {
+            return Err(errors::invalid(py, "username goes with a password".to_owned()));
+        }
+        (None, None) => {}
+    }
+    if let Some(name) = client_name {
+        options = options.client_name(name);
+    }
+    let connected = py.detach(|| errors::catch(|| options.connect()));
+    let client = errors::answer(py, connected)?;
+    let core = match is_async {
+        false => Handle::Blocking(client),
+        true => Handle::Async(client.to_async()),
+    };
+    Ok(Client { core, text: decode_responses })
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct Client {
+    core: Handle<millpond::Client, millpond::Client<Async>>,
+    text: bool,
+}
+
+#[pymethods]
+impl Client {
+    fn ick(&self, name: &Bound<'_, PyAny>) -> PyResult<Ick> {
+        let name = convert::bytes("name", name)?;
+        Ok(Ick { core: derive!(&self.core, |client| client.ick(&name)), text: self.text })
+    }
+
+    fn ick_channel(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        shards: &Bound<'_, PyAny>,
+    ) -> PyResult<IckChannel> {
+        let name = convert::bytes("name", name)?;
+        let shards = convert::small_size("shards", shards)?;
+        let core = derive!(&self.core, |client| {
+            errors::answer(py, client.ick_channel(&name, shards))?
+        });
+        Ok(IckChannel { core, text: self.text })
+    }
+
+    /// Blocks also for an event loop: the disk may have to take a last write.
+    fn close(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let client = match &self.core {
+            Handle::Blocking(client) => client.clone(),
+            Handle::Async(client) => client.to_blocking(),
+        };
+        block(py, || client.close(), convert::plain)
+    }
+}

@@ -1,0 +1,220 @@
+//! Values of Python as the core takes them, and back. What is wrong is said with the name of the
+//! argument and the index in it, before anything is sent.
+
+use std::time::Duration;
+
+use millpond::ByteList;
+use millpond::ick::Entry;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyList,
+    PyMemoryView, PyString, PyTuple,
+};
+
+use crate::errors::invalid;
+
+const BYTES: &str = "str, bytes, bytearray or memoryview";
+
+/// The scores and members of an add.
+#[derive(Default)]
+pub(crate) struct Pairs {
+    scores: Vec<Option<f64>>,
+    members: ByteList,
+}
+
+impl Pairs {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Option<f64>, &[u8])> {
+        self.scores.iter().copied().zip(self.members.iter())
+    }
+}
+
+/// Reads `(score, member)`, `(None, member)` or just a member, of each item.
+pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
+    if values.is_instance_of::<PyDict>() {
+        return Err(PyTypeError::new_err(
+            "pairs must be an iterable of (score, member), not dict; for a dict of scores write \
+             [(score, member) for member, score in scores.items()]",
+        ));
+    }
+    let mut pairs = Pairs::default();
+    for (index, item) in iterable("pairs", values)?.enumerate() {
+        let item = item?;
+        let place = |part: &str| format!("pairs[{index}]{part}");
+        let (score, member, part) = match item.cast::<PyTuple>() {
+            Ok(pair) if pair.len() == 2 => (Some(pair.get_item(0)?), pair.get_item(1)?, "[1]"),
+            Ok(tuple) => {
+                return Err(PyTypeError::new_err(format!(
+                    "{} must be (score, member), not a tuple of {}",
+                    place(""),
+                    tuple.len()
+                )));
+            }
+            Err(_) => (None, item, ""),
+        };
+        let score = score.filter(|score| !score.is_none());
+        let score = score.map(|score| number(|| place("[0]"), &score)).transpose()?;
+        push(&mut pairs.members, || place(part), &member)?;
+        pairs.scores.push(score);
+    }
+    Ok(pairs)
+}
+
+/// Reads an iterable of members.
+pub(crate) fn members(values: &Bound<'_, PyAny>) -> PyResult<ByteList> {
+    let mut members = ByteList::default();
+    for (index, member) in iterable("members", values)?.enumerate() {
+        push(&mut members, || format!("members[{index}]"), &member?)?;
+    }
+    Ok(members)
+}
+
+/// A name or a member as bytes.
+pub(crate) fn bytes(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    with_bytes(|| argument.to_owned(), value, <[u8]>::to_vec)
+}
+
+fn push(list: &mut ByteList, place: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    with_bytes(place, value, |bytes| list.push(bytes))
+}
+
+fn with_bytes<T>(
+    place: impl Fn() -> String,
+    value: &Bound<'_, PyAny>,
+    take: impl FnOnce(&[u8]) -> T,
+) -> PyResult<T> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        Ok(take(bytes.as_bytes()))
+    } else if let Ok(text) = value.cast::<PyString>() {
+        Ok(take(text.encode_utf8()?.as_bytes()))
+    } else if let Ok(array) = value.cast::<PyByteArray>() {
+        Ok(take(&array.to_vec()))
+    } else if value.is_instance_of::<PyMemoryView>() {
+        let copy = value.call_method0("tobytes")?;
+        Ok(take(copy.cast::<PyBytes>()?.as_bytes()))
+    } else {
+        Err(wrong_type(&place(), BYTES, value))
+    }
+}
+
+/// An iterable of several things. A string is one too, of its letters, which nobody means.
+fn iterable<'py>(argument: &str, values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    let is_one = values.is_instance_of::<PyString>()
+        || values.is_instance_of::<PyBytes>()
+        || values.is_instance_of::<PyByteArray>()
+        || values.is_instance_of::<PyMemoryView>();
+    match values.try_iter() {
+        Ok(iterator) if !is_one => Ok(iterator),
+        Err(failure) if !failure.is_instance_of::<PyTypeError>(values.py()) => Err(failure),
+        _ => Err(wrong_type(argument, "an iterable, such as a list", values)),
+    }
+}
+
+/// A float or an int; a bool is an int too, which nobody means.
+fn number(place: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let is_number = value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>();
+    if !is_number || value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(&place(), "float or int", value));
+    }
+    value.extract().map_err(|failure: PyErr| {
+        match failure.is_instance_of::<PyOverflowError>(value.py()) {
+            true => invalid(value.py(), format!("{} is beyond the range of a float", place())),
+            false => failure,
+        }
+    })
+}
+
+/// A size or a count.
+pub(crate) fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(argument, "int", value));
+    }
+    value.extract().map_err(|failure: PyErr| {
+        let py = value.py();
+        if failure.is_instance_of::<PyTypeError>(py) {
+            return wrong_type(argument, "int", value);
+        }
+        match value.lt(0) {
+            Ok(true) => invalid(py, format!("{argument} is negative; it has to be 0 or more")),
+            _ => invalid(py, format!("{argument} is too large; it has to be below 10^17")),
+        }
+    })
+}
+
+/// A size or a count of a smaller kind.
+pub(crate) fn small_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let size = size(argument, value)?;
+    u32::try_from(size)
+        .map_err(|_| invalid(value.py(), format!("{argument} is {size}, which is too large")))
+}
+
+/// An iterable of sizes.
+pub(crate) fn small_sizes(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let indexed = iterable(argument, values)?.enumerate();
+    indexed.map(|(index, value)| small_size(&format!("{argument}[{index}]"), &value?)).collect()
+}
+
+/// A time in seconds or a timedelta; infinity is for ever.
+pub(crate) fn duration(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let seconds: f64 = match value.cast::<PyDelta>() {
+        Ok(delta) => delta.call_method0("total_seconds")?.extract()?,
+        Err(_) if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() => {
+            number(|| argument.to_owned(), value)?
+        }
+        Err(_) => return Err(wrong_type(argument, "a number of seconds or a timedelta", value)),
+    };
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(invalid(
+            value.py(),
+            format!("{argument} is {seconds}; a time has to be 0 or more seconds"),
+        ));
+    }
+    // What does not fit into a Duration is as good as for ever.
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+/// A time that may not be zero.
+pub(crate) fn some_time(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    match duration(argument, value)? {
+        Duration::ZERO => {
+            Err(invalid(value.py(), format!("{argument} has to be longer than 0 seconds")))
+        }
+        time => Ok(time),
+    }
+}
+
+fn wrong_type(place: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let found = value.get_type().name();
+    let found = found.map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("{place} must be {expected}, not {found}"))
+}
+
+/// Bytes as the client's option wants them: bytes, or str from UTF-8.
+pub(crate) fn text_or_bytes<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    text: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match text {
+        true => PyString::from_bytes(py, bytes)?.into_any(),
+        false => PyBytes::new(py, bytes).into_any(),
+    })
+}
+
+/// A list of `(member, score)`.
+pub(crate) fn entries(py: Python<'_>, entries: &[Entry], text: bool) -> PyResult<Py<PyAny>> {
+    let list = PyList::empty(py);
+    for entry in entries {
+        list.append((text_or_bytes(py, &entry.member, text)?, entry.score))?;
+    }
+    Ok(list.into_any().unbind())
+}
+
+/// A value that Python has a type for.
+pub(crate) fn plain<T: for<'py> IntoPyObject<'py>>(
+    py: Python<'_>,
+    value: T,
+) -> PyResult<Py<PyAny>> {
+    value.into_py_any(py)
+}

@@ -1,0 +1,61 @@
+"""One test for both kinds of callers: a blocking client behind the face of an asyncio client."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import millpond
+import millpond.aio
+
+CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "release", "reserve"}
+CALLS |= {"stats"}
+
+
+class Awaited:
+    """Calls of the wrapped object are made at once and can be awaited."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._wrapped, name)
+        if name in CALLS:
+            return later(found)
+        if callable(found):
+            return lambda *args, **kwargs: wrap(found(*args, **kwargs))
+        return found
+
+    def __aiter__(self) -> Awaited:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return next(self._wrapped)
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Awaited:
+        self._wrapped.__enter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        self._wrapped.__exit__(*raised)
+
+
+def wrap(value: Any) -> Any:
+    is_ours = type(value).__module__ in ("millpond.ick", "millpond.client")
+    return Awaited(value) if is_ours else value
+
+
+def later(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    async def called(*args: Any, **kwargs: Any) -> Any:
+        return wrap(call(*args, **kwargs))
+
+    return called
+
+
+def connect(caller: str, url: str, **options: Any) -> Any:
+    if caller == "asyncio":
+        return millpond.aio.connect(url, **options)
+    return wrap(millpond.connect(url, **options))

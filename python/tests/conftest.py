@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import callers
+import pytest
+from servers import Servers
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs tests that are coroutines, each on a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
+@pytest.fixture(scope="session")
+def shared_server() -> Iterator[Servers]:
+    with Servers() as servers:
+        yield servers
+
+
+@pytest.fixture
+def own_server() -> Iterator[Servers]:
+    """A server that a test may stop or kill."""
+    with Servers() as servers:
+        yield servers
+
+
+@pytest.fixture
+def name() -> str:
+    """The name of a queue that nobody else uses."""
+    return uuid.uuid4().hex
+
+
+@pytest.fixture(params=["memory", "file", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "memory":
+        return "memory:"
+    if request.param == "file":
+        return f"file:{tmp_path / 'data'}"
+    servers: Servers = request.getfixturevalue("shared_server")
+    return servers.url
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Connects for one kind of caller; what it makes is always awaited."""
+    return lambda url, **options: callers.connect(request.param, url, **options)

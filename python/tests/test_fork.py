@@ -1,0 +1,238 @@
+"""Fork is normal: a client on Redis works in every child, whatever the parent did before."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+import millpond
+import millpond.aio
+
+
+def in_child(work: Callable[[], None], seconds: float = 20) -> None:
+    """Does it in a child, which may neither fail nor hang."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException as failure:
+            os.write(2, f"child: {failure!r}\n".encode())
+        finally:
+            os._exit(status)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            assert status == 0
+            return
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the child hangs")
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_client_works_in_a_child(shared_server: Any, name: str, used: bool) -> None:
+    client = millpond.connect(shared_server.url, client_name=name)
+    ick = client.ick(name)
+    if used:
+        ick.add([(1, "parent")])
+
+    def work() -> None:
+        for number in range(100):
+            assert ick.add([(1, str(number))]).new == 1
+        assert sum(len(batch) for batch in ick.batches(30, wait=0.1)) == 100 + used
+
+    in_child(work)
+    assert ick.add([(1, "after")]).new == 1
+    assert ick.reserve(10) == [(b"after", 1.0)]
+
+
+def test_many_forks_while_threads_work(shared_server: Any, name: str) -> None:
+    client = millpond.connect(shared_server.url)
+    stop = threading.Event()
+    counts = [0] * 4
+
+    def hammer(number: int) -> None:
+        ick = client.ick(f"{name}-{number}")
+        while not stop.is_set():
+            counts[number] += ick.add([(1, str(counts[number]))]).new
+
+    threads = [threading.Thread(target=hammer, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+
+    def work() -> None:
+        ick = client.ick(f"{name}-children-{os.getpid()}")
+        for number in range(20):
+            assert ick.add([(1, str(number))]).new == 1
+        assert len(ick.reserve(100)) == 20
+
+    try:
+        for _ in range(50):
+            in_child(work)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(20)
+    for number in range(4):
+        stats = client.ick(f"{name}-{number}").stats()
+        assert stats is not None
+        assert stats.pset_size == counts[number] > 0
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_an_embedded_client_belongs_to_its_process(kind: str, tmp_path: Path) -> None:
+    url = "memory:" if kind == "memory" else f"file:{tmp_path / 'data'}"
+    client = millpond.connect(url)
+    ick = client.ick("x")
+    ick.add([(1, "a")])
+    batches = ick.batches(1, wait=math.inf)
+    async_ick = millpond.aio.connect(url).ick("x")
+
+    def work() -> None:
+        for call in (lambda: ick.add([(1, "b")]), ick.stats, lambda: next(batches)):
+            with pytest.raises(millpond.ForkedError):
+                call()
+
+        async def main() -> None:
+            with pytest.raises(millpond.ForkedError):
+                await async_ick.stats()
+
+        asyncio.run(main())
+        client.close()
+        with millpond.connect("memory:") as own:
+            assert own.ick("x").add([(1, "a")]).new == 1
+
+    in_child(work)
+    assert ick.add([(1, "c")]).new == 1
+
+
+def test_asyncio_in_a_child(shared_server: Any, name: str) -> None:
+    client = millpond.aio.connect(shared_server.url)
+    ick = client.ick(name)
+
+    async def work(first: int) -> None:
+        members = [str(number) for number in range(first, first + 100)]
+        answers = await asyncio.gather(*(ick.add([(1, member)]) for member in members))
+        assert answers == [millpond.Added(1, 0)] * 100
+        with pytest.raises(asyncio.TimeoutError):
+            waiting = client.ick(f"{name}-empty").batches(1, wait=math.inf).__anext__()
+            await asyncio.wait_for(waiting, 0.05)
+
+    asyncio.run(work(0))
+    for turn in range(1, 6):
+        in_child(lambda: asyncio.run(work(turn * 100)))  # noqa: B023
+    asyncio.run(work(600))
+    stats: Any = asyncio.run(ick.stats())
+    assert stats.pset_size == 700
+
+
+def test_a_child_does_not_give_back_its_parents_lease(shared_server: Any, name: str) -> None:
+    ick = millpond.connect(shared_server.url).ick(name)
+    held = [ick.lease(30)]
+
+    def work() -> None:
+        ick.stats()
+        held.clear()
+        time.sleep(0.2)
+
+    in_child(work)
+    assert ick.lease(30) is None
+    assert held[0] is not None
+    assert held[0].release() is True
+
+
+def test_a_child_that_ends_by_itself(shared_server: Any, tmp_path: Path) -> None:
+    program = f"""
+import asyncio, math, millpond, millpond.aio, os, sys
+clients = [millpond.connect(url) for url in ({shared_server.url!r}, "memory:", "file:data")]
+icks = [client.ick("x") for client in clients]
+for ick in icks:
+    ick.add([(1, "a")])
+kept = [next(icks[0].batches(1, wait=math.inf)), icks[0].lease(30), icks[2].batches(1, wait=1)]
+async def main():
+    await millpond.aio.connect({shared_server.url!r}).ick("x").stats()
+asyncio.run(main())
+child = os.fork()
+if child == 0:
+    icks[0].stats()
+    asyncio.run(main())
+    sys.exit(7)
+assert os.waitpid(child, 0)[1] == 7 << 8
+icks[2].add([(1, "b")])
+"""
+    for _ in range(5):
+        # Python warns of forks in a process with threads, which is what this is about.
+        command = [sys.executable, "-W", "ignore", "-c", program]
+        ended = subprocess.run(command, capture_output=True, timeout=30, cwd=tmp_path)
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        redis.Redis.from_url(shared_server.url).flushall()
+
+
+def add_some(url_and_name: tuple[str, str, int]) -> int:
+    _, name, first = url_and_name
+    ick = POOL_CLIENT[0].ick(name)
+    return sum(ick.add([(1, str(number))]).new for number in range(first, first + 200))
+
+
+POOL_CLIENT: list[Any] = []
+
+
+def test_multiprocessing(shared_server: Any, name: str) -> None:
+    POOL_CLIENT[:] = [millpond.connect(shared_server.url)]
+    POOL_CLIENT[0].ick(name).add([(1, "before")])
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        parts = [(shared_server.url, name, first) for first in range(0, 2000, 200)]
+        assert pool.map_async(add_some, parts).get(60) == [200] * 10
+    assert POOL_CLIENT[0].ick(name).stats().pset_size == 2001
+
+
+def test_gunicorn(own_server: Any, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "4"]
+    command += ["--worker-class", "sync", "--bind", "127.0.0.1:0", "--log-level", "info"]
+    command += ["--chdir", str(Path(__file__).parent), "prefork_app:app"]
+    environment = {**os.environ, "URL": own_server.url, "TMPDIR": str(tmp_path)}
+    pipe = subprocess.PIPE
+    rest = threading.Thread()
+    with subprocess.Popen(command, stderr=pipe, text=True, env=environment) as server:
+        try:
+            assert server.stderr is not None
+            lines = iter(server.stderr.readline, "")
+            web = next(line for line in lines if "Listening at: " in line)
+            web = web.split("Listening at: ")[1].split()[0]
+            rest = threading.Thread(target=list, args=(lines,))
+            rest.start()
+
+            def ask(number: int) -> str:
+                with urllib.request.urlopen(f"{web}/{number}", timeout=30) as answer:
+                    return str(answer.read().decode())
+
+            with ThreadPoolExecutor(8) as threads:
+                pids = list(threads.map(ask, range(1000)))
+            assert len(set(pids)) == 4
+            admin = redis.Redis.from_url(own_server.url)
+            assert admin.zcard("shared/ick/{shared}/pset") == 1001
+            listed = [one["id"] for one in admin.client_list() if one["name"] == "prefork"]
+            assert len(set(listed)) == 5  # each worker's own, and the parent's
+        finally:
+            server.terminate()
+            if rest.ident is not None:
+                rest.join(30)
