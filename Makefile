@@ -48,8 +48,9 @@ python: setup
 
 # CONFORMANCE_DIR=folder runs another folder of cases of the same format.
 conformance: python
-	MILLPOND_PYTHON=$(abspath $(PYTHON)) $(CARGO) run --quiet -p millpond-tests --bin millpond-conformance -- \
-		--adapters rust,python,python-asyncio $(CONFORMANCE_DIR)
+	MILLPOND_PYTHON=$(abspath $(PYTHON)) CONFORMANCE_DIR="$(CONFORMANCE_DIR)" \
+		$(CARGO) run --quiet --profile demo -p millpond-tests --bin millpond-conformance -- \
+		--adapters rust,python,python-asyncio
 
 chaos: setup
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
