@@ -107,6 +107,7 @@ impl Reply {
 /// The error that a server's error text stands for. Our scripts answer names from
 /// [`ErrorKind`]; the rest are the server's own words.
 pub(crate) fn server_error(text: &str) -> Error {
+    let text = inner_error(text);
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let own = |kind| Error::new(kind, rest);
     let with_word = |kind| Error::new(kind, text);
@@ -121,6 +122,51 @@ pub(crate) fn server_error(text: &str) -> Error {
         "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
         "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY" | "MISCONF"
         | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
+            with_word(ErrorKind::PermissionDenied)
+        }
         _ => with_word(ErrorKind::Server),
+    }
+}
+
+/// What Redis 7 and Redis 6.2 say of a command that the script's user may not run.
+const ACL_FAILURES: [&str; 2] = ["ACL failure in script", "user executing the script can't run"];
+
+/// The error inside the wrapping that Redis 6.2 puts around what a command in a script answers:
+/// `ERR Error running script (call to f_…): @user_script:71: -OOM command not allowed …`.
+fn inner_error(text: &str) -> &str {
+    if !text.starts_with("ERR Error running script") {
+        return text;
+    }
+    text.find(": -").map_or(text, |at| &text[at + 3..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_commands_in_scripts_have_their_own_kind() {
+        for (text, kind) in [
+            (
+                "ERR Error running script (call to f_70d3): @user_script:71: @user_script: 71: \
+                 -OOM command not allowed when used memory > 'maxmemory'.",
+                ErrorKind::OutOfMemory,
+            ),
+            (
+                "ERR ACL failure in script: User me has no permissions to run the 'zadd' command \
+                 script: 70d3, on @user_script:71.",
+                ErrorKind::PermissionDenied,
+            ),
+            (
+                "ERR Error running script (call to f_70d3): @user_script:71: -ERR The user \
+                 executing the script can't run this command or subcommand",
+                ErrorKind::PermissionDenied,
+            ),
+            ("WRONGTYPE key k holds a hash", ErrorKind::WrongType),
+            ("ERR something else", ErrorKind::Server),
+        ] {
+            assert_eq!(server_error(text).kind(), kind, "{text}");
+        }
     }
 }

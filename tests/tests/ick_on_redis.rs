@@ -353,7 +353,7 @@ fn a_user_without_rights_is_told() -> Result {
     let server = Redis::builder().user("reader", "pw", "+@all -zadd ~* &*").start();
     let client = millpond::connect(&server.url())?;
     let error = client.ick("k").add([(1.0, "a")]).expect_err("zadd is forbidden");
-    assert!(matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Server), "{error:?}");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error:?}");
     assert_eq!(server.cli(&["DBSIZE"]).integer(), 0);
     Ok(())
 }
@@ -428,7 +428,8 @@ fn waiting_wakes_at_once_and_costs_nothing() -> Result {
     std::thread::sleep(Duration::from_secs(1));
     let before = calls(&server);
     std::thread::sleep(Duration::from_secs(2));
-    assert!(calls(&server) - before <= 4, "an idle waiter sent commands");
+    let sent = calls(&server) - before;
+    assert!(sent <= 4, "idle waiters sent {sent} commands");
     for waiter in waiters {
         assert_eq!(waiter.join().expect("the waiter does not panic"), 0);
     }

@@ -27,6 +27,7 @@ pub(crate) struct Engine {
     sync: SyncMode,
     /// Clients that are open.
     clients: AtomicUsize,
+    /// A snapshot is taken: no second one begins, and no queue is forgotten.
     is_snapshotting: AtomicBool,
     /// Set when the disk refused a write: memory is ahead of the disk from then on, so nothing is
     /// answered from it.
@@ -178,7 +179,7 @@ impl Engine {
         let output = step.apply(&state, &mut turn);
         drop(state);
         if made || turn.is_emptied() {
-            self.table.forget_unused(kind, &name);
+            self.table.forget_unused(kind, &name, &self.is_snapshotting);
         }
         if let Some(topic) = turn.woken() {
             self.waiters.wake_one(&topic);
@@ -217,10 +218,12 @@ impl Engine {
 
     /// Takes a snapshot. What is done `first` is done when the new log has begun and nothing has
     /// been copied yet, where steps of any queue may come in between.
+    ///
+    /// No queue is forgotten meanwhile: one that ended before this has its end in an older log,
+    /// and one that ends in the new log has to be in the snapshot, as the steps there were done
+    /// on what it held.
     fn snapshot_after(&self, first: impl FnOnce()) -> Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        // Set before the new log begins: a queue that was forgotten before has its end in an older
-        // log, and one whose end is in the new log is still in the table, and so in the snapshot.
         self.is_snapshotting.store(true, Ordering::Release);
         let mut first = Some(first);
         let taken = journal.snapshot(&mut |writer| {
@@ -240,6 +243,12 @@ impl Engine {
             Ok(())
         });
         self.is_snapshotting.store(false, Ordering::Release);
+        for (key, state) in self.table.all() {
+            if state.is_unused() {
+                drop(state);
+                self.table.forget_unused(key.kind, &key.name, &self.is_snapshotting);
+            }
+        }
         taken
     }
 }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
@@ -92,9 +93,15 @@ impl Table {
         (state.clone(), made)
     }
 
-    /// Forgets a queue if it is as if it had never been used and nobody is at work on it.
-    pub(super) fn forget_unused(&self, kind: u8, name: &[u8]) {
+    /// Forgets a queue if it is as if it had never been used and nobody is at work on it; not
+    /// while `kept` is set.
+    pub(super) fn forget_unused(&self, kind: u8, name: &[u8], kept: &AtomicBool) {
         let mut part = write(self.part(kind, name));
+        // Asked under the lock: a queue that is forgotten although this is being set was not used
+        // since.
+        if kept.load(Ordering::Acquire) {
+            return;
+        }
         let key = KeyRef(kind, name);
         // Whoever works on a state holds a reference, which is taken under this lock.
         if part.get(&key).is_some_and(|state| Arc::strong_count(state) == 1 && state.is_unused()) {

@@ -98,11 +98,17 @@ impl<M: Mode> Batches<M> {
     pub fn commit(&mut self) -> M::Reply<u64> {
         let (number, members) = self.cursor.finish();
         let ick = &self.icks[number];
-        let step = ick.name().and_then(|name| Commit::of(name, members));
-        ick.client.run(step.map(|step| match &self.token {
+        // Nothing is sent where nothing is left to commit.
+        let steps = match members.is_empty() {
+            true => Ok(Vec::new()),
+            false => ick.name().and_then(|name| Ok(vec![Commit::of(name, members)?])),
+        };
+        let fence = |step: Commit| match &self.token {
             Some(token) => step.fenced(token.clone()),
             None => step,
-        }))
+        };
+        let steps = steps.map(|steps| steps.into_iter().map(fence).collect());
+        ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
     fn next_step(&mut self) -> (usize, Result<Exchange>) {

@@ -59,6 +59,11 @@ impl Attempt {
         }
     }
 
+    /// When the caller has to have an answer.
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
     /// Where to send it: where a redirection said, else where the router says.
     pub(super) fn address(&self, route: impl FnOnce() -> Result<Address>) -> Result<Address> {
         self.asking.clone().map_or_else(route, Ok)

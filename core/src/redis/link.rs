@@ -164,13 +164,36 @@ impl Link {
                     continue;
                 }
             };
-            let permit = in_flight.clone().acquire_owned().await;
-            let (shared, broken) = (self.shared.clone(), self.broken.clone());
-            tokio::spawn(async move {
-                send(shared, connection, submissions, &broken).await;
-                drop(permit);
-            });
+            for pipeline in self.pipelines(submissions) {
+                let permit = in_flight.clone().acquire_owned().await;
+                let (shared, broken) = (self.shared.clone(), self.broken.clone());
+                let connection = connection.clone();
+                tokio::spawn(async move {
+                    send(shared, connection, pipeline, &broken).await;
+                    drop(permit);
+                });
+            }
         }
+    }
+
+    /// One pipeline for all, and one for each that waited or was tried before: it has less time
+    /// left than the others, and the answers of a pipeline come together.
+    fn pipelines(&self, submissions: Vec<Submission>) -> Vec<Vec<Submission>> {
+        let (now, timeout) = (Instant::now(), self.shared.dialer.options.timeout);
+        let is_late = |submission: &Submission| {
+            submission.attempt.deadline().saturating_duration_since(now) < timeout / 8 * 7
+        };
+        let mut pipelines: Vec<Vec<Submission>> = Vec::new();
+        let mut may_join = false;
+        for submission in submissions {
+            let is_late = is_late(&submission);
+            match pipelines.last_mut() {
+                Some(last) if may_join && !is_late => last.push(submission),
+                _ => pipelines.push(vec![submission]),
+            }
+            may_join = !is_late;
+        }
+        pipelines
     }
 
     /// The connection, a new one if there is none or it broke.
@@ -182,7 +205,7 @@ impl Link {
             self.connection = None;
         }
         if let Some(mut connection) = self.connection.clone()
-            && (!silent || connection.send_packed_command(&command::words(&["PING"])).await.is_ok())
+            && (!silent || self.is_alive(&mut connection).await)
         {
             return Ok(connection);
         }
@@ -190,6 +213,13 @@ impl Link {
         self.broken = Arc::default();
         self.connection = Some(connection.clone());
         Ok(connection)
+    }
+
+    async fn is_alive(&self, connection: &mut MultiplexedConnection) -> bool {
+        let ping = command::words(&["PING"]);
+        let patience = self.shared.dialer.options.connect_timeout;
+        let answer = tokio::time::timeout(patience, connection.send_packed_command(&ping)).await;
+        matches!(answer, Ok(Ok(_)))
     }
 
     async fn connect(&self) -> Result<MultiplexedConnection> {
@@ -253,7 +283,14 @@ async fn send(
         pipeline.add_command(submission.attempt.command(&submission.invocation));
         commands += 1;
     }
-    match connection.send_packed_commands(&pipeline, 0, commands).await {
+    let deadline = submissions.iter().map(|submission| submission.attempt.deadline()).max();
+    let deadline = deadline.unwrap_or_else(Instant::now).into();
+    let sending = connection.send_packed_commands(&pipeline, 0, commands);
+    let answer = match tokio::time::timeout_at(deadline, sending).await {
+        Ok(answer) => answer,
+        Err(_) => Err(RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut))),
+    };
+    match answer {
         Ok(values) => {
             let mut values = values.into_iter();
             for submission in submissions {

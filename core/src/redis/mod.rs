@@ -142,6 +142,7 @@ impl Own {
             Ok(address) => address,
             Err(error) => return Outcome::NotSent(error),
         };
-        self.pool.call(&address, &attempt.packed(invocation), attempt.is_asking())
+        let packed = attempt.packed(invocation);
+        self.pool.call(&address, &packed, attempt.is_asking(), attempt.deadline())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use super::attempt::Outcome;
 use super::dial::{Dialer, Peer};
@@ -21,17 +22,23 @@ impl Pool {
     }
 
     /// Sends a command over a connection that nobody else uses.
-    pub(super) fn call(&self, address: &Address, command: &[u8], asking: bool) -> Outcome {
+    pub(super) fn call(
+        &self,
+        address: &Address,
+        command: &[u8],
+        asking: bool,
+        deadline: Instant,
+    ) -> Outcome {
         let mut socket = match self.idle_socket(address) {
             Some(socket) => socket,
-            None => match Socket::open(&self.dialer, address, Peer::Server) {
+            None => match Socket::open(&self.dialer, address, Peer::Server, deadline) {
                 Ok(socket) => socket,
                 Err(error) => return Outcome::NotSent(error),
             },
         };
         let answer = match asking {
-            true => socket.call_asking(command),
-            false => socket.call(command),
+            true => socket.call_asking(command, deadline),
+            false => socket.call(command, deadline),
         };
         match answer {
             Ok(reply) => {

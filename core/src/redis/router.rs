@@ -1,6 +1,7 @@
 //! Where a step has to go: the server, the sentinels' master, or the slot's owner.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use super::command;
 use super::dial::{Dialer, Peer};
@@ -131,10 +132,17 @@ impl Router {
         Err(failure)
     }
 
+    /// When one peer has to have answered: a question for the way is a part of connecting.
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.dialer.options.connect_timeout
+    }
+
     fn ask_sentinel(&self, sentinel: &Address, service: &str) -> Result<Address> {
-        let mut socket = Socket::open(&self.dialer, sentinel, Peer::Sentinel)?;
+        let deadline = self.deadline();
+        let mut socket = Socket::open(&self.dialer, sentinel, Peer::Sentinel, deadline)?;
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", service];
-        let answer = socket.call(&command::packed_words(&words)).map_err(unsent)?.elements()?;
+        let answer = socket.call(&command::packed_words(&words), deadline);
+        let answer = answer.map_err(unsent)?.elements()?;
         let master = <[_; 2]>::try_from(answer).ok().and_then(|[host, port]| {
             let host = String::from_utf8(host.bytes().ok()?).ok()?;
             let port = String::from_utf8(port.bytes().ok()?).ok()?.parse().ok()?;
@@ -144,8 +152,10 @@ impl Router {
             Error::new(ErrorKind::Unavailable, format!("{sentinel} knows no service {service}"))
         })?;
         // A sentinel that has not noticed yet still names the old master.
-        let mut socket = Socket::open(&self.dialer, &master, Peer::Server)?;
-        let role = socket.call(&command::packed_words(&["ROLE"])).map_err(unsent)?.elements()?;
+        let deadline = self.deadline();
+        let mut socket = Socket::open(&self.dialer, &master, Peer::Server, deadline)?;
+        let role = socket.call(&command::packed_words(&["ROLE"]), deadline);
+        let role = role.map_err(unsent)?.elements()?;
         match role.into_iter().next().map(crate::reply::Reply::bytes) {
             Some(Ok(role)) if role == b"master" => Ok(master),
             _ => Err(Error::new(ErrorKind::Unavailable, format!("{master} is not a master now"))),
@@ -153,9 +163,10 @@ impl Router {
     }
 
     fn ask_slots(&self, server: &Address) -> Result<SlotMap> {
-        let mut socket = Socket::open(&self.dialer, server, Peer::Server)?;
-        let reply = socket.call(&command::packed_words(&["CLUSTER", "SLOTS"])).map_err(unsent)?;
-        SlotMap::parse(reply, server)
+        let deadline = self.deadline();
+        let mut socket = Socket::open(&self.dialer, server, Peer::Server, deadline)?;
+        let reply = socket.call(&command::packed_words(&["CLUSTER", "SLOTS"]), deadline);
+        SlotMap::parse(reply.map_err(unsent)?, server)
     }
 }
 

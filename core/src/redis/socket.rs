@@ -21,41 +21,58 @@ use crate::reply::{Reply, server_error};
 /// takes three system calls, which a caller in a loop would feel.
 const FRESH: Duration = Duration::from_millis(5);
 
+/// A call may take so much longer than it should, so that a call which has just begun finds the
+/// socket's time limit as it needs it: setting it takes two system calls.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(50);
+
 pub(super) struct Socket {
     stream: Stream,
     parser: Parser,
     timeout: Duration,
+    /// The time limit that the system knows.
+    armed: Duration,
     last_used: Instant,
 }
 
 impl Socket {
     /// Connects and says who we are.
-    pub(super) fn open(dialer: &Dialer, address: &Address, peer: Peer) -> Result<Self> {
+    pub(super) fn open(
+        dialer: &Dialer,
+        address: &Address,
+        peer: Peer,
+        deadline: Instant,
+    ) -> Result<Self> {
         let stream = dialer.dial(address, peer)?;
         let timeout = dialer.options.timeout;
-        let mut socket = Self { stream, parser: Parser::new(), timeout, last_used: Instant::now() };
+        let mut socket = Self {
+            stream,
+            parser: Parser::new(),
+            timeout,
+            armed: timeout,
+            last_used: Instant::now(),
+        };
         socket.set_timeouts(timeout).map_err(lost)?;
         let (user, password) = dialer.credentials(peer);
         if let Some(password) = password {
             match user {
-                Some(user) => socket.greet(address, &["AUTH", user, password])?,
-                None => socket.greet(address, &["AUTH", password])?,
+                Some(user) => socket.greet(address, &["AUTH", user, password], deadline)?,
+                None => socket.greet(address, &["AUTH", password], deadline)?,
             }
         }
         if peer == Peer::Server {
             if dialer.options.db != 0 {
-                socket.greet(address, &["SELECT", &dialer.options.db.to_string()])?;
+                socket.greet(address, &["SELECT", &dialer.options.db.to_string()], deadline)?;
             }
             if let Some(name) = &dialer.options.client_name {
-                socket.greet(address, &["CLIENT", "SETNAME", name])?;
+                socket.greet(address, &["CLIENT", "SETNAME", name], deadline)?;
             }
         }
         Ok(socket)
     }
 
     /// Sends a word of the handshake. Whatever goes wrong, no step has been sent.
-    fn greet(&mut self, address: &Address, words: &[&str]) -> Result<()> {
-        match self.call(&command::packed_words(words)) {
+    fn greet(&mut self, address: &Address, words: &[&str], deadline: Instant) -> Result<()> {
+        match self.call(&command::packed_words(words), deadline) {
             Ok(Reply::Error(text)) => Err(refused(address, &text)),
             Ok(_) => Ok(()),
             Err(error) => Err(Error::new(
@@ -66,15 +83,15 @@ impl Socket {
     }
 
     /// Sends a command and reads its answer.
-    pub(super) fn call(&mut self, command: &[u8]) -> Result<Reply> {
-        let deadline = Instant::now() + self.timeout;
+    pub(super) fn call(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
+        self.arm(deadline)?;
         self.write(command)?;
         self.read(deadline)
     }
 
     /// The same for a command that ASKING comes before: its answer is the second.
-    pub(super) fn call_asking(&mut self, command: &[u8]) -> Result<Reply> {
-        let deadline = Instant::now() + self.timeout;
+    pub(super) fn call_asking(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
+        self.arm(deadline)?;
         self.write(command)?;
         self.read(deadline)?;
         self.read(deadline)
@@ -139,6 +156,20 @@ impl Socket {
             #[cfg(feature = "tls")]
             Stream::Tls(tls) => tls,
         }
+    }
+
+    /// Gives the call the time that it has left: it may have waited and been tried before.
+    fn arm(&mut self, deadline: Instant) -> Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = match left + TIMEOUT_SLACK >= self.timeout {
+            true => self.timeout,
+            false => left.max(Duration::from_millis(1)),
+        };
+        if timeout != self.armed {
+            self.set_timeouts(timeout).map_err(lost)?;
+            self.armed = timeout;
+        }
+        Ok(())
     }
 
     fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {

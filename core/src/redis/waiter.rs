@@ -95,7 +95,9 @@ impl Waiter {
     async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
         loop {
             // A connection that fails is made again: meanwhile listeners look for themselves.
-            if self.subscribe(&mut inbox).await.is_ok() && self.end() {
+            // One that ends well has ended this task, and a listener that came since has begun
+            // the next one: to ask once more would keep both.
+            if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
             let jitter = (random::number() % PAUSE.as_millis() as u64) as u32;
@@ -116,7 +118,8 @@ impl Waiter {
         unwanted
     }
 
-    /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted.
+    /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted,
+    /// which it has noted with [`end`](Self::end).
     async fn subscribe(&self, inbox: &mut mpsc::UnboundedReceiver<Change>) -> Result<()> {
         let mut pubsub = self.connect().await?;
         let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();

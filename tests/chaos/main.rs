@@ -1,0 +1,103 @@
+//! Crash tests: processes are killed at random instants, and what they were told has to be true.
+//!
+//! ```text
+//! millpond-chaos file  [--kills N] [--seed S]
+//! millpond-chaos redis [--kills N] [--seed S]
+//! millpond-chaos fold
+//! ```
+//!
+//! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise;
+//! `redis` kills redis-server and producers, 20 times, while a consumer works; `fold` stops a
+//! consumer for longer than its lease. The seed is printed and draws the same steps again; when a
+//! kill comes relative to them is the scheduler's. The program ends with 1 and says what was
+//! wrong, or with 3 if nothing moved for two minutes.
+
+mod clock;
+mod consumer;
+mod disk;
+mod file;
+mod fold;
+mod ledger;
+mod model;
+mod pipe;
+mod plan;
+mod producer;
+mod random;
+mod redis;
+mod watchdog;
+mod way;
+mod writer;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: millpond-chaos file|redis|fold [--kills N] [--seed S]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        // The roles of children, which the tests start.
+        ["writer", url, seed, round] => match (seed.parse(), round.parse()) {
+            (Ok(seed), Ok(round)) => writer::write(url, seed, round).map_err(said),
+            _ => Err(USAGE.to_owned()),
+        },
+        ["producer", url, seed, life, window] => {
+            match (seed.parse(), life.parse(), window.parse()) {
+                (Ok(seed), Ok(life), Ok(window)) => {
+                    producer::produce(url, seed, life, window).map_err(said)
+                }
+                _ => Err(USAGE.to_owned()),
+            }
+        }
+        ["consumer", url] => fold::consume(url).map_err(said),
+        ["hold", url] => disk::hold(url).map_err(said),
+        ["fill", url] => disk::fill(url).map_err(said),
+        [test, ref options @ ..] => match Options::read(options) {
+            Some(options) => options.run(test),
+            None => Err(USAGE.to_owned()),
+        },
+        [] => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            ExitCode::from(if wrong == USAGE { 2 } else { 1 })
+        }
+    }
+}
+
+fn said(error: millpond::Error) -> String {
+    format!("{error:?}")
+}
+
+struct Options {
+    kills: Option<u64>,
+    seed: u64,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut options = Self { kills: None, seed: random::fresh_seed() };
+        for pair in words.chunks(2) {
+            let [name, value] = *pair else { return None };
+            let number = value.parse().ok()?;
+            match name {
+                "--kills" => options.kills = Some(number),
+                "--seed" => options.seed = number,
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+
+    fn run(&self, test: &str) -> Result<(), String> {
+        watchdog::start();
+        match test {
+            "file" => file::run(self.kills.unwrap_or(200), self.seed),
+            "redis" => redis::run(self.kills.unwrap_or(20), self.seed),
+            "fold" => fold::run(),
+            _ => Err(USAGE.to_owned()),
+        }
+    }
+}
