@@ -183,15 +183,10 @@ impl Link {
         let is_late = |submission: &Submission| {
             submission.attempt.deadline().saturating_duration_since(now) < timeout / 8 * 7
         };
-        let mut pipelines: Vec<Vec<Submission>> = Vec::new();
-        let mut may_join = false;
-        for submission in submissions {
-            let is_late = is_late(&submission);
-            match pipelines.last_mut() {
-                Some(last) if may_join && !is_late => last.push(submission),
-                _ => pipelines.push(vec![submission]),
-            }
-            may_join = !is_late;
+        let (late, fresh): (Vec<_>, Vec<_>) = submissions.into_iter().partition(is_late);
+        let mut pipelines: Vec<_> = late.into_iter().map(|submission| vec![submission]).collect();
+        if !fresh.is_empty() {
+            pipelines.push(fresh);
         }
         pipelines
     }

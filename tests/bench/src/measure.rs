@@ -1,4 +1,4 @@
-//! Medians, and two things measured in turn.
+//! Medians, two things measured in turn, and a step as redis-rs sends it.
 
 use std::time::{Duration, Instant};
 
@@ -43,4 +43,17 @@ pub(crate) fn time(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
+}
+
+/// A step's call as a command of redis-rs.
+pub(crate) fn evalsha(call: &millpond::Invocation) -> redis::Cmd {
+    let mut command = redis::cmd("EVALSHA");
+    command.arg(call.script.sha1()).arg(call.keys.len());
+    for key in &call.keys {
+        command.arg(&**key);
+    }
+    for argument in call.args.iter() {
+        command.arg(argument);
+    }
+    command
 }

@@ -6,7 +6,7 @@ use millpond::{Operation, Options, ick};
 use millpond_tests::servers::Redis;
 
 use crate::Outcome;
-use crate::measure::in_turn;
+use crate::measure::{evalsha, in_turn};
 use crate::report::{Report, Section, number, ratio};
 
 const ROUNDS: usize = 21;
@@ -35,12 +35,7 @@ fn step() -> Outcome<ick::Add> {
 }
 
 fn command() -> Outcome<redis::Cmd> {
-    let call = step()?.invocation();
-    let mut command = redis::cmd("EVALSHA");
-    command.arg(call.script.sha1()).arg(call.keys.len());
-    call.keys.iter().for_each(|key| drop(command.arg(&**key)));
-    call.args.iter().for_each(|argument| drop(command.arg(argument)));
-    Ok(command)
+    Ok(evalsha(&step()?.invocation()))
 }
 
 fn row(section: &mut Section, connection: &str, concurrent: &str, pair: &crate::measure::Pair) {

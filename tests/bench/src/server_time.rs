@@ -4,7 +4,7 @@ use millpond::{Operation, ick};
 use millpond_tests::servers::Redis;
 
 use crate::Outcome;
-use crate::measure::in_turn;
+use crate::measure::{evalsha, in_turn};
 use crate::report::{Report, number, ratio};
 
 const ROUNDS: usize = 15;
@@ -73,13 +73,19 @@ fn pairs(call: usize, size: usize) -> impl Iterator<Item = (f64, String)> {
     })
 }
 
+fn zadd<M: redis::ToRedisArgs>(set: &str, pairs: impl Iterator<Item = (f64, M)>) -> redis::Cmd {
+    let mut command = redis::cmd("ZADD");
+    command.arg(set);
+    for (score, member) in pairs {
+        command.arg(score).arg(member);
+    }
+    command
+}
+
 /// Sends a step over a plain connection, as its invocation says.
 fn send(connection: &mut redis::Connection, step: &impl Operation) -> Outcome<redis::Value> {
     let call = step.invocation();
-    let mut command = redis::cmd("EVALSHA");
-    command.arg(call.script.sha1()).arg(call.keys.len());
-    call.keys.iter().for_each(|key| drop(command.arg(&**key)));
-    call.args.iter().for_each(|argument| drop(command.arg(argument)));
+    let command = evalsha(&call);
     match command.query(connection) {
         Err(error) if error.code() == Some("NOSCRIPT") => {
             redis::cmd("SCRIPT").arg("LOAD").arg(call.script.source()).exec(connection)?;
@@ -96,12 +102,8 @@ const BEFORE: usize = 100_000;
 fn reset(server: &Redis, connection: &mut redis::Connection, set: &str) -> Outcome {
     server.cli(&["FLUSHALL"]);
     for start in (0..BEFORE).step_by(1_000) {
-        let mut command = redis::cmd("ZADD");
-        command.arg(set);
-        for n in start..start + 1_000 {
-            command.arg(2e9 + n as f64).arg(format!("before-{n:08}"));
-        }
-        command.exec(connection)?;
+        let members = (start..start + 1_000).map(|n| (2e9 + n as f64, format!("before-{n:08}")));
+        zadd(set, members).exec(connection)?;
     }
     if set != BARE {
         server.cli(&["SET", "k", "ick.v1"]);
@@ -149,7 +151,9 @@ fn least_add(
     for call in 0..calls {
         let mut command = redis::cmd("EVALSHA");
         command.arg(&sha).arg(1).arg(BARE);
-        pairs(call, size).for_each(|(score, member)| drop(command.arg(score).arg(member)));
+        for (score, member) in pairs(call, size) {
+            command.arg(score).arg(member);
+        }
         command.exec(connection)?;
     }
     Ok(spent(server, &["evalsha"], calls))
@@ -163,10 +167,7 @@ fn bare_add(
 ) -> Outcome<f64> {
     reset(server, connection, BARE)?;
     for call in 0..calls {
-        let mut command = redis::cmd("ZADD");
-        command.arg(BARE);
-        pairs(call, size).for_each(|(score, member)| drop(command.arg(score).arg(member)));
-        command.exec(connection)?;
+        zadd(BARE, pairs(call, size)).exec(connection)?;
     }
     Ok(spent(server, &["zadd"], calls))
 }
@@ -199,10 +200,7 @@ fn bare_exchange(
 ) -> Outcome<f64> {
     reset(server, connection, BARE)?;
     for call in 0..=calls {
-        let mut command = redis::cmd("ZADD");
-        command.arg(BARE);
-        pairs(call, size).for_each(|(score, member)| drop(command.arg(score).arg(member)));
-        command.exec(connection)?;
+        zadd(BARE, pairs(call, size)).exec(connection)?;
     }
     let mut batch: Vec<(String, f64)> =
         redis::cmd("ZPOPMIN").arg(BARE).arg(size).query(connection)?;
@@ -210,13 +208,13 @@ fn bare_exchange(
     for _ in 0..calls {
         let mut remove = redis::cmd("ZREM");
         remove.arg("c");
-        batch.iter().for_each(|(member, _)| drop(remove.arg(member)));
+        for (member, _) in &batch {
+            remove.arg(member);
+        }
         remove.exec(connection)?;
         batch = redis::cmd("ZPOPMIN").arg(BARE).arg(size).query(connection)?;
-        let mut fill = redis::cmd("ZADD");
-        fill.arg("c");
-        batch.iter().for_each(|(member, score)| drop(fill.arg(score).arg(member)));
-        fill.exec(connection)?;
+        let moved = batch.iter().map(|(member, score)| (*score, member));
+        zadd("c", moved).exec(connection)?;
         let range: Vec<(String, f64)> = redis::cmd("ZRANGE")
             .arg("c")
             .arg(0)
