@@ -5,7 +5,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -65,6 +65,18 @@ pub mod aio {
 pub struct Client<M: Mode = Blocking> {
     core: Arc<Core>,
     mode: PhantomData<M>,
+}
+
+/// A client that may be gone.
+pub(crate) struct WeakClient<M: Mode> {
+    core: Weak<Core>,
+    mode: PhantomData<M>,
+}
+
+impl<M: Mode> WeakClient<M> {
+    pub(crate) fn upgrade(&self) -> Option<Client<M>> {
+        Some(Client { core: self.core.upgrade()?, mode: PhantomData })
+    }
 }
 
 struct Core {
@@ -293,8 +305,13 @@ impl<M: Mode> Client<M> {
         Client { core: self.core.clone(), mode: PhantomData }
     }
 
-    /// Closes the client and its clones: steps answer `CLOSED` from now on, and what an embedded
-    /// engine still holds back is written. A client that is dropped does the same.
+    /// This client for somebody who must not keep its connections or its engine open.
+    pub(crate) fn downgrade(&self) -> WeakClient<M> {
+        WeakClient { core: Arc::downgrade(&self.core), mode: PhantomData }
+    }
+
+    /// Closes the client and its clones: steps answer `CLOSED` from now on, whoever waits is woken
+    /// and finds that out, and what an embedded engine still holds back is written. A client that is dropped does the same.
     ///
     /// # Errors
     /// `STORAGE` if the disk refuses the last write.
@@ -357,7 +374,11 @@ impl Core {
         }
         match self.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(ref engine) => engine.leave(),
+            Backend::Embedded(ref engine) => {
+                // Others may share the engine; theirs look once for nothing.
+                engine.wake_everyone();
+                engine.leave()
+            }
             #[cfg(feature = "redis")]
             Backend::Redis(ref connections) => {
                 connections.close();

@@ -135,7 +135,7 @@ pub trait Snapshot {
 pub struct Turn<'a> {
     now: Timestamp,
     journal: Option<&'a dyn Journal>,
-    woken: Option<Arc<[u8]>>,
+    woken: Vec<Arc<[u8]>>,
     emptied: bool,
 }
 
@@ -151,7 +151,7 @@ pub type Timestamp = u64;
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(now: Timestamp, journal: Option<&'a dyn Journal>) -> Self {
-        Self { now, journal, woken: None, emptied: false }
+        Self { now, journal, woken: Vec::new(), emptied: false }
     }
 
     /// The time of the step, read once.
@@ -172,9 +172,10 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Says that there is work where there was none, so that whoever listens for `topic` is woken.
+    /// Says that there is work where there was none, so that one listener for `topic` is woken for
+    /// each time this is said.
     pub fn wake(&mut self, topic: Arc<[u8]>) {
-        self.woken = Some(topic);
+        self.woken.push(topic);
     }
 
     /// Says that the step may have left the queue as if it had never been used, so that the engine
@@ -187,7 +188,7 @@ impl<'a> Turn<'a> {
         self.emptied
     }
 
-    pub(crate) fn woken(self) -> Option<Arc<[u8]>> {
+    pub(crate) fn woken(self) -> Vec<Arc<[u8]>> {
         self.woken
     }
 }

@@ -133,16 +133,17 @@ impl Options {
             | "redis+cluster" | "rediss+cluster" => Self::server(scheme, rest)?,
             other => {
                 return Err(bad(format!(
-                    "the scheme {other}: is not known; there are memory:, file:, redis:, rediss:, \
+                    "the scheme{} is not known; there are memory:, file:, redis:, rediss:, \
                      redis+unix:, redis+sentinel:, rediss+sentinel:, redis+cluster: and \
-                     rediss+cluster:"
+                     rediss+cluster:",
+                    shown(other)
                 )));
             }
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair
                 .split_once('=')
-                .ok_or_else(|| bad(format!("the option {pair} has no value")))?;
+                .ok_or_else(|| bad(format!("the option{} has no value", shown(pair))))?;
             options.set(name, &decode(value)?)?;
         }
         options.check()
@@ -260,7 +261,10 @@ impl Options {
                     _ => self.sentinel_tls = Some(boolean(name, value)?),
                 }
             }
-            _ => return Err(bad(format!("the option {name} is not known for this kind of URL"))),
+            _ => {
+                let name = shown(name);
+                return Err(bad(format!("the option{name} is not known for this kind of URL")));
+            }
         }
         Ok(())
     }
@@ -269,11 +273,19 @@ impl Options {
         if matches!(self.target, Target::Cluster(_)) && self.db != 0 {
             return Err(bad("a cluster has database 0 alone".to_owned()));
         }
+        if self.timeout > TIMEOUT_MAX || self.connect_timeout > TIMEOUT_MAX {
+            return Err(bad("a timeout is at most a year".to_owned()));
+        }
         if self.timeout.is_zero() || self.connect_timeout.is_zero() {
             return Err(bad("a timeout has to be longer than 0".to_owned()));
         }
         if self.sync == SyncMode::Every(Duration::ZERO) {
             return Err(bad("the option sync takes a time longer than 0".to_owned()));
+        }
+        if self.user.is_some() && self.password.is_none() {
+            return Err(
+                bad("a user needs a password, as in redis://user:password@host".to_owned()),
+            );
         }
         if let Some(tls) = &self.tls
             && tls.cert.is_some() != tls.key.is_some()
@@ -368,6 +380,16 @@ impl fmt::Debug for Options {
 
 fn bad(message: String) -> Error {
     Error::new(ErrorKind::InvalidUrl, message)
+}
+
+/// A word of the URL for a message, with a space before; nothing if it could be a part of a
+/// password that somebody forgot to escape.
+fn shown(word: &str) -> String {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '+';
+    match word.len() <= 20 && word.chars().all(is_name) {
+        true => format!(" {word}"),
+        false => String::new(),
+    }
 }
 
 /// Undoes percent-encoding.
@@ -514,7 +536,11 @@ mod tests {
     fn wrong_urls_say_what_is_wrong_and_no_password() {
         for (url, part) in [
             ("", "begins with a scheme"),
-            ("host:6379", "the scheme host: is not known"),
+            ("host:6379", "the scheme host is not known"),
+            ("secret2@host:6379", "the scheme is not known"),
+            ("redis://:a@b?secret2@host", "has no value"),
+            ("redis://:a@b?secret2=@host", "is not known"),
+            ("redis://me@host", "a user needs a password"),
             ("redis:host", "comes //"),
             ("redis://", "names no host"),
             ("redis://:secret@", "names no host"),

@@ -122,6 +122,7 @@ pub(crate) fn server_error(text: &str) -> Error {
         "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
         "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY" | "MISCONF"
         | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        "ERR" if rest.starts_with("max number of clients") => with_word(ErrorKind::Unavailable),
         "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
             with_word(ErrorKind::PermissionDenied)
         }
@@ -134,7 +135,7 @@ const ACL_FAILURES: [&str; 2] = ["ACL failure in script", "user executing the sc
 
 /// The error inside the wrapping that Redis 6.2 puts around what a command in a script answers:
 /// `ERR Error running script (call to f_…): @user_script:71: -OOM command not allowed …`.
-fn inner_error(text: &str) -> &str {
+pub(crate) fn inner_error(text: &str) -> &str {
     if !text.starts_with("ERR Error running script") {
         return text;
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::fork::PerProcess;
@@ -19,21 +19,46 @@ pub(crate) struct Timer {
     changed: Condvar,
 }
 
+/// A task that the timer has; dropping this takes it back.
+#[must_use = "a task whose handle is dropped does not run"]
+pub(crate) struct Scheduled {
+    timer: Weak<Timer>,
+    key: (Instant, u64),
+    process: u32,
+}
+
+impl Drop for Scheduled {
+    fn drop(&mut self) {
+        // The timer of a forked child's parent is the parent's, and so is its lock.
+        if self.process != std::process::id() {
+            return;
+        }
+        if let Some(timer) = self.timer.upgrade() {
+            let task = lock(&timer.tasks).remove(&self.key);
+            // What the task holds may want the timer's lock when it is dropped.
+            drop(task);
+        }
+    }
+}
+
 static TIMER: PerProcess<Timer> = PerProcess::new();
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 impl Timer {
-    /// Runs `task` on the timer's thread after this time. The task must not block.
-    pub(crate) fn after(delay: Duration, task: impl FnOnce() + Send + 'static) {
-        Self::at(Instant::now() + delay, task);
+    /// Runs `task` on the timer's thread after this time, unless the answer is dropped before.
+    /// The task must not block.
+    pub(crate) fn after(delay: Duration, task: impl FnOnce() + Send + 'static) -> Scheduled {
+        Self::at(Instant::now() + delay, task)
     }
 
-    /// Runs `task` on the timer's thread at this time. The task must not block.
-    pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) {
+    /// Runs `task` on the timer's thread at this time, unless the answer is dropped before. The
+    /// task must not block.
+    pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) -> Scheduled {
         let timer = TIMER.get_or_make(Timer::new, Timer::start);
         let key = (time, SEQUENCE.fetch_add(1, Ordering::Relaxed));
         lock(&timer.tasks).insert(key, Box::new(task));
         timer.changed.notify_one();
+        Scheduled { timer: Arc::downgrade(&timer), key, process: std::process::id() }
     }
 
     fn new() -> Arc<Self> {

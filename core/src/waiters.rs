@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::error::Result;
 use crate::interrupt;
 use crate::sync::lock;
-use crate::timer::Timer;
+use crate::timer::{Scheduled, Timer};
 
 /// The name of something that can be waited for, such as the key of a set.
 pub(crate) type Topic = Arc<[u8]>;
@@ -40,7 +40,10 @@ impl Signal {
             return false;
         }
         self.woken.notify_all();
-        if let Some(waker) = state.waker.take() {
+        let waker = state.waker.take();
+        // An executor may drop the task at once, and with it the listener, which takes locks.
+        drop(state);
+        if let Some(waker) = waker {
             waker.wake();
         }
         true
@@ -56,18 +59,26 @@ impl Waiters {
             map.entry(topic.clone()).or_default().push_back(signal.clone());
         }
         drop(map);
-        Listener { waiters: self.clone(), topics, signal, on_drop: None }
+        Listener {
+            waiters: self.clone(),
+            topics,
+            signal,
+            alarm: Mutex::default(),
+            on_drop: None,
+            process: std::process::id(),
+        }
     }
 
     /// Wakes the listener of this topic that has waited longest and is not awake already.
     pub(crate) fn wake_one(&self, topic: &[u8]) {
-        let mut map = lock(&self.topics);
-        let Some(listeners) = map.get_mut(topic) else { return };
-        for _ in 0..listeners.len() {
+        let candidates = lock(&self.topics).get(topic).map_or(0, VecDeque::len);
+        for _ in 0..candidates {
+            let mut map = lock(&self.topics);
+            let Some(listeners) = map.get_mut(topic) else { return };
             let Some(signal) = listeners.pop_front() else { return };
-            let woke = signal.wake();
-            listeners.push_back(signal);
-            if woke {
+            listeners.push_back(signal.clone());
+            drop(map);
+            if signal.wake() {
                 return;
             }
         }
@@ -75,7 +86,16 @@ impl Waiters {
 
     /// Wakes every listener of this topic, to look for itself: something may have been missed.
     pub(crate) fn wake_all(&self, topic: &[u8]) {
-        for signal in lock(&self.topics).get(topic).into_iter().flatten() {
+        let listeners = lock(&self.topics).get(topic).cloned();
+        for signal in listeners.into_iter().flatten() {
+            signal.wake();
+        }
+    }
+
+    /// Wakes every listener of every topic, to find out that the client is closed.
+    pub(crate) fn wake_everyone(&self) {
+        let all: Vec<_> = lock(&self.topics).values().flatten().cloned().collect();
+        for signal in all {
             signal.wake();
         }
     }
@@ -86,7 +106,10 @@ pub(crate) struct Listener {
     waiters: Arc<Waiters>,
     topics: Vec<Topic>,
     signal: Arc<Signal>,
+    /// When to wake anyway.
+    alarm: Mutex<Option<Scheduled>>,
     on_drop: Option<Box<dyn FnOnce() + Send>>,
+    process: u32,
 }
 
 impl Listener {
@@ -132,25 +155,35 @@ impl Listener {
         if std::mem::replace(&mut state.woken, false) {
             return Poll::Ready(());
         }
-        state.waker = Some(context.waker().clone());
+        let before = state.waker.replace(context.waker().clone());
+        drop(state);
+        drop(before);
         Poll::Pending
     }
 
-    /// Wakes the listener when this time has come; for tasks, which have no clock of their own.
+    /// Wakes the listener when this time has come, and no longer when an earlier call said; for
+    /// tasks, which have no clock of their own.
     pub(crate) fn wake_at(&self, time: Option<Instant>) {
-        if let Some(time) = time {
-            let signal = Arc::downgrade(&self.signal);
+        let signal = Arc::downgrade(&self.signal);
+        let alarm = time.map(|time| {
             Timer::at(time, move || {
                 if let Some(signal) = signal.upgrade() {
                     signal.wake();
                 }
-            });
-        }
+            })
+        });
+        let before = std::mem::replace(&mut *lock(&self.alarm), alarm);
+        drop(before);
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
+        // In a forked child these are the parent's locks, which may be held for ever.
+        if self.process != std::process::id() {
+            std::mem::forget(self.on_drop.take());
+            return;
+        }
         let unused = lock(&self.signal.state).woken;
         let mut map = lock(&self.waiters.topics);
         for topic in &self.topics {

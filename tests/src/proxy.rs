@@ -14,6 +14,9 @@ pub struct Proxy {
 struct Shared {
     server: u16,
     swallow: AtomicBool,
+    /// Connections that were accepted before this number hand on nothing any more.
+    dead_before: AtomicUsize,
+    accepted: AtomicUsize,
     swallowed: AtomicUsize,
 }
 
@@ -26,6 +29,8 @@ impl Proxy {
         let shared = Arc::new(Shared {
             server,
             swallow: AtomicBool::new(false),
+            dead_before: AtomicUsize::new(0),
+            accepted: AtomicUsize::new(0),
             swallowed: AtomicUsize::new(0),
         });
         let accepting = shared.clone();
@@ -50,6 +55,13 @@ impl Proxy {
         self.shared.swallow.store(true, Ordering::SeqCst);
     }
 
+    /// Makes every connection that there is a half-open one: nothing comes through any more, and
+    /// nobody hangs up. New connections work.
+    pub fn strand_connections(&self) {
+        let accepted = self.shared.accepted.load(Ordering::SeqCst);
+        self.shared.dead_before.store(accepted, Ordering::SeqCst);
+    }
+
     /// How many answers were lost.
     #[must_use]
     pub fn swallowed(&self) -> usize {
@@ -63,8 +75,14 @@ impl Shared {
         let (Ok(requests_in), Ok(requests_out)) = (client.try_clone(), server.try_clone()) else {
             return;
         };
-        std::thread::spawn(move || copy(requests_in, requests_out, || false));
-        copy(server, client, || {
+        let number = self.accepted.fetch_add(1, Ordering::SeqCst);
+        let is_dead = {
+            let shared = self.clone();
+            move || number < shared.dead_before.load(Ordering::SeqCst)
+        };
+        let dead = is_dead.clone();
+        std::thread::spawn(move || copy(requests_in, requests_out, dead, || false));
+        copy(server, client, is_dead, || {
             let swallow = self.swallow.swap(false, Ordering::SeqCst);
             self.swallowed.fetch_add(usize::from(swallow), Ordering::SeqCst);
             swallow
@@ -72,10 +90,19 @@ impl Shared {
     }
 }
 
-/// Hands on bytes until either side ends or `cut` says so; then both sides are closed.
-fn copy(mut from: TcpStream, mut to: TcpStream, cut: impl Fn() -> bool) {
+/// Hands on bytes until either side ends or `cut` says so; then both sides are closed. Once the
+/// connection is dead it takes bytes and hands on none.
+fn copy(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    is_dead: impl Fn() -> bool,
+    cut: impl Fn() -> bool,
+) {
     let mut buffer = [0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if is_dead() {
+            continue;
+        }
         if cut() || to.write_all(&buffer[..count]).is_err() {
             break;
         }

@@ -52,7 +52,8 @@ fn one_server_by_tcp_and_by_unix_socket() -> Result {
 fn a_user_with_a_password_a_name_and_a_database() -> Result {
     let server = Redis::builder().user("me", "p@ss/word", "+@all ~* &*").start();
     let url = format!("{}/3?client_name=indexer", server.url());
-    walk(&millpond::connect(&url)?, "k")?;
+    let client = millpond::connect(&url)?;
+    walk(&client, "k")?;
     let clients = server.cli(&["CLIENT", "LIST"]);
     let clients = String::from_utf8_lossy(clients.bytes()).into_owned();
     assert!(clients.contains("name=indexer") && clients.contains("db=3"), "{clients}");
@@ -262,6 +263,152 @@ fn a_loop_whose_commit_got_no_answer_loses_nothing() -> Result {
 }
 
 #[test]
+fn a_half_open_connection_is_given_up() -> Result {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let client = millpond::connect(&format!("{}?timeout=300ms", proxy.url()))?;
+    let ick = client.to_async().ick("k");
+    block_on(ick.add([(1.0, "a")]))?;
+    client.ick("k").add([(2.0, "b")])?;
+    proxy.strand_connections();
+    for error in [
+        block_on(ick.add([(3.0, "c")])).expect_err("nothing comes through"),
+        client.ick("k").add([(4.0, "d")]).expect_err("nothing comes through"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    }
+    assert_eq!(block_on(ick.add([(5.0, "e")]))?.new, 1);
+    assert_eq!(client.ick("k").add([(6.0, "f")])?.new, 1);
+    Ok(())
+}
+
+#[test]
+fn a_server_that_went_away_in_silence_was_not_sent_anything() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&format!("{}?retries=3", server.url()))?.to_async();
+    block_on(client.ick("k").add([(1.0, "a")]))?;
+    std::thread::sleep(Duration::from_millis(1_100));
+    server.kill();
+    let error = block_on(client.ick("k").add([(2.0, "b")])).expect_err("the server is gone");
+    assert_eq!(error.kind(), ErrorKind::ConnectionFailed, "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_loop_that_is_given_up_commits_nothing_twice() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?.to_async();
+    let ick = client.ick("k");
+    block_on(ick.add([(1.0, "a")]))?;
+    let mut batches = ick.batches(10);
+    assert_eq!(block_on(batches.next()).expect("a batch")?.len(), 1);
+    block_on(ick.add([(2.0, "a")]))?;
+    // Somebody wants to stop: the future is dropped after its exchange was sent.
+    {
+        let next = std::pin::pin!(batches.next());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(next.poll(&mut context).is_pending());
+    }
+    assert_eq!(block_on(batches.commit())?, 0);
+    let stats = block_on(ick.stats())?.expect("it is there");
+    assert_eq!(stats.total_size(), 1, "the member that was dirtied meanwhile is there");
+    Ok(())
+}
+
+#[test]
+fn a_topic_that_is_forbidden_disturbs_nobody() -> Result {
+    let server = Redis::builder().user("me", "pw", "+@all ~* resetchannels &ok/*").start();
+    let client = millpond::connect(&server.url())?;
+    let waiters: Vec<_> = ["ok", "forbidden"]
+        .into_iter()
+        .map(|name| {
+            let ick = client.ick(name);
+            std::thread::spawn(move || {
+                ick.batches(1)
+                    .wait(Duration::from_secs(20))
+                    .next()
+                    .is_some_and(|batch| batch.is_ok())
+            })
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    let connections = server.info("stats", "total_connections_received");
+    let before = calls(&server);
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = calls(&server) - before;
+    assert!(sent <= 4, "{sent} commands in 3 seconds");
+    // Each question of the harness is a connection as well.
+    let opened = |count: Option<String>| count.and_then(|n| n.parse::<i64>().ok()).unwrap_or(0);
+    let after = server.info("stats", "total_connections_received");
+    assert!(opened(after) - opened(connections) <= 6);
+    // The permitted one is woken at once, the other finds out when it looks.
+    let start = Instant::now();
+    for name in ["ok", "forbidden"] {
+        client.ick(name).add([(1.0, "a")])?;
+    }
+    for waiter in waiters {
+        assert!(waiter.join().expect("the waiter does not panic"));
+    }
+    assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[test]
+fn many_async_waits_leave_no_timers_behind() -> Result {
+    let server = Redis::start();
+    let ick = millpond::connect(&server.url())?.to_async().ick("k");
+    let mut batches = ick.batches(1).wait(Duration::from_secs(60));
+    for i in 0..20 {
+        let added = ick.add([(f64::from(i), i.to_string())]);
+        assert_eq!(block_on(batches.next()).expect("a batch")?.len(), 1);
+        block_on(added)?;
+    }
+    // Now it is idle: one look in five seconds and not one for each wait that there was.
+    let idle = std::thread::spawn(move || block_on(batches.next()));
+    std::thread::sleep(Duration::from_millis(500));
+    let before = script_calls(&server);
+    std::thread::sleep(Duration::from_secs(6));
+    let sent = script_calls(&server) - before;
+    assert!(sent <= 2, "{sent} looks in 6 seconds");
+    block_on(ick.add([(1.0, "end")]))?;
+    assert!(idle.join().expect("the waiter does not panic").is_some());
+    Ok(())
+}
+
+#[test]
+fn closing_wakes_whoever_waits() -> Result {
+    let server = Redis::start();
+    for url in [server.url(), "memory:".to_owned()] {
+        let client = millpond::connect(&url)?;
+        let waiter = std::thread::spawn({
+            let ick = client.ick("k");
+            move || ick.batches(1).wait(Duration::from_secs(60)).next()
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        let start = Instant::now();
+        client.close()?;
+        let error = waiter.join().expect("no panic").expect("an answer").expect_err("closed");
+        assert_eq!(error.kind(), ErrorKind::Closed, "{url}");
+        assert!(start.elapsed() < Duration::from_secs(2));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_lease_says_that_it_is_lost_when_nobody_answers() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&format!("{}?timeout=200ms&retries=0", server.url()))?;
+    let lease = client.ick("k").lease(Duration::from_millis(600))?.expect("nobody holds it");
+    std::thread::sleep(Duration::from_millis(900));
+    assert!(!lease.is_lost(), "it is renewed");
+    server.stop();
+    std::thread::sleep(Duration::from_millis(900));
+    assert!(lease.is_lost());
+    server.cont();
+    Ok(())
+}
+
+#[test]
 fn nobody_there_is_said_soon_and_nothing_hangs() -> Result {
     let server = Redis::start();
     let url = format!("{}?timeout=500ms&retries=3", server.url());
@@ -456,7 +603,7 @@ fn a_waiter_survives_a_restart_of_the_server() -> Result {
     Ok(())
 }
 
-/// Commands that the server has done for others than this question.
+/// Commands that the server has done for others than this question, those in scripts included.
 fn calls(server: &Redis) -> u64 {
     let field = server.info("stats", "total_commands_processed").expect("every server counts");
     let own = server.info("commandstats", "cmdstat_info").unwrap_or_default();

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
 use super::table::Table;
 use crate::clock::Clock;
 use crate::codec::{Reader, put_bytes, put_integer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork;
+use crate::fork::{self, PerProcess};
 use crate::operation::{self, Operation, Snapshot, State, Turn};
 use crate::options::{Options, SyncMode};
 use crate::sync::lock;
@@ -37,7 +37,7 @@ pub(crate) struct Engine {
 }
 
 /// The engines of this process that can be shared.
-static SHARED: LazyLock<Mutex<HashMap<Place, Weak<Engine>>>> = LazyLock::new(Mutex::default);
+static SHARED: PerProcess<Mutex<HashMap<Place, Weak<Engine>>>> = PerProcess::new();
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Place {
@@ -50,7 +50,7 @@ impl Engine {
         let make = || Ok(Arc::new(Self::new(options, Table::new(), None)));
         match name {
             None => make(),
-            Some(name) => Self::shared(Place::Memory(name.to_owned()), make),
+            Some(name) => Self::shared(Place::Memory(name.to_owned()), options, make),
         }
     }
 
@@ -59,21 +59,51 @@ impl Engine {
             Error::new(ErrorKind::Storage, format!("no path to {}", directory.display()))
                 .with_source(error)
         })?;
-        // The same directory by another name is found by the lock in it.
-        let place = place.canonicalize().unwrap_or(place);
-        Self::shared(Place::File(place.clone()), || Self::open(&place, options).map(Arc::new))
+        let place = canonical(&place);
+        Self::shared(Place::File(place.clone()), options, || {
+            Self::open(&place, options).map(Arc::new)
+        })
     }
 
-    fn shared(place: Place, make: impl FnOnce() -> Result<Arc<Self>>) -> Result<Arc<Self>> {
-        let mut shared = lock(&SHARED);
-        let found = shared.get(&place).and_then(Weak::upgrade);
-        if let Some(engine) = found.filter(|engine| engine.enter()) {
-            return Ok(engine);
+    /// The engine of this place, which `make` opens if no client of this process has it open.
+    fn shared(
+        place: Place,
+        options: &Options,
+        make: impl FnOnce() -> Result<Arc<Self>>,
+    ) -> Result<Arc<Self>> {
+        let engines = SHARED.get_or_make(Arc::default, |_| {});
+        loop {
+            let mut shared = lock(&engines);
+            let Some(engine) = shared.get(&place).and_then(Weak::upgrade) else {
+                shared.retain(|_, engine| engine.strong_count() > 0);
+                let engine = make()?;
+                shared.insert(place, Arc::downgrade(&engine));
+                return Ok(engine);
+            };
+            if engine.enter() {
+                drop(shared);
+                return engine.check_same(options);
+            }
+            // Its last client is closing it. Closing takes other locks, so not under this one.
+            shared.remove(&place);
+            drop(shared);
+            if let Some(journal) = &engine.journal {
+                // The client that closes it is told how it went.
+                let _ = journal.close();
+            }
         }
-        shared.retain(|_, engine| engine.strong_count() > 0);
-        let engine = make()?;
-        shared.insert(place, Arc::downgrade(&engine));
-        Ok(engine)
+    }
+
+    /// Refuses to share an engine that keeps less of a promise than was asked for.
+    fn check_same(self: Arc<Self>, options: &Options) -> Result<Arc<Self>> {
+        if self.journal.is_none() || self.sync == options.sync {
+            return Ok(self);
+        }
+        self.leave()?;
+        Err(Error::new(
+            ErrorKind::InvalidUrl,
+            "another client of this process has the directory open with another sync",
+        ))
     }
 
     fn new(options: &Options, table: Table, journal: Option<Journal>) -> Self {
@@ -99,7 +129,9 @@ impl Engine {
             Journal::open(directory, journal_options, &mut |source, record| {
                 replay.record(source, record)
             })?;
-        Ok(Self::new(options, table, Some(journal)))
+        let engine = Self::new(options, table, Some(journal));
+        engine.forget_unused_queues();
+        Ok(engine)
     }
 
     /// Counts one more client, unless the engine is closed or belongs to another process.
@@ -181,7 +213,7 @@ impl Engine {
         if made || turn.is_emptied() {
             self.table.forget_unused(kind, &name, &self.is_snapshotting);
         }
-        if let Some(topic) = turn.woken() {
+        for topic in turn.woken() {
             self.waiters.wake_one(&topic);
         }
         // A step that changed nothing answers from what earlier steps did, perhaps from records
@@ -189,6 +221,11 @@ impl Engine {
         // acknowledged before that one is safe.
         let ticket = queue.map(|queue| queue.ticket.get().unwrap_or_else(|| queue.journal.last()));
         Ok((output?, ticket))
+    }
+
+    /// Wakes whoever waits, to look whether its client is still open.
+    pub(crate) fn wake_everyone(&self) {
+        self.waiters.wake_everyone();
     }
 
     /// Listens for topics. The listener is woken at once, since it listens from now on and
@@ -243,14 +280,28 @@ impl Engine {
             Ok(())
         });
         self.is_snapshotting.store(false, Ordering::Release);
+        self.forget_unused_queues();
+        taken
+    }
+
+    fn forget_unused_queues(&self) {
         for (key, state) in self.table.all() {
             if state.is_unused() {
                 drop(state);
                 self.table.forget_unused(key.kind, &key.name, &self.is_snapshotting);
             }
         }
-        taken
     }
+}
+
+/// The one name of a directory that may not be there yet.
+fn canonical(place: &Path) -> PathBuf {
+    for existing in place.ancestors() {
+        if let (Ok(real), Ok(rest)) = (existing.canonicalize(), place.strip_prefix(existing)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    place.to_owned()
 }
 
 /// Remembers that the disk failed.
@@ -262,7 +313,8 @@ fn note_failure(failed: &AtomicBool, durable: Result<()>) -> Result<()> {
     })
 }
 
-/// What the records of a queue begin with: its kind and its name.
+/// What the records of a queue begin with: its kind and its name. Kind 0 is kept for a record of
+/// several queues, for steps that span them.
 fn queue_head(kind: u8, name: &[u8]) -> Vec<u8> {
     let mut head = vec![kind];
     put_bytes(name, &mut head);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 
-use super::{Commit, Entry, Exchange, Ick, Token};
+use super::{BATCH_MEMBERS_MAX, Commit, Entry, Exchange, Ick, Token};
 use crate::byte_list::ByteList;
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, Result, Retry};
@@ -41,7 +41,8 @@ impl IntoIterator for Batch {
 /// Asking for the next batch commits the one before, in one round trip. A loop that is left by
 /// `?` or `break` leaves its batch reserved: the next reserve brings it again. To leave with the
 /// last batch done, [`commit`](Self::commit) it. Without [`wait`](Self::wait) the loop ends when
-/// there is nothing left.
+/// there is nothing left, and in any case after an error that trying again cannot mend. A batch
+/// has at most [`BATCH_MEMBERS_MAX`] members.
 ///
 /// ```
 /// # fn index(entry: &millpond::ick::Entry) -> Result<(), millpond::Error> { Ok(()) }
@@ -63,6 +64,8 @@ pub struct Batches<M: Mode = Blocking> {
     wait: Option<Duration>,
     idle: Option<Idle>,
     asked: Option<Pending<Vec<Entry>>>,
+    /// Set by an error that the same call would meet for ever.
+    is_over: bool,
 }
 
 /// Since when there has been nothing to do, and who will say that there is something.
@@ -74,7 +77,7 @@ struct Idle {
 impl<M: Mode> Batches<M> {
     pub(super) fn new(icks: Vec<Ick<M>>, max: u64) -> Self {
         let cursor = Cursor::new(icks.len(), max);
-        Self { icks, cursor, token: None, wait: None, idle: None, asked: None }
+        Self { icks, cursor, token: None, wait: None, idle: None, asked: None, is_over: false }
     }
 
     pub(super) fn fenced(mut self, token: Token) -> Self {
@@ -83,7 +86,8 @@ impl<M: Mode> Batches<M> {
     }
 
     /// Waits up to `idle` for work when there is none, in place of ending at once; the time
-    /// starts anew with each batch. Waiting sends at most one command in five seconds.
+    /// starts anew with each batch. A loop that waits looks at each of its Icks once in five seconds,
+    /// for producers that do not announce what they add.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
         self.wait = Some(idle);
@@ -109,6 +113,13 @@ impl<M: Mode> Batches<M> {
         };
         let steps = steps.map(|steps| steps.into_iter().map(fence).collect());
         ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
+    }
+
+    /// Takes in that an exchange failed.
+    fn failed(&mut self, error: Error) -> Error {
+        self.cursor.failed(&error);
+        self.is_over = error.retry() == Retry::Never;
+        error
     }
 
     fn next_step(&mut self) -> (usize, Result<Exchange>) {
@@ -149,14 +160,11 @@ impl Iterator for Batches<Blocking> {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
-        loop {
+        while !self.is_over {
             let (number, step) = self.next_step();
             match self.icks[number].client.run(step) {
-                Err(error) => {
-                    self.cursor.failed(&error);
-                    return Some(Err(error));
-                }
-                Ok(entries) => match self.cursor.took(number, &entries) {
+                Err(error) => return Some(Err(self.failed(error))),
+                Ok(entries) => match self.cursor.took(&entries) {
                     Took::Batch => {
                         self.idle = None;
                         return Some(Ok(Batch(entries)));
@@ -171,6 +179,7 @@ impl Iterator for Batches<Blocking> {
                 },
             }
         }
+        None
     }
 }
 
@@ -179,7 +188,7 @@ impl Stream for Batches<Async> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        loop {
+        while !this.is_over {
             if let Some(idle) = &this.idle
                 && this.asked.is_none()
                 && idle.listener.poll(context).is_pending()
@@ -193,15 +202,11 @@ impl Stream for Batches<Async> {
             let asked = this.asked.as_mut().expect("it was just asked");
             let answer = std::task::ready!(Pin::new(asked).poll(context));
             this.asked = None;
-            let number = this.cursor.turn;
             let entries = match answer {
-                Err(error) => {
-                    this.cursor.failed(&error);
-                    return Poll::Ready(Some(Err(error)));
-                }
+                Err(error) => return Poll::Ready(Some(Err(this.failed(error)))),
                 Ok(entries) => entries,
             };
-            match this.cursor.took(number, &entries) {
+            match this.cursor.took(&entries) {
                 Took::Batch => {
                     this.idle = None;
                     return Poll::Ready(Some(Ok(Batch(entries))));
@@ -213,6 +218,7 @@ impl Stream for Batches<Async> {
                 },
             }
         }
+        Poll::Ready(None)
     }
 }
 
@@ -239,8 +245,12 @@ struct Cursor {
     max: u64,
     /// The Ick whose turn it is.
     turn: usize,
-    /// The members of the last batch, which came from the Ick whose turn it is.
+    /// The members of the last batch, which came from the Ick whose turn it is and which no
+    /// exchange has tried to commit yet.
     done: ByteList,
+    /// The members that the exchange under way commits. Whoever gives up waiting for it must not
+    /// commit them again: see [`failed`](Self::failed).
+    sent: ByteList,
     /// How many Icks in a row had nothing.
     empty: usize,
 }
@@ -253,27 +263,35 @@ enum Took {
 }
 
 impl Cursor {
+    /// A batch is committed in one step, so it is never larger than one.
     fn new(icks: usize, max: u64) -> Self {
-        Self { icks, max, turn: 0, done: ByteList::default(), empty: 0 }
+        let max = max.min(BATCH_MEMBERS_MAX as u64);
+        let (done, sent) = (ByteList::default(), ByteList::default());
+        Self { icks, max, turn: 0, done, sent, empty: 0 }
     }
 
     /// The next exchange: where, how much, and what to commit there. Of several Icks, the one
     /// that just gave a batch is only committed, and the next one is asked.
     fn next(&mut self) -> (usize, u64, ByteList) {
-        let commit_only = self.icks > 1 && !self.done.is_empty();
-        (self.turn, if commit_only { 0 } else { self.max }, self.done.clone())
+        self.sent = std::mem::take(&mut self.done);
+        (self.turn, if self.only_commits() { 0 } else { self.max }, self.sent.clone())
+    }
+
+    fn only_commits(&self) -> bool {
+        self.icks > 1 && !self.sent.is_empty()
     }
 
     /// Takes in what the exchange answered.
-    fn took(&mut self, number: usize, entries: &[Entry]) -> Took {
-        let committed_only = self.icks > 1 && !self.done.is_empty();
+    fn took(&mut self, entries: &[Entry]) -> Took {
+        let only_committed = self.only_commits();
+        self.sent = ByteList::default();
         self.done = entries.iter().map(|entry| &entry.member).collect();
         if !entries.is_empty() {
             self.empty = 0;
             return Took::Batch;
         }
-        self.turn = (number + 1) % self.icks;
-        self.empty += usize::from(!committed_only);
+        self.turn = (self.turn + 1) % self.icks;
+        self.empty += usize::from(!only_committed);
         if self.empty < self.icks {
             return Took::Nothing;
         }
@@ -286,13 +304,19 @@ impl Cursor {
     /// meanwhile may have been committed and reserved once more, and a second commit would take
     /// away a reservation that nobody has worked on. Without it the batch comes again, if need be.
     fn failed(&mut self, error: &Error) {
-        if error.retry() == Retry::Unknown {
-            self.done = ByteList::default();
+        let sent = std::mem::take(&mut self.sent);
+        if error.retry() != Retry::Unknown {
+            self.done = sent;
         }
     }
 
+    /// Where and what to commit by hand; the next Ick is asked then.
     fn finish(&mut self) -> (usize, ByteList) {
-        (self.turn, std::mem::take(&mut self.done))
+        let (number, done) = (self.turn, std::mem::take(&mut self.done));
+        if !done.is_empty() {
+            self.turn = (number + 1) % self.icks;
+        }
+        (number, done)
     }
 }
 
@@ -305,39 +329,62 @@ mod tests {
         members.iter().map(entry).collect()
     }
 
+    fn list(members: &[&str]) -> ByteList {
+        members.iter().collect()
+    }
+
     #[test]
     fn one_ick_is_exchanged_in_one_step() {
         let mut cursor = Cursor::new(1, 10);
-        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
-        assert_eq!(cursor.took(0, &entries(&["a"])), Took::Batch);
-        assert_eq!(cursor.next(), (0, 10, ["a"].into_iter().collect()));
-        assert_eq!(cursor.took(0, &[]), Took::NothingAnywhere);
-        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+        assert_eq!(cursor.next(), (0, 10, list(&[])));
+        assert_eq!(cursor.took(&entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.next(), (0, 10, list(&["a"])));
+        assert_eq!(cursor.took(&[]), Took::NothingAnywhere);
+        assert_eq!(cursor.next(), (0, 10, list(&[])));
     }
 
     #[test]
     fn several_icks_take_turns() {
         let mut cursor = Cursor::new(2, 10);
-        assert_eq!(cursor.took(0, &entries(&["a"])), Took::Batch);
-        assert_eq!(cursor.next(), (0, 0, ["a"].into_iter().collect()));
-        assert_eq!(cursor.took(0, &[]), Took::Nothing);
-        assert_eq!(cursor.next(), (1, 10, ByteList::default()));
-        assert_eq!(cursor.took(1, &[]), Took::Nothing);
-        assert_eq!(cursor.next(), (0, 10, ByteList::default()));
-        assert_eq!(cursor.took(0, &[]), Took::NothingAnywhere);
+        assert_eq!(cursor.next(), (0, 10, list(&[])));
+        assert_eq!(cursor.took(&entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.next(), (0, 0, list(&["a"])));
+        assert_eq!(cursor.took(&[]), Took::Nothing);
+        assert_eq!(cursor.next(), (1, 10, list(&[])));
+        assert_eq!(cursor.took(&entries(&["b"])), Took::Batch);
+        assert_eq!(cursor.finish(), (1, list(&["b"])));
+        assert_eq!(cursor.next(), (0, 10, list(&[])));
+        assert_eq!(cursor.took(&[]), Took::Nothing);
+        assert_eq!(cursor.next(), (1, 10, list(&[])));
+        assert_eq!(cursor.took(&[]), Took::NothingAnywhere);
     }
 
     #[test]
     fn a_commit_is_sent_again_only_if_it_was_surely_not_done() {
         use crate::ErrorKind;
         let mut cursor = Cursor::new(1, 10);
-        cursor.took(0, &entries(&["a"]));
+        cursor.took(&entries(&["a"]));
+        cursor.next();
         cursor.failed(&Error::new(ErrorKind::ConnectionFailed, ""));
-        assert_eq!(cursor.next(), (0, 10, ["a"].into_iter().collect()));
+        assert_eq!(cursor.next(), (0, 10, list(&["a"])));
         for kind in [ErrorKind::ConnectionLost, ErrorKind::Timeout] {
-            cursor.took(0, &entries(&["a"]));
+            cursor.took(&entries(&["a"]));
+            cursor.next();
             cursor.failed(&Error::new(kind, ""));
-            assert_eq!(cursor.next(), (0, 10, ByteList::default()));
+            assert_eq!(cursor.next(), (0, 10, list(&[])));
         }
+    }
+
+    #[test]
+    fn an_exchange_that_is_given_up_is_not_committed_again() {
+        let mut cursor = Cursor::new(1, 10);
+        cursor.took(&entries(&["a"]));
+        cursor.next();
+        assert_eq!(cursor.finish(), (0, list(&[])));
+    }
+
+    #[test]
+    fn a_batch_is_never_larger_than_a_commit() {
+        assert_eq!(Cursor::new(1, u64::MAX).next().1, BATCH_MEMBERS_MAX as u64);
     }
 }

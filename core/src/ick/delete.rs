@@ -58,7 +58,11 @@ impl Operation for Delete {
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        let now = turn.now();
         turn.emptied();
-        state.step(turn, |ick, effects| Ok(ick.delete(effects)))
+        state.step(turn, |ick, effects| {
+            ick.forget_old_lease(now, effects);
+            Ok(ick.delete(effects))
+        })
     }
 }

@@ -157,6 +157,13 @@ impl Ick {
         self.lease.as_ref().filter(|lease| now < lease.until).map(|lease| &lease.token)
     }
 
+    /// Forgets a lease that has run out, so that it keeps no deleted Ick.
+    pub(super) fn forget_old_lease(&mut self, now: Timestamp, effects: &mut Effects) {
+        if self.lease.is_some() && self.holder(now).is_none() {
+            self.release(effects);
+        }
+    }
+
     pub(super) fn grant(&mut self, token: Token, until: Timestamp, effects: &mut Effects) {
         effects.write(tag::LEASE, |record| {
             put_bytes(&token, record);

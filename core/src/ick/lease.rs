@@ -1,15 +1,16 @@
 //! The consumer lease: one consumer at a time, fenced by a token.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::commit::Commit;
-use super::{Acquire, Batches, Entry, Exchange, Ick, Release, Renew, Reserve, Token};
-use crate::client::{Blocking, Mode};
-use crate::error::{Result, invalid};
+use super::{Acquire, Batches, Entry, Exchange, Ick, Name, Release, Renew, Reserve, Token};
+use crate::client::{Blocking, Mode, WeakClient};
+use crate::error::{Result, Retry, invalid};
 use crate::random;
-use crate::timer::Timer;
+use crate::sync::lock;
+use crate::timer::{Scheduled, Timer};
 
 /// A term has to be at least this long.
 const TTL_MIN: Duration = Duration::from_millis(1);
@@ -45,53 +46,66 @@ pub(super) fn ttl_ms(ttl: Duration) -> Result<u64> {
 /// lease.release()?;
 /// # Ok::<(), millpond::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ConsumerLease<M: Mode = Blocking> {
     ick: Ick<M>,
     renewal: Arc<Renewal>,
 }
 
-#[derive(Debug)]
 struct Renewal {
     token: Token,
     ttl: Duration,
-    /// Set when a renewal was refused; never cleared.
-    lost: AtomicBool,
-    /// Set by release and drop, so that the thread stops renewing.
-    ended: AtomicBool,
+    state: Mutex<RenewalState>,
     /// The process that took it. The copy in the child of a fork gives nothing back on drop.
     process: u32,
 }
 
+struct RenewalState {
+    /// When the last renewal that succeeded was sent: the term began then or later.
+    renewed: Instant,
+    /// A renewal was refused.
+    refused: bool,
+    /// The lease was released or dropped.
+    ended: bool,
+    /// The next renewal.
+    next: Option<Scheduled>,
+}
+
+#[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 impl<M: Mode> ConsumerLease<M> {
     pub(super) fn acquire(ick: Ick<M>, ttl: Duration) -> M::Reply<Option<Self>> {
         let token: Token = Arc::from(random::token().as_bytes());
         let step = ick.name().and_then(|name| Acquire::new(name.as_bytes(), token.clone(), ttl));
         let client = ick.client.clone();
+        let sent = Instant::now();
         client.run_then(step, move |held| {
             held.then(|| {
+                let state =
+                    RenewalState { renewed: sent, refused: false, ended: false, next: None };
                 let renewal = Arc::new(Renewal {
                     token,
                     ttl,
-                    lost: AtomicBool::new(false),
-                    ended: AtomicBool::new(false),
+                    state: Mutex::new(state),
                     process: std::process::id(),
                 });
-                renew_later(ick.clone(), renewal.clone());
+                if let Ok(name) = ick.name() {
+                    renew_later(ick.client.downgrade(), name, &renewal);
+                }
                 Self { ick, renewal }
             })
         })
     }
 
+    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for
+    /// a whole term: stop working on the batch. The next step through the lease would find out as
+    /// well.
+    pub fn is_lost(&self) -> bool {
+        let state = lock(&self.renewal.state);
+        state.refused || state.renewed.elapsed() >= self.renewal.ttl
+    }
+
     /// The token, for steps that are sent by hand.
     pub fn token(&self) -> Token {
         self.renewal.token.clone()
-    }
-
-    /// Whether a renewal found the lease lost: stop working on the batch. The next step through
-    /// the lease would find out as well.
-    pub fn is_lost(&self) -> bool {
-        self.renewal.lost.load(Ordering::Acquire)
     }
 
     /// [`Ick::reserve`] for the holder alone.
@@ -138,7 +152,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// # Errors
     /// Only those of the connection; the lease then runs out by itself.
     pub fn release(self) -> M::Reply<bool> {
-        self.renewal.ended.store(true, Ordering::Release);
+        self.renewal.end();
         self.ick.client.run(self.release_step())
     }
 
@@ -149,30 +163,68 @@ impl<M: Mode> ConsumerLease<M> {
 
 impl<M: Mode> Drop for ConsumerLease<M> {
     fn drop(&mut self) {
-        let is_ours = self.renewal.process == std::process::id();
-        if !self.renewal.ended.swap(true, Ordering::AcqRel) && is_ours {
+        if self.renewal.process == std::process::id() && self.renewal.end() {
             // Nobody is left to tell if this fails; the lease then runs out by itself.
             self.ick.client.submit(self.release_step(), |_| {});
         }
     }
 }
 
-/// Renews the lease after a third of its term, and again, until it is lost or ended.
-fn renew_later<M: Mode>(ick: Ick<M>, renewal: Arc<Renewal>) {
-    Timer::after(renewal.ttl / 3, move || {
-        if renewal.ended.load(Ordering::Acquire) {
-            return;
+impl<M: Mode> fmt::Debug for ConsumerLease<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConsumerLease").field("ttl", &self.renewal.ttl).finish_non_exhaustive()
+    }
+}
+
+impl Renewal {
+    /// Stops the renewals; answers whether this was the first time.
+    fn end(&self) -> bool {
+        let mut state = lock(&self.state);
+        let next = state.next.take();
+        let first = !std::mem::replace(&mut state.ended, true);
+        drop(state);
+        drop(next);
+        first
+    }
+
+    /// Takes in how a renewal went that was sent at this time; answers whether to go on.
+    fn went(&self, sent: Instant, held: Result<bool>) -> bool {
+        let mut state = lock(&self.state);
+        match held {
+            Ok(true) => state.renewed = sent,
+            Ok(false) => state.refused = true,
+            // What could not be sent is sent again: the term may not be over. What would fail for
+            // ever, on a client that is closed, is not.
+            Err(error) => return !state.ended && error.retry() != Retry::Never,
         }
-        let step = ick
-            .name()
-            .and_then(|name| Renew::new(name.as_bytes(), renewal.token.clone(), renewal.ttl));
-        ick.client.clone().submit(step, move |held| {
-            if matches!(held, Ok(false)) && !renewal.ended.load(Ordering::Acquire) {
-                renewal.lost.store(true, Ordering::Release);
-            } else {
-                // A renewal that could not be sent is tried again: the term may not be over.
-                renew_later(ick, renewal);
+        !state.ended && !state.refused
+    }
+
+    fn schedule(&self, next: Scheduled) {
+        let mut state = lock(&self.state);
+        let before = match state.ended {
+            true => Some(next),
+            false => state.next.replace(next),
+        };
+        drop(state);
+        drop(before);
+    }
+}
+
+/// Renews the lease after a third of its term, and again, until it is lost or ended. Holds no
+/// client: a lease that outlives its client must not keep an engine open.
+#[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
+fn renew_later<M: Mode>(client: WeakClient<M>, name: Name, renewal: &Arc<Renewal>) {
+    let own = renewal.clone();
+    let next = Timer::after(renewal.ttl / 3, move || {
+        let Some(alive) = client.upgrade() else { return };
+        let sent = Instant::now();
+        let step = Renew::new(name.as_bytes(), own.token.clone(), own.ttl);
+        alive.submit(step, move |held| {
+            if own.went(sent, held) {
+                renew_later(client, name, &own);
             }
         });
     });
+    renewal.schedule(next);
 }

@@ -50,6 +50,7 @@ impl Operation for Release {
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {
         let now = turn.now();
+        turn.emptied();
         state.step(turn, |ick, effects| {
             let held = ick.holder(now) == Some(&self.token);
             if held {

@@ -1,13 +1,13 @@
 //! Renew: keep the consumer lease.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
-use std::time::Duration;
 
 static SCRIPT: Script = Script::new(include_str!("renew.lua"));
 

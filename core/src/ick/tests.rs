@@ -274,3 +274,43 @@ fn every_script_is_called_as_its_header_says() {
         }
     }
 }
+
+#[test]
+fn clients_that_come_and_go_never_find_the_directory_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    // Not there yet, and by a name that is not its shortest.
+    let path = directory.path().join("x").join("..").join("fresh");
+    std::fs::create_dir(directory.path().join("x")).unwrap();
+    let first = Options::file(&path).sync(crate::SyncMode::Never).connect().unwrap();
+    let second = Options::file(directory.path().join("fresh"));
+    let error = second.connect().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl, "{error}");
+    second.sync(crate::SyncMode::Never).connect().unwrap();
+    drop(first);
+
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for i in 0..50 {
+                    let options = Options::file(path).sync(crate::SyncMode::Never);
+                    let client = options.connect().unwrap();
+                    client.ick("k").add([(f64::from(i), format!("{thread}-{i}"))]).unwrap();
+                }
+            });
+        }
+    });
+    let client = Options::file(&path).sync(crate::SyncMode::Never).connect().unwrap();
+    assert_eq!(client.ick("k").stats().unwrap().unwrap().producer_size, 200);
+}
+
+#[test]
+fn a_released_lease_keeps_no_engine_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let client = Options::file(directory.path()).connect().unwrap();
+    let lease = client.ick("k").lease(Duration::from_secs(3600)).unwrap().unwrap();
+    lease.release().unwrap();
+    drop(client);
+    // Another process would meet the lock; this one opens the directory anew.
+    Options::file(directory.path()).sync(crate::SyncMode::Never).connect().unwrap();
+}

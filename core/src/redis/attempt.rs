@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::operation::Invocation;
 use crate::options::{Address, Options};
 use crate::random;
-use crate::reply::{Reply, server_error};
+use crate::reply::{Reply, inner_error, server_error};
 
 /// The first pause between two attempts; each next one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -107,6 +107,7 @@ impl Attempt {
 
     /// A server that answers an error has not run the step, so sending it again is safe.
     fn judge_error(&mut self, text: &str, router: &Router, now: Instant) -> Verdict {
+        let text = inner_error(text);
         let mut words = text.split(' ');
         match words.next() {
             Some("NOSCRIPT") if !self.with_source => {

@@ -14,6 +14,16 @@ struct Background {
     handle: Handle,
 }
 
+impl Drop for Background {
+    /// Of two threads that make one at once, one loses; its runtime may be dropped on a thread
+    /// of another runtime, where waiting for its end is forbidden.
+    fn drop(&mut self) {
+        if let Some(runtime) = crate::sync::lock(&self.runtime).take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Where background tasks are spawned.
 pub(super) fn handle() -> Handle {
     let make = || {

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::RedisConnectionInfo;
 
@@ -110,7 +111,7 @@ impl Dialer {
             }
             match TcpStream::connect_timeout(&address, left) {
                 Ok(stream) => {
-                    stream.set_nodelay(true)?;
+                    set_up(&stream)?;
                     return Ok(stream);
                 }
                 Err(error) => failure = error,
@@ -146,7 +147,7 @@ impl Dialer {
                 Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
                 Address::Tcp(host, port) => {
                     let tcp = tokio::net::TcpStream::connect((&**host, *port)).await?;
-                    tcp.set_nodelay(true)?;
+                    set_up(&tcp)?;
                     self.secure_async(tcp, host).await?
                 }
             })
@@ -178,6 +179,17 @@ impl Dialer {
         let connector = tokio_rustls::TlsConnector::from(config.clone());
         Ok(Box::new(connector.connect(tls::server_name(host)?, tcp).await?))
     }
+}
+
+/// How long a connection is silent before the system asks whether the other side is there, and
+/// how often it asks then: a connection whose end nobody told does not stay for ever.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+fn set_up(tcp: &impl AsFd) -> io::Result<()> {
+    let socket = socket2::SockRef::from(tcp);
+    socket.set_tcp_nodelay(true)?;
+    let keepalive = socket2::TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3);
+    socket.set_tcp_keepalive(&keepalive.with_retries(3))
 }
 
 /// A connection for the background thread.

@@ -4,6 +4,7 @@
 //! cost few system calls.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,14 @@ pub(super) struct Submission {
     pub(super) done: Box<dyn FnOnce(Result<Reply>) + Send>,
 }
 
+impl Submission {
+    /// Tells whoever submitted it. One that panics must not take the answers of the others in
+    /// its pipeline with it; the hook has printed where it was.
+    fn finish(self, reply: Result<Reply>) {
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.done)(reply)));
+    }
+}
+
 /// The links to all servers.
 pub(super) struct Links {
     shared: Arc<Shared>,
@@ -47,21 +56,26 @@ pub(super) struct Links {
 struct Shared {
     dialer: Dialer,
     router: Arc<Router>,
-    links: Mutex<HashMap<Address, mpsc::UnboundedSender<Submission>>>,
+    /// `None` once the client is closed.
+    links: Mutex<Option<HashMap<Address, mpsc::UnboundedSender<Submission>>>>,
 }
 
 impl Links {
     pub(super) fn new(dialer: Dialer, router: Arc<Router>) -> Self {
-        Self { shared: Arc::new(Shared { dialer, router, links: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared { dialer, router, links: Mutex::new(Some(HashMap::new())) }),
+        }
     }
 
     pub(super) fn submit(&self, submission: Submission) {
         Shared::send(&self.shared, submission);
     }
 
-    /// Ends every link once it has answered what it was given.
-    pub(super) fn clear(&self) {
-        lock(&self.shared.links).clear();
+    /// Ends every link once it has answered what it was given. What is sent again after this
+    /// is answered with `CLOSED`.
+    pub(super) fn close(&self) {
+        let links = lock(&self.shared.links).take();
+        drop(links);
     }
 }
 
@@ -86,11 +100,11 @@ impl Shared {
                         Ok(Err(error)) => {
                             Self::judge(&shared, submission, Outcome::NotSent(error));
                         }
-                        Err(error) => (submission.done)(Err(Error::new(
-                            ErrorKind::Internal,
-                            "the question for the way to the server panicked",
-                        )
-                        .with_source(error))),
+                        Err(error) => {
+                            let message = "the question for the way to the server panicked";
+                            let error = Error::new(ErrorKind::Internal, message).with_source(error);
+                            submission.finish(Err(error));
+                        }
                     }
                 });
             }
@@ -99,7 +113,11 @@ impl Shared {
 
     fn enqueue(shared: &Arc<Self>, address: Address, submission: Submission) {
         let mut links = lock(&shared.links);
-        let submission = match links.get(&address) {
+        let Some(open) = &mut *links else {
+            drop(links);
+            return submission.finish(Err(Error::new(ErrorKind::Closed, "the client is closed")));
+        };
+        let submission = match open.get(&address) {
             Some(link) => match link.send(submission) {
                 Ok(()) => return,
                 Err(returned) => returned.0,
@@ -109,13 +127,13 @@ impl Shared {
         let (link, inbox) = mpsc::unbounded_channel();
         // The receiver is alive until the link's task ends, which is after this.
         let _ = link.send(submission);
-        links.insert(address.clone(), link);
+        open.insert(address.clone(), link);
         background::handle().spawn(Link::new(shared.clone(), address).run(inbox));
     }
 
     fn judge(shared: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
         match submission.attempt.judge(outcome, &shared.router, Instant::now()) {
-            Verdict::Done(reply) => (submission.done)(reply),
+            Verdict::Done(reply) => submission.finish(reply),
             Verdict::Again => Self::send(shared, submission),
             Verdict::After(pause) => {
                 let shared = shared.clone();
@@ -157,7 +175,9 @@ impl Link {
             let connection = match self.connection().await {
                 Ok(connection) => connection,
                 Err(error) => {
-                    for submission in submissions {
+                    // What came meanwhile would wait for a connection as long once more.
+                    let waiting = std::iter::from_fn(|| inbox.try_recv().ok());
+                    for submission in submissions.into_iter().chain(waiting) {
                         let error = Error::new(error.kind(), error.message());
                         Shared::judge(&self.shared, submission, Outcome::NotSent(error));
                     }
@@ -183,7 +203,13 @@ impl Link {
         let is_late = |submission: &Submission| {
             submission.attempt.deadline().saturating_duration_since(now) < timeout / 8 * 7
         };
-        let (late, fresh): (Vec<_>, Vec<_>) = submissions.into_iter().partition(is_late);
+        let (in_time, over): (Vec<_>, Vec<_>) =
+            submissions.into_iter().partition(|submission| submission.attempt.deadline() > now);
+        for submission in over {
+            let error = Error::new(ErrorKind::Unavailable, "there was no time left to send it");
+            Shared::judge(&self.shared, submission, Outcome::NotSent(error));
+        }
+        let (late, fresh): (Vec<_>, Vec<_>) = in_time.into_iter().partition(is_late);
         let mut pipelines: Vec<_> = late.into_iter().map(|submission| vec![submission]).collect();
         if !fresh.is_empty() {
             pipelines.push(fresh);
@@ -204,6 +230,7 @@ impl Link {
         {
             return Ok(connection);
         }
+        self.connection = None;
         let connection = self.connect().await?;
         self.broken = Arc::default();
         self.connection = Some(connection.clone());
@@ -228,7 +255,7 @@ impl Link {
         let opened = tokio::time::timeout(options.connect_timeout, opening).await;
         let (mut connection, driver) = match opened {
             Ok(Ok(opened)) => opened,
-            Ok(Err(error)) => return Err(self.handshake_error(error)),
+            Ok(Err(error)) => return Err(self.handshake_error("the handshake", error)),
             Err(_) => {
                 return Err(Error::new(
                     ErrorKind::ConnectionFailed,
@@ -240,17 +267,19 @@ impl Link {
         if let Some(name) = &options.client_name {
             let command = command::words(&["CLIENT", "SETNAME", name]);
             let named = connection.send_packed_command(&command).await;
-            named.and_then(Value::extract_error).map_err(|error| self.handshake_error(error))?;
+            named
+                .and_then(Value::extract_error)
+                .map_err(|error| self.handshake_error("CLIENT SETNAME", error))?;
         }
         Ok(connection)
     }
 
-    fn handshake_error(&self, error: RedisError) -> Error {
+    fn handshake_error(&self, word: &str, error: RedisError) -> Error {
         match error.code() {
-            Some(code) => refused(&self.address, &command::error_text(code, error.detail())),
+            Some(code) => refused(&self.address, word, &command::error_text(code, error.detail())),
             // redis-rs says no more of a refused password than this.
             None if error.kind() == ::redis::ErrorKind::AuthenticationFailed => {
-                refused(&self.address, "WRONGPASS the user or the password is wrong")
+                refused(&self.address, "AUTH", "WRONGPASS the user or the password is wrong")
             }
             None => Error::new(
                 ErrorKind::ConnectionFailed,
@@ -300,9 +329,9 @@ async fn send(
             }
         }
         Err(error) => {
-            if !error.is_timeout() {
-                broken.store(true, std::sync::atomic::Ordering::Release);
-            }
+            // A connection that gives no answer in time may be a half-open one, which would give
+            // none for minutes. Calls that are under way on it keep it.
+            broken.store(true, std::sync::atomic::Ordering::Release);
             for submission in submissions {
                 let outcome = match error.is_timeout() {
                     true => Error::new(

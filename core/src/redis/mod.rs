@@ -127,11 +127,13 @@ impl Connections {
         self.own().waiter.listen(topics)
     }
 
-    /// Gives up all connections. A step that is under way still gets its answer.
+    /// Gives up all connections and wakes whoever waits. A step that is under way still gets its
+    /// answer.
     pub(crate) fn close(&self) {
         if let Some(own) = self.own.get() {
+            own.waiter.wake_everyone();
             own.pool.clear();
-            own.links.clear();
+            own.links.close();
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::sync::lock;
 pub(super) struct Router {
     dialer: Dialer,
     known: Mutex<Known>,
+    /// Held by whoever asks for the way; the others wait for the answer.
+    // Lock order: this before `known`.
+    asking: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -28,7 +31,7 @@ struct Known {
 
 impl Router {
     pub(super) fn new(dialer: Dialer) -> Self {
-        Self { dialer, known: Mutex::default() }
+        Self { dialer, known: Mutex::default(), asking: Mutex::default() }
     }
 
     /// The slot of a step's keys; 0 where there is no cluster.
@@ -54,6 +57,10 @@ impl Router {
 
     /// The server of a slot. Asks over a connection of its own if it has to, so this may block.
     pub(super) fn address(&self, slot: u16) -> Result<Address> {
+        if let Some(address) = self.known_address(slot) {
+            return Ok(address);
+        }
+        let _asking = lock(&self.asking);
         if let Some(address) = self.known_address(slot) {
             return Ok(address);
         }

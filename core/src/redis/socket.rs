@@ -73,7 +73,7 @@ impl Socket {
     /// Sends a word of the handshake. Whatever goes wrong, no step has been sent.
     fn greet(&mut self, address: &Address, words: &[&str], deadline: Instant) -> Result<()> {
         match self.call(&command::packed_words(words), deadline) {
-            Ok(Reply::Error(text)) => Err(refused(address, &text)),
+            Ok(Reply::Error(text)) => Err(refused(address, words[0], &text)),
             Ok(_) => Ok(()),
             Err(error) => Err(Error::new(
                 ErrorKind::ConnectionFailed,
@@ -248,15 +248,17 @@ impl Read for Incoming<'_> {
     }
 }
 
-/// The error of a handshake that the server refused.
-pub(super) fn refused(address: &Address, text: &str) -> Error {
+/// The error of a handshake that the server refused at this word.
+pub(super) fn refused(address: &Address, word: &str, text: &str) -> Error {
     let error = server_error(text);
     let kind = match error.kind() {
         // "ERR AUTH <password> called without any password configured" and the like.
-        ErrorKind::Server => ErrorKind::AuthenticationFailed,
+        ErrorKind::Server if word == "AUTH" => ErrorKind::AuthenticationFailed,
+        ErrorKind::Server => ErrorKind::InvalidUrl,
         kind => kind,
     };
-    Error::new(kind, format!("{address} refused the connection: {}", error.message()))
+    let message = format!("{address} refused the connection at {word}: {}", error.message());
+    Error::new(kind, message)
 }
 
 fn lost(error: io::Error) -> Error {

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ::redis::RedisResult;
 use ::redis::aio::PubSub;
 use futures_core::Stream;
 use tokio::sync::mpsc;
@@ -20,8 +21,10 @@ use crate::random;
 use crate::sync::lock;
 use crate::waiters::{Listener, Topic, Waiters};
 
-/// The pause before a lost subscription is made again, with as much jitter.
-const PAUSE: Duration = Duration::from_millis(250);
+/// The pause before a lost subscription is made again, with as much jitter. It doubles while
+/// connections do not last.
+const PAUSE_MIN: Duration = Duration::from_millis(125);
+const PAUSE_MAX: Duration = Duration::from_secs(15);
 
 pub(super) struct Waiter {
     dialer: Dialer,
@@ -91,17 +94,28 @@ impl Waiter {
         }
     }
 
+    /// Wakes everybody, to find out that the client is closed.
+    pub(super) fn wake_everyone(&self) {
+        self.waiters.wake_everyone();
+    }
+
     /// Keeps the subscriptions until nobody wants any.
     async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
+        let mut pause = PAUSE_MIN;
         loop {
             // A connection that fails is made again: meanwhile listeners look for themselves.
             // One that ends well has ended this task, and a listener that came since has begun
             // the next one: to ask once more would keep both.
+            let began = Instant::now();
             if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
-            let jitter = (random::number() % PAUSE.as_millis() as u64) as u32;
-            tokio::time::sleep(PAUSE + Duration::from_millis(jitter.into())).await;
+            pause = match began.elapsed() > PAUSE_MAX {
+                true => PAUSE_MIN,
+                false => (pause * 2).min(PAUSE_MAX),
+            };
+            let jitter = random::number() % pause.as_millis() as u64;
+            tokio::time::sleep(pause + Duration::from_millis(jitter)).await;
             if self.end() {
                 return;
             }
@@ -124,8 +138,9 @@ impl Waiter {
         let mut pubsub = self.connect().await?;
         let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();
         for topic in wanted {
-            pubsub.subscribe(&*topic).await.map_err(broken)?;
-            self.waiters.wake_all(&topic);
+            if self.in_time(pubsub.subscribe(&*topic)).await? {
+                self.waiters.wake_all(&topic);
+            }
         }
         let (mut sink, mut messages) = pubsub.split();
         loop {
@@ -142,13 +157,14 @@ impl Waiter {
                 },
                 change = inbox.recv() => match change {
                     Some(Change::Subscribe(topic)) => {
-                        sink.subscribe(&*topic).await.map_err(broken)?;
-                        self.waiters.wake_all(&topic);
+                        if self.in_time(sink.subscribe(&*topic)).await? {
+                            self.waiters.wake_all(&topic);
+                        }
                     }
                     Some(Change::Unsubscribe(topic)) => {
                         let wanted = lock(&self.state).wanted.contains_key(&topic);
                         if !wanted {
-                            sink.unsubscribe(&*topic).await.map_err(broken)?;
+                            self.in_time(sink.unsubscribe(&*topic)).await?;
                         }
                         if self.end() {
                             return Ok(());
@@ -166,7 +182,22 @@ impl Waiter {
             tokio::task::spawn_blocking(move || router.address(0)).await.map_err(broken)??;
         let stream =
             self.dialer.dial_async(&address).await.inspect_err(|_| self.router.forget())?;
-        PubSub::new(&self.dialer.handshake(), stream).await.map_err(broken)
+        let handshake = self.dialer.handshake();
+        let opening = PubSub::new(&handshake, stream);
+        let limit = self.dialer.options.connect_timeout;
+        tokio::time::timeout(limit, opening).await.map_err(broken)?.map_err(broken)
+    }
+
+    /// Waits for the answer to a subscription, for as long as any call may take. Answers false if
+    /// the server refuses it, as it does a user without rights to the channel: whoever listens
+    /// for that topic looks for itself, and the other topics go on.
+    async fn in_time(&self, answer: impl Future<Output = RedisResult<()>>) -> Result<bool> {
+        match tokio::time::timeout(self.dialer.options.timeout, answer).await {
+            Ok(Ok(())) => Ok(true),
+            Ok(Err(error)) if error.code().is_some() => Ok(false),
+            Ok(Err(error)) => Err(broken(error)),
+            Err(late) => Err(broken(late)),
+        }
     }
 }
 
