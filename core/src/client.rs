@@ -150,8 +150,8 @@ impl Mode for Async {
     }
 }
 
-/// The result of a step that is under way. The step was sent when this was made; dropping it does
-/// not take the step back.
+/// The result of a step that is under way. The step was submitted when this was made; dropping it
+/// does not take the step back. Of two steps that are under way together either may be done first.
 #[must_use = "the step is under way, but only awaiting this tells how it went"]
 #[derive(Debug)]
 pub struct Pending<T>(oneshot::Receiver<Result<T>>);

@@ -6,6 +6,9 @@
 //! are pure, so a step can travel over a connection that somebody else owns. On the embedded
 //! engine the same step is [`Operation::apply`] on the queue's state in memory.
 //!
+//! A connection of your own must not send a call again by itself after a dropped connection, as
+//! some client libraries do: an exchange that runs twice can lose a member. Switch that off.
+//!
 //! ```
 //! use millpond::{Operation, Reply, ick};
 //!
@@ -27,8 +30,8 @@ use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::reply::Reply;
 
-/// One atomic step of one queue.
-pub trait Operation: Send + Sync + 'static {
+/// One atomic step of one queue. Only this crate's steps are; see the modules of the queues.
+pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// What the step answers.
     type Output: Send + 'static;
 
@@ -59,6 +62,11 @@ pub trait Operation: Send + Sync + 'static {
     /// # Errors
     /// As the script answers them; then nothing has changed.
     fn apply(self, state: &Self::State, turn: &mut Turn<'_>) -> Result<Self::Output>;
+}
+
+/// Steps and states may get more methods in any release, so nobody else can make them.
+pub(crate) mod sealed {
+    pub trait Sealed {}
 }
 
 /// A call of a script: everything that EVALSHA needs.
@@ -102,7 +110,7 @@ impl fmt::Debug for Script {
 
 /// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of
 /// queue with finer locks than one a queue can have them.
-pub trait State: Any + Send + Sync {
+pub trait State: sealed::Sealed + Any + Send + Sync {
     /// The number of this kind of queue in the journal; never used for another kind.
     fn kind() -> u8
     where

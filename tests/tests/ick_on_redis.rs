@@ -160,7 +160,7 @@ fn sentinels_are_followed_to_the_new_master() -> Result {
     // The first call may find the connection broken; a call that finds nobody waits for the new master.
     let _ = ick.stats();
     ick.add([(2.0, "after")])?;
-    assert_ne!(sentinel.master_port(), old);
+    assert_ne!(sentinel.wait_for_failover(old), old);
     assert!(members(&ick.reserve(9)?).contains(&"after".to_owned()));
     assert_eq!(block_on(client.to_async().ick("k").commit(["after"]))?, 1);
     let error = millpond::connect(&sentinel.url().replace("mymaster", "other"))?
