@@ -36,6 +36,9 @@ setup:
 
 test: setup python
 	$(CARGO) test --workspace
+	for example in first producer consumer; do \
+		$(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
+	done
 	MILLPOND_TEST_SERVERS=$(abspath $(SERVERS)) $(PYTHON) -m pytest -q python/tests
 	$(MAKE) conformance
 

@@ -1,0 +1,41 @@
+"""The project's examples and the program in its README do what they say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from servers import Servers
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "python"
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_example_alone(example: str) -> None:
+    assert run(str(EXAMPLES / example))
+
+
+@pytest.mark.parametrize("consumer", ["consumer.py", "asyncio_consumer.py"])
+def test_producer_and_consumer_share_a_server(shared_server: Servers, consumer: str) -> None:
+    assert "4 documents wait" in run(str(EXAMPLES / "producer.py"), shared_server.url)
+    assert "busy.txt" in run(str(EXAMPLES / consumer), shared_server.url)
+    assert "4 documents wait" in run(str(EXAMPLES / "producer.py"), shared_server.url)
+    run(str(EXAMPLES / consumer), shared_server.url)
+
+
+def test_program_in_the_readme() -> None:
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(programs) == 1
+    assert run("-c", programs[0]) == "index a.txt\nindex b.txt\n"
