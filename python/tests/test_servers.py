@@ -1,0 +1,39 @@
+"""Every kind of server works from Python: what the URL says reaches the core."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from servers import Servers
+
+import millpond
+import millpond.aio
+
+
+@pytest.mark.parametrize("kind", ["redis", "tls", "sentinel", "cluster"])
+def test_kind_of_server(kind: str) -> None:
+    with Servers(kind) as servers:
+        url = servers.url
+        if kind == "tls":
+            url += f"?tls_ca={servers.started['ca_file']}"
+        with millpond.connect(url) as client:
+            assert client.ick("documents").add([(1.0, "a.txt")]) == (1, 0)
+
+        async def reserve() -> list[tuple[bytes, float]]:
+            async with millpond.aio.connect(url) as client:
+                return await client.ick("documents").reserve(10)
+
+        assert asyncio.run(reserve()) == [(b"a.txt", 1.0)]
+
+
+def test_unix_socket(shared_server: Servers) -> None:
+    with millpond.connect(shared_server.started["unix_url"]) as client:
+        ick = client.ick("by-unix-socket")
+        assert ick.add(["a.txt"]).new == 1
+
+
+def test_certificate_that_nobody_vouches_for() -> None:
+    with Servers("tls") as servers, millpond.connect(servers.url, retries=0) as client:
+        with pytest.raises(millpond.ConnectionFailedError, match="certificate"):
+            client.ick("documents").stats()
