@@ -40,7 +40,7 @@ test: setup python
 		$(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
 	done
 	MILLPOND_TEST_SERVERS=$(abspath $(SERVERS)) $(PYTHON) -m pytest -q python/tests
-	$(MAKE) conformance
+	$(MAKE) --no-print-directory conformance
 
 # The Python package, installed as a user would, with what its tests need.
 python: setup
