@@ -5,36 +5,49 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 
-static CHECK: OnceLock<fn() -> bool> = OnceLock::new();
+static QUESTION: OnceLock<Question> = OnceLock::new();
+
+struct Question {
+    concerns_thread: fn() -> bool,
+    check: fn() -> bool,
+}
 
 /// How long a wait that no signal can end goes on before it asks whether to stop.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Installs the question that a call which waits asks now and then, and whenever a signal arrives:
-/// whether to stop. The call then answers `CANCELLED`. The first installation stays.
+/// whether to stop. The call then answers `CANCELLED`. It is asked only on threads that
+/// `concerns_thread` names: an interpreter runs signal handlers on one of its threads, and the
+/// others wait without ever waking for it. The first installation stays.
 ///
 /// This is for bindings: an interpreter has to run its signal handlers while a call waits.
-pub fn on_interrupt(check: fn() -> bool) {
+pub fn on_interrupt(concerns_thread: fn() -> bool, check: fn() -> bool) {
     // A second binding in the same process asks its own interpreter, which is the same.
-    let _ = CHECK.set(check);
+    let _ = QUESTION.set(Question { concerns_thread, check });
+}
+
+/// The question, if there is one and this thread is to ask it.
+fn question() -> Option<fn() -> bool> {
+    QUESTION.get().filter(|question| (question.concerns_thread)()).map(|question| question.check)
 }
 
 /// Asks the question; an error if the call is to stop.
 pub(crate) fn check() -> Result<()> {
-    match CHECK.get() {
+    match question() {
         Some(check) if check() => Err(Error::new(ErrorKind::Cancelled, "the call was interrupted")),
         _ => Ok(()),
     }
 }
 
-/// Waits until `until` by calling `wait` with a time to wait to, in slices if somebody has a
-/// question to ask. `wait` answers whether it is done.
+/// Waits until `until` by calling `wait` with a time to wait to, in slices if there is a question
+/// to ask. `wait` answers whether it is done.
 pub(crate) fn wait_in_slices(
     until: Option<Instant>,
     mut wait: impl FnMut(Option<Instant>) -> bool,
 ) -> Result<()> {
+    let asks = question().is_some();
     loop {
-        let slice = CHECK.get().map(|_| Instant::now() + SLICE);
+        let slice = asks.then(|| Instant::now() + SLICE);
         let to = match (until, slice) {
             (Some(until), Some(slice)) => Some(until.min(slice)),
             (one, other) => one.or(other),

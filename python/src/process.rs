@@ -28,7 +28,7 @@ pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     if refused != 0 {
         return Err(PyOSError::new_err((refused, "no room for a fork handler")));
     }
-    millpond::on_interrupt(interrupted);
+    millpond::on_interrupt(is_main_thread, interrupted);
     Ok(())
 }
 
@@ -42,12 +42,14 @@ fn this_thread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
-/// Whether a signal handler raised something, so that the waiting call is to stop. Only the main
-/// thread runs handlers; the others, the core's own among them, never touch the interpreter here.
+/// Only the main thread runs handlers; the others, the core's own among them, never touch the
+/// interpreter while they wait.
+fn is_main_thread() -> bool {
+    this_thread() == MAIN_THREAD.load(Ordering::Acquire)
+}
+
+/// Whether a signal handler raised something, so that the waiting call is to stop.
 fn interrupted() -> bool {
-    if this_thread() != MAIN_THREAD.load(Ordering::Acquire) {
-        return false;
-    }
     let checked = Python::try_attach(|py| py.check_signals());
     match checked {
         Some(Err(raised)) => {

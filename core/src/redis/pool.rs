@@ -33,7 +33,12 @@ impl Pool {
             Some(socket) => socket,
             None => match Socket::open(&self.dialer, address, Peer::Server, deadline) {
                 Ok(socket) => socket,
-                Err(error) => return Outcome::NotSent(error),
+                Err(error) => {
+                    // A server that has gone for good must not keep what is left of its sockets.
+                    let dead = lock(&self.idle).remove(address);
+                    drop(dead);
+                    return Outcome::NotSent(error);
+                }
             },
         };
         let answer = match asking {
