@@ -27,6 +27,7 @@ check:
 	$(CARGO) check --quiet -p millpond --no-default-features --features embedded
 	$(CARGO) check --quiet -p millpond --no-default-features --features redis
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p millpond
+	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
 	$(CARGO) test --quiet -p millpond --lib
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
 

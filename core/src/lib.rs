@@ -32,6 +32,7 @@ mod reply;
 mod score;
 mod scored_set;
 mod sync;
+mod sync_mode;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod timer;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
@@ -44,8 +45,9 @@ pub use error::{Error, ErrorKind, Result, Retry};
 pub use fork::after_fork_in_child;
 pub use interrupt::on_interrupt;
 pub use operation::{Invocation, Operation, Script, Snapshot, State, Timestamp, Turn};
-pub use options::{Options, SyncMode};
+pub use options::Options;
 pub use reply::Reply;
+pub use sync_mode::SyncMode;
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync_mode::SyncMode;
 
 /// Where the queues are and how to get there: a URL, in which every option can be given, and
 /// setters for those who would rather not print them into one.
@@ -95,19 +96,6 @@ pub(crate) struct Tls {
     pub(crate) ca: Option<PathBuf>,
     pub(crate) cert: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
-}
-
-/// When a step of a durable engine is on disk. In every setting a step that was acknowledged
-/// survives the end of the process; they differ in what survives a loss of power.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SyncMode {
-    /// Before it is acknowledged.
-    #[default]
-    Always,
-    /// At most this much later.
-    Every(Duration),
-    /// When the operating system likes.
-    Never,
 }
 
 /// A longer timeout is as good as none, and its end as a point in time cannot be told.

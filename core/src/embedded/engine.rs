@@ -13,8 +13,9 @@ use crate::codec::{Reader, put_bytes, put_integer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::{self, PerProcess};
 use crate::operation::{self, Operation, Snapshot, State, Turn};
-use crate::options::{Options, SyncMode};
+use crate::options::Options;
 use crate::sync::lock;
+use crate::sync_mode::SyncMode;
 use crate::waiters::{Listener, Topic, Waiters};
 
 /// An embedded engine. The clients of a process that name the same directory, or the same

@@ -161,7 +161,7 @@ pub(crate) use snapshot::SnapshotWriter;
 pub(crate) use writer::Ticket;
 
 use crate::error::Result;
-use crate::options::SyncMode;
+use crate::sync_mode::SyncMode;
 use lock::Lock;
 use writer::Writer;
 
@@ -264,6 +264,16 @@ impl Journal {
     /// back on the next open. `Closed` if it was appended after the close.
     pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
         self.writer.wait(ticket)
+    }
+
+    /// Blocks until the record is on disk, whatever the mode.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait).
+    #[allow(dead_code, reason = "the comparison in tests/bench/stores syncs commit by commit")]
+    pub(crate) fn sync(&self, ticket: Ticket) -> Result<()> {
+        self.writer.sync(ticket)
     }
 
     /// Like [`wait`](Self::wait) without blocking: calls `done` from the keeper's thread, or at

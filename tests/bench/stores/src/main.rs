@@ -11,6 +11,9 @@ mod error;
 #[allow(dead_code)]
 #[path = "../../../../core/src/embedded/journal/mod.rs"]
 mod journal;
+#[allow(dead_code)]
+#[path = "../../../../core/src/sync_mode.rs"]
+mod sync_mode;
 
 use std::collections::BTreeMap;
 use std::fs;

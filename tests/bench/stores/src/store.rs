@@ -7,7 +7,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use parking_lot::Mutex;
 use redb::{Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
-use crate::journal::{Journal, Options, Source, SyncMode};
+use crate::journal::{Journal, Options, Source};
+use crate::sync_mode::SyncMode;
 use crate::{Key, Live, Value};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
