@@ -85,12 +85,16 @@ impl Engine {
                 drop(shared);
                 return engine.check_same(options);
             }
-            // Its last client is closing it. Closing takes other locks, so not under this one.
-            shared.remove(&place);
+            // Its last client is closing it. Closing takes other locks, so not under this one; and
+            // it stays in the table until it is closed, so that nobody opens the directory before.
             drop(shared);
             if let Some(journal) = &engine.journal {
                 // The client that closes it is told how it went.
                 let _ = journal.close();
+            }
+            let mut shared = lock(&engines);
+            if shared.get(&place).is_some_and(|found| found.as_ptr() == Arc::as_ptr(&engine)) {
+                shared.remove(&place);
             }
         }
     }
