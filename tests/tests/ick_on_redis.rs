@@ -200,6 +200,8 @@ fn a_server_that_restarted_meanwhile_is_not_noticed() -> Result {
     let ick = client.ick("k");
     ick.add([(1.0, "a")])?;
     block_on(client.to_async().ick("k").add([(2.0, "b")]))?;
+    // A connection that was used within the last few milliseconds is taken to be alive.
+    std::thread::sleep(Duration::from_millis(20));
     server.kill();
     server.restart();
     // The sync connection is known to be dead without a question; the async one is asked after a

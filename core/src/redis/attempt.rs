@@ -16,6 +16,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
+/// Redirections in a row that are followed: a cluster that sends a call in circles is not settled.
+const REDIRECTIONS_MAX: u32 = 16;
+
 /// One call on its way, with what earlier answers said about how to send it.
 #[derive(Debug)]
 pub(super) struct Attempt {
@@ -24,6 +27,8 @@ pub(super) struct Attempt {
     with_source: bool,
     /// Where a slot that is being moved said to ask this time.
     asking: Option<Address>,
+    /// Redirections since the last pause. They are answers, so they are not counted as retries.
+    redirections: u32,
     retries_left: u32,
     pause: Duration,
     deadline: Instant,
@@ -53,6 +58,7 @@ impl Attempt {
             idempotent,
             with_source: false,
             asking: None,
+            redirections: 0,
             retries_left: options.retries,
             pause: PAUSE_MIN,
             deadline: now + options.timeout,
@@ -125,7 +131,12 @@ impl Attempt {
                 } else {
                     router.moved(slot, address);
                 }
-                if self.spend() { Verdict::Again } else { Verdict::Done(Err(server_error(text))) }
+                self.redirections += 1;
+                if self.redirections > REDIRECTIONS_MAX {
+                    self.redirections = 0;
+                    return self.later(server_error(text), now);
+                }
+                Verdict::Again
             }
             Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN") => {
                 router.forget();
@@ -139,17 +150,13 @@ impl Attempt {
     /// Tries again after a pause with jitter, as long as there is time and patience.
     fn later(&mut self, error: Error, now: Instant) -> Verdict {
         let pause = self.pause.mul_f64(0.5 + (random::number() >> 11) as f64 / (1u64 << 54) as f64);
-        if !self.spend() || now + pause >= self.deadline {
+        if self.retries_left == 0 || now + pause >= self.deadline {
             return Verdict::Done(Err(error));
         }
+        self.retries_left -= 1;
+        self.redirections = 0;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Verdict::After(pause)
-    }
-
-    fn spend(&mut self) -> bool {
-        let left = self.retries_left > 0;
-        self.retries_left = self.retries_left.saturating_sub(1);
-        left
     }
 }
 
@@ -229,7 +236,7 @@ mod tests {
 
     #[test]
     fn redirections_are_followed_once_each_and_not_for_ever() {
-        let (router, options) = router("redis+cluster://a?retries=2");
+        let (router, options) = router("redis+cluster://a?retries=1");
         let now = Instant::now();
         let mut attempt = Attempt::new(&options, false, now);
         assert!(matches!(attempt.judge(error("ASK 7 b:1"), &router, now), Verdict::Again));
@@ -237,6 +244,14 @@ mod tests {
         assert_eq!(asked, Address::Tcp("b".into(), 1));
         assert!(matches!(attempt.judge(error("MOVED 7 c:2"), &router, now), Verdict::Again));
         assert!(!attempt.is_asking());
-        assert_eq!(kind(attempt.judge(error("MOVED 7 c:2"), &router, now)), ErrorKind::Server);
+        let mut pauses = 0;
+        let last = loop {
+            match attempt.judge(error("MOVED 7 c:2"), &router, now) {
+                Verdict::Again => {}
+                Verdict::After(_) => pauses += 1,
+                done => break done,
+            }
+        };
+        assert_eq!((kind(last), pauses), (ErrorKind::Server, 1));
     }
 }
