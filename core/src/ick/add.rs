@@ -46,18 +46,16 @@ impl Add {
         name: impl AsRef<[u8]>,
         pairs: impl IntoIterator<Item = (S, M)>,
     ) -> Result<Self> {
-        Self::of(Name::new(name)?, pairs)
-    }
-
-    pub(super) fn of<S: Into<Option<f64>>, M: AsRef<[u8]>>(
-        name: Name,
-        pairs: impl IntoIterator<Item = (S, M)>,
-    ) -> Result<Self> {
-        let mut step = Self { name, scores: Vec::new(), members: ByteList::default() };
+        let mut step = Self::empty(Name::new(name)?);
         for (score, member) in pairs {
             step.push(score.into(), member.as_ref())?;
         }
         Ok(step)
+    }
+
+    /// A step without pairs yet.
+    pub(super) fn empty(name: Name) -> Self {
+        Self { name, scores: Vec::new(), members: ByteList::default() }
     }
 
     /// Adds one more pair to the step; for callers that get their pairs one by one.

@@ -105,13 +105,10 @@ impl<M: Mode> Batches<M> {
         // Nothing is sent where nothing is left to commit.
         let steps = match members.is_empty() {
             true => Ok(Vec::new()),
-            false => ick.name().and_then(|name| Ok(vec![Commit::of(name, members)?])),
+            false => ick
+                .name()
+                .and_then(|name| Ok(vec![Commit::of(name, members)?.fenced(self.token.clone())])),
         };
-        let fence = |step: Commit| match &self.token {
-            Some(token) => step.fenced(token.clone()),
-            None => step,
-        };
-        let steps = steps.map(|steps| steps.into_iter().map(fence).collect());
         ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
@@ -125,11 +122,7 @@ impl<M: Mode> Batches<M> {
     fn next_step(&mut self) -> (usize, Result<Exchange>) {
         let (number, max, commit) = self.cursor.next();
         let step = self.icks[number].name().and_then(|name| Exchange::of(name, max, commit));
-        let fenced = step.map(|step| match &self.token {
-            Some(token) => step.fenced(token.clone()),
-            None => step,
-        });
-        (number, fenced)
+        (number, step.map(|step| step.fenced(self.token.clone())))
     }
 
     /// The listener to wait on and until when; `None` when the loop is over.

@@ -1,6 +1,9 @@
 //! A channel: several Icks that share the work of many consumers.
 
-use super::{Added, Batches, Ick};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Result, invalid};
 
@@ -86,20 +89,17 @@ impl<M: Mode> IckChannel<M> {
     fn steps<S: Into<Option<f64>>, B: AsRef<[u8]>>(
         &self,
         pairs: impl IntoIterator<Item = (S, B)>,
-    ) -> Result<Vec<super::Add>> {
-        use std::collections::BTreeMap;
-        let mut open: BTreeMap<u32, super::Add> = BTreeMap::new();
+    ) -> Result<Vec<Add>> {
+        let mut open: BTreeMap<u32, Add> = BTreeMap::new();
         let mut steps = Vec::new();
         for (score, member) in pairs {
             let number = self.ick_of(&member);
-            if open.get(&number).is_some_and(|step| step.len() == super::BATCH_MEMBERS_MAX) {
+            if open.get(&number).is_some_and(|step| step.len() == BATCH_MEMBERS_MAX) {
                 steps.extend(open.remove(&number));
             }
             let step = match open.entry(number) {
-                std::collections::btree_map::Entry::Occupied(step) => step.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(super::Add::of(self.ick(number).name()?, [(0.0, ""); 0])?)
-                }
+                Entry::Occupied(step) => step.into_mut(),
+                Entry::Vacant(place) => place.insert(Add::empty(self.ick(number).name()?)),
             };
             step.push(score.into(), member.as_ref())?;
         }

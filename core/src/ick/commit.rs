@@ -42,10 +42,11 @@ impl Commit {
         Ok(Self { name, members, token: None })
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
+    /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: Token) -> Self {
-        self.token = Some(token);
+    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
+        self.token = token.into();
         self
     }
 }

@@ -1,12 +1,13 @@
 //! An Ick on the embedded engine: two sorted sets under one lock, and the effects of its steps.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::Token;
 use crate::codec::{Reader, put_bytes, put_integer, put_score};
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{self, Snapshot, Timestamp, Turn};
 use crate::scored_set::{Lowered, ScoredSet};
+use crate::sync;
 
 /// What the embedded engine keeps for one Ick.
 #[derive(Default)]
@@ -81,7 +82,7 @@ impl State {
     /// A step that panicked left no half of a change that a later step could trip over: each
     /// change to the sets is complete before the next begins.
     fn lock(&self) -> MutexGuard<'_, Ick> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0)
     }
 }
 

@@ -49,9 +49,10 @@ impl Exchange {
         self
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
+    /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: Token) -> Self {
+    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
         self.reserve = self.reserve.fenced(token);
         self
     }

@@ -92,10 +92,10 @@ impl<M: Mode> Ick<M> {
         pairs: impl IntoIterator<Item = (S, B)>,
     ) -> M::Reply<Added> {
         let steps = self.name().and_then(|name| {
-            let mut steps = vec![Add::of(name.clone(), [(0.0, ""); 0])?];
+            let mut steps = vec![Add::empty(name.clone())];
             for (score, member) in pairs {
                 if steps[steps.len() - 1].len() == BATCH_MEMBERS_MAX {
-                    steps.push(Add::of(name.clone(), [(0.0, ""); 0])?);
+                    steps.push(Add::empty(name.clone()));
                 }
                 let last = steps.len() - 1;
                 steps[last].push(score.into(), member.as_ref())?;

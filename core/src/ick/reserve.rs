@@ -61,10 +61,11 @@ impl Reserve {
         self
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
+    /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: Token) -> Self {
-        self.token = Some(token);
+    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
+        self.token = token.into();
         self
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -153,7 +154,7 @@ struct Link {
     connection: Option<MultiplexedConnection>,
     last_used: Instant,
     /// Tells the link that its connection broke.
-    broken: Arc<std::sync::atomic::AtomicBool>,
+    broken: Arc<AtomicBool>,
 }
 
 impl Link {
@@ -219,7 +220,6 @@ impl Link {
 
     /// The connection, a new one if there is none or it broke.
     async fn connection(&mut self) -> Result<MultiplexedConnection> {
-        use std::sync::atomic::Ordering;
         let silent = self.last_used.elapsed() > SILENCE_MAX;
         self.last_used = Instant::now();
         if self.broken.swap(false, Ordering::AcqRel) {
@@ -295,7 +295,7 @@ async fn send(
     shared: Arc<Shared>,
     mut connection: MultiplexedConnection,
     submissions: Vec<Submission>,
-    broken: &std::sync::atomic::AtomicBool,
+    broken: &AtomicBool,
 ) {
     let mut pipeline = Pipeline::with_capacity(submissions.len());
     let mut commands = 0;
@@ -331,7 +331,7 @@ async fn send(
         Err(error) => {
             // A connection that gives no answer in time may be a half-open one, which would give
             // none for minutes. Calls that are under way on it keep it.
-            broken.store(true, std::sync::atomic::Ordering::Release);
+            broken.store(true, Ordering::Release);
             for submission in submissions {
                 let outcome = match error.is_timeout() {
                     true => Error::new(
