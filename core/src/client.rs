@@ -19,6 +19,7 @@ use crate::operation::Operation;
 use crate::options::Options;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
+use crate::shuffle::{MessageId, ShuffleQueue};
 use crate::sync::lock;
 use crate::waiters::{Listener, Topic};
 
@@ -211,6 +212,11 @@ impl<M: Mode> Client<M> {
         IckChannel::new(self.clone(), name.as_ref(), shards)
     }
 
+    /// The shuffle queue of this name. Makes no call.
+    pub fn shuffle_queue(&self, name: impl AsRef<[u8]>) -> ShuffleQueue<M> {
+        ShuffleQueue::new(self.clone(), name.as_ref())
+    }
+
     /// Runs a step that was made by hand.
     ///
     /// ```
@@ -327,6 +333,17 @@ impl<M: Mode> Client<M> {
             Backend::Embedded(ref engine) => engine.listen(topics),
             #[cfg(feature = "redis")]
             Backend::Redis(ref connections) => connections.listen(topics),
+        }
+    }
+
+    /// Listens for the notifications of a queue whose producers leave them in a stream, from the
+    /// one on that an empty read answered: no wake-up is lost in between.
+    pub(crate) fn listen_after(&self, topic: Topic, after: MessageId) -> Listener {
+        match self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(ref engine) => engine.listen(vec![topic]),
+            #[cfg(feature = "redis")]
+            Backend::Redis(ref connections) => connections.listen_after(topic, after),
         }
     }
 

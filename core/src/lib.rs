@@ -13,10 +13,12 @@ mod client;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod clock;
 mod codec;
+mod effects;
 #[cfg(feature = "embedded")]
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod embedded;
 mod error;
+mod fnv;
 mod fork;
 pub mod ick;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
@@ -31,6 +33,9 @@ mod redis;
 mod reply;
 mod score;
 mod scored_set;
+#[cfg(test)]
+mod script_header;
+pub mod shuffle;
 mod sync;
 mod sync_mode;
 #[allow(clippy::disallowed_methods, reason = "a driver")]

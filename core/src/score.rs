@@ -36,10 +36,12 @@ impl PartialOrd for Score {
 pub(crate) fn write(score: f64, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let magnitude = score.abs();
-    let done = if magnitude < 9e15 && magnitude.fract() == 0.0 && (score != 0.0) {
+    if magnitude < 9e15 && magnitude.fract() == 0.0 && score != 0.0 {
         // Most scores are whole: times and counters.
-        write!(out, "{}", score as i64)
-    } else if magnitude == 0.0 || (1e-5..1e16).contains(&magnitude) || magnitude.is_infinite() {
+        out.extend_from_slice(itoa::Buffer::new().format(score as i64).as_bytes());
+        return;
+    }
+    let done = if magnitude == 0.0 || (1e-5..1e16).contains(&magnitude) || magnitude.is_infinite() {
         write!(out, "{score}")
     } else {
         write!(out, "{score:e}")

@@ -1,7 +1,7 @@
 //! Who waits for what: listeners by topic, woken one by one.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -29,15 +29,27 @@ struct Signal {
 #[derive(Default)]
 struct SignalState {
     woken: bool,
+    /// The topics that it was woken for, each a wake-up that somebody has to use; none if it was
+    /// only to look for itself.
+    by: Vec<Topic>,
+    /// Set when the listener is gone: whoever wakes it has to wake somebody else.
+    is_gone: bool,
     waker: Option<Waker>,
 }
 
 impl Signal {
-    /// Answers false if it had been woken already.
-    fn wake(&self) -> bool {
+    /// Wakes the listener for a topic, or to look for itself. Answers false if it is gone, or if it
+    /// is awake already and there may be one that is not.
+    fn wake(&self, topic: Option<&Topic>, even_if_awake: bool) -> bool {
         let mut state = lock(&self.state);
-        if std::mem::replace(&mut state.woken, true) {
+        if state.is_gone || state.woken && !even_if_awake {
             return false;
+        }
+        state.woken = true;
+        if let Some(topic) = topic
+            && !state.by.contains(topic)
+        {
+            state.by.push(topic.clone());
         }
         self.woken.notify_all();
         let waker = state.waker.take();
@@ -47,6 +59,19 @@ impl Signal {
             waker.wake();
         }
         true
+    }
+}
+
+/// The way to wake one listener, which may be gone.
+#[derive(Clone)]
+pub(crate) struct Handle(Weak<Signal>);
+
+impl Handle {
+    /// Wakes the listener, to look for itself.
+    pub(crate) fn wake(&self) {
+        if let Some(signal) = self.0.upgrade() {
+            signal.wake(None, true);
+        }
     }
 }
 
@@ -63,23 +88,29 @@ impl Waiters {
             waiters: self.clone(),
             topics,
             signal,
+            held: Mutex::default(),
             alarm: Mutex::default(),
             on_drop: None,
             process: std::process::id(),
         }
     }
 
-    /// Wakes the listener of this topic that has waited longest and is not awake already.
+    /// Wakes the listener of this topic that has waited longest and is not awake already. If all
+    /// are awake, one of them has this wake-up as well: should it not look, another one will.
     pub(crate) fn wake_one(&self, topic: &[u8]) {
         let candidates = lock(&self.topics).get(topic).map_or(0, VecDeque::len);
-        for _ in 0..candidates {
-            let mut map = lock(&self.topics);
-            let Some(listeners) = map.get_mut(topic) else { return };
-            let Some(signal) = listeners.pop_front() else { return };
-            listeners.push_back(signal.clone());
-            drop(map);
-            if signal.wake() {
-                return;
+        for even_if_awake in [false, true] {
+            for _ in 0..candidates {
+                let mut map = lock(&self.topics);
+                let Some((topic, _)) = map.get_key_value(topic) else { return };
+                let topic = topic.clone();
+                let Some(listeners) = map.get_mut(&topic) else { return };
+                let Some(signal) = listeners.pop_front() else { return };
+                listeners.push_back(signal.clone());
+                drop(map);
+                if signal.wake(Some(&topic), even_if_awake) {
+                    return;
+                }
             }
         }
     }
@@ -88,7 +119,7 @@ impl Waiters {
     pub(crate) fn wake_all(&self, topic: &[u8]) {
         let listeners = lock(&self.topics).get(topic).cloned();
         for signal in listeners.into_iter().flatten() {
-            signal.wake();
+            signal.wake(None, true);
         }
     }
 
@@ -96,16 +127,23 @@ impl Waiters {
     pub(crate) fn wake_everyone(&self) {
         let all: Vec<_> = lock(&self.topics).values().flatten().cloned().collect();
         for signal in all {
-            signal.wake();
+            signal.wake(None, true);
         }
     }
 }
 
 /// One party that waits; made by [`Waiters::listen`].
+///
+/// A wake-up for a topic is like a baton. A listener that has been woken holds it until it waits
+/// again, which says that it looked and found nothing, or until it says that it has
+/// [used](Self::used) it. One that is dropped while it holds a baton passes it on: it found
+/// something, and there may be more, or it never looked.
 pub(crate) struct Listener {
     waiters: Arc<Waiters>,
     topics: Vec<Topic>,
     signal: Arc<Signal>,
+    /// The wake-ups since it last waited.
+    held: Mutex<Vec<Topic>>,
     /// When to wake anyway.
     alarm: Mutex<Option<Scheduled>>,
     on_drop: Option<Box<dyn FnOnce() + Send>>,
@@ -121,18 +159,39 @@ impl Listener {
 
     /// Wakes the listener itself.
     pub(crate) fn wake(&self) {
-        self.signal.wake();
+        self.signal.wake(None, true);
+    }
+
+    /// The way to wake this listener and no other.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle(Arc::downgrade(&self.signal))
+    }
+
+    /// Says that a wake-up for this topic is not to be passed on.
+    pub(crate) fn used(&self, topic: &[u8]) {
+        lock(&self.held).retain(|held| **held != *topic);
+    }
+
+    /// Takes in that the listener was woken, if it was.
+    fn take(&self, state: &mut SignalState) -> bool {
+        if std::mem::take(&mut state.woken) {
+            *lock(&self.held) = std::mem::take(&mut state.by);
+            return true;
+        }
+        false
     }
 
     /// Blocks until the listener is woken or the time has come, whichever is first.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Result<()> {
+        lock(&self.held).clear();
         interrupt::wait_in_slices(until, |until| self.wait_once(until))
     }
 
     /// Answers whether the listener was woken.
     fn wait_once(&self, until: Option<Instant>) -> bool {
+        // Lock order: the signal's state before what is held.
         let mut state = lock(&self.signal.state);
-        while !state.woken {
+        while !self.take(&mut state) {
             state = match until {
                 None => self.signal.woken.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(until) => {
@@ -152,9 +211,10 @@ impl Listener {
     /// Ready once the listener has been woken, which it then forgets.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = lock(&self.signal.state);
-        if std::mem::replace(&mut state.woken, false) {
+        if self.take(&mut state) {
             return Poll::Ready(());
         }
+        lock(&self.held).clear();
         let before = state.waker.replace(context.waker().clone());
         drop(state);
         drop(before);
@@ -168,7 +228,7 @@ impl Listener {
         let alarm = time.map(|time| {
             Timer::at(time, move || {
                 if let Some(signal) = signal.upgrade() {
-                    signal.wake();
+                    signal.wake(None, true);
                 }
             })
         });
@@ -184,7 +244,11 @@ impl Drop for Listener {
             std::mem::forget(self.on_drop.take());
             return;
         }
-        let unused = lock(&self.signal.state).woken;
+        let mut unused = std::mem::take(&mut *lock(&self.held));
+        let mut state = lock(&self.signal.state);
+        state.is_gone = true;
+        unused.append(&mut state.by);
+        drop(state);
         let mut map = lock(&self.waiters.topics);
         for topic in &self.topics {
             if let Some(listeners) = map.get_mut(topic) {
@@ -195,11 +259,8 @@ impl Drop for Listener {
             }
         }
         drop(map);
-        // A wake-up that came and was not used is somebody else's.
-        if unused {
-            for topic in &self.topics {
-                self.waiters.wake_one(topic);
-            }
+        for topic in unused {
+            self.waiters.wake_one(&topic);
         }
         if let Some(done) = self.on_drop.take() {
             done();
@@ -217,8 +278,7 @@ mod tests {
     }
 
     fn is_woken(listener: &Listener) -> bool {
-        let mut state = lock(&listener.signal.state);
-        std::mem::replace(&mut state.woken, false)
+        listener.take(&mut lock(&listener.signal.state))
     }
 
     #[test]
@@ -244,6 +304,47 @@ mod tests {
         assert!(is_woken(&second));
         drop(second);
         assert!(lock(&waiters.topics).is_empty());
+    }
+
+    #[test]
+    fn a_wake_up_is_passed_on_for_its_topic_alone() {
+        let waiters = Arc::new(Waiters::default());
+        let both = waiters.listen(vec![topic("a"), topic("b")]);
+        let (a, b) = (waiters.listen(vec![topic("a")]), waiters.listen(vec![topic("b")]));
+        waiters.wake_one(b"b");
+        drop(both);
+        assert!(!is_woken(&a) && is_woken(&b));
+    }
+
+    #[test]
+    fn who_found_something_wakes_the_next_and_who_found_nothing_does_not() {
+        let waiters = Arc::new(Waiters::default());
+        let listen = || waiters.listen(vec![topic("a")]);
+        let (first, second, third) = (listen(), listen(), listen());
+        waiters.wake_one(b"a");
+        first.wait(None).unwrap();
+        drop(first);
+        second.wait(None).unwrap();
+        second.wait(Some(Instant::now())).unwrap();
+        drop(second);
+        assert!(!is_woken(&third));
+        waiters.wake_one(b"a");
+        third.wait(None).unwrap();
+        third.used(b"a");
+        let fourth = listen();
+        drop(third);
+        assert!(!is_woken(&fourth));
+    }
+
+    #[test]
+    fn a_wake_up_of_those_that_are_awake_is_not_lost() {
+        let waiters = Arc::new(Waiters::default());
+        let both = waiters.listen(vec![topic("a"), topic("b")]);
+        waiters.wake_one(b"a");
+        waiters.wake_one(b"b");
+        let b = waiters.listen(vec![topic("b")]);
+        drop(both);
+        assert!(is_woken(&b));
     }
 
     #[test]

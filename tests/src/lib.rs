@@ -5,3 +5,4 @@
 
 pub mod proxy;
 pub mod servers;
+pub mod shuffle;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use millpond::ick::{Added, Set};
+use millpond::ick::{Added, SIZE_MAX, Set};
 use millpond::{Client, ErrorKind, Options};
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::{Cluster, Redis, Sentinel};
@@ -20,10 +20,10 @@ fn walk(client: &Client, name: &str) -> Result {
     assert_eq!(ick.add([(2.0, "b"), (1.0, "a"), (3.0, "c")])?, Added { new: 3, lowered: 0 });
     assert_eq!(ick.add([(0.5, "c"), (9.0, "a")])?, Added { new: 0, lowered: 1 });
     assert_eq!(members(&ick.reserve(2)?), ["c", "a"]);
-    assert_eq!(members(&ick.peek(Set::Producer, 9)?), ["b"]);
+    assert_eq!(members(&ick.peek(Set::Producer, SIZE_MAX - 1)?), ["b"]);
     assert_eq!(members(&ick.peek(Set::Consumer, 1)?), ["c"]);
     ick.add([(7.0, "a")])?;
-    assert_eq!(members(&ick.exchange(9, ["c", "a"])?), ["b", "a"]);
+    assert_eq!(members(&ick.exchange(SIZE_MAX - 1, ["c", "a"])?), ["b", "a"]);
     assert_eq!(ick.add([(None, "now")])?.new, 1);
     let stats = ick.stats()?.expect("it was made");
     assert_eq!((stats.producer_size, stats.consumer_size), (1, 2));

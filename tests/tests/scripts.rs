@@ -66,13 +66,19 @@ fn a_bad_score_late_in_a_large_batch_changes_nothing() -> Result<(), millpond::E
     for i in 0..10_000 {
         args.extend([i.to_string(), format!("m{i}")]);
     }
-    for bad in ["nan", "x", ""] {
+    for bad in ["nan", "x", "", "1e400", "-0.1e401", "1e-400", " 1", "1 "] {
         args[2 * 9_999 + 1] = bad.to_owned();
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
         let reply = call(&server, add, &KEYS, &words);
         let error = reply.error().unwrap_or_else(|| panic!("{bad} gave {reply:?}"));
         assert_eq!(error, "INVALID_ARGUMENT score 9999 is not a number");
         assert_eq!(server.cli(&["DBSIZE"]).integer(), 0);
+    }
+    for good in ["inf", "-Infinity", "0e5", "-0.0", "5e-324", "1.5E+3", "+7"] {
+        args[2 * 9_999 + 1] = good.to_owned();
+        let words: Vec<&str> = args.iter().map(String::as_str).collect();
+        let reply = call(&server, add, &KEYS, &words);
+        assert!(reply.error().is_none(), "{good} gave {reply:?}");
     }
     Ok(())
 }

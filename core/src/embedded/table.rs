@@ -8,8 +8,8 @@ use std::sync::{Arc, RwLock};
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ick;
 use crate::operation::State;
+use crate::{ick, shuffle};
 
 /// Parts of the table, each with its own lock, so that threads seldom meet.
 const PARTS: usize = 16;
@@ -46,6 +46,7 @@ impl Equivalent<Key> for KeyRef<'_> {
 fn empty_state(kind: u8) -> Result<Arc<dyn State>> {
     match kind {
         ick::embedded::KIND => Ok(Arc::new(ick::embedded::State::default())),
+        shuffle::embedded::KIND => Ok(Arc::new(shuffle::embedded::State::default())),
         unknown => Err(Error::new(
             ErrorKind::IncompatibleVersion,
             format!(

@@ -17,11 +17,18 @@ if ARGV[1] == '1' then
   end
 end
 
+-- Whether ZADD takes this text: a number that is no NaN and that a double can hold.
+local function is_score(text)
+  local score = tonumber(text)
+  if not score or score ~= score or string.find(text, '%s') then return false end
+  if score == math.huge or score == -math.huge then return string.find(text, '^[+-]?[iI]') ~= nil end
+  return score ~= 0 or not string.find(string.match(text, '^[^eE]*'), '[1-9]')
+end
+
 -- One ZADD checks its own scores before it writes; several need to be checked together.
 if #ARGV > CHUNK + 1 then
   for i = 2, #ARGV, 2 do
-    local score = tonumber(ARGV[i])
-    if not score or score ~= score then
+    if not is_score(ARGV[i]) then
       return redis.error_reply('INVALID_ARGUMENT score ' .. (i / 2 - 1) .. ' is not a number')
     end
   end

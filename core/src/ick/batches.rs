@@ -95,7 +95,8 @@ impl<M: Mode> Batches<M> {
     }
 
     /// Commits the last batch, for a loop that is left before its end. Answers how many members
-    /// were still reserved; 0 if the last batch was committed already.
+    /// were still reserved; 0 if the last batch was committed already, or if that was tried and
+    /// failed: it comes again then, if need be.
     ///
     /// # Errors
     /// As [`Ick::commit`].
@@ -112,6 +113,13 @@ impl<M: Mode> Batches<M> {
         ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
+    /// Stops listening for work until the next batch is asked for, and the time of
+    /// [`wait`](Self::wait) starts anew then. For whoever gives up asking and keeps the loop: a
+    /// loop that listens is told of work in place of another one that waits.
+    pub fn stop_waiting(&mut self) {
+        self.idle = None;
+    }
+
     /// Takes in that an exchange failed.
     fn failed(&mut self, error: Error) -> Error {
         self.cursor.failed(&error);
@@ -125,11 +133,24 @@ impl<M: Mode> Batches<M> {
         (number, step.map(|step| step.fenced(self.token.clone())))
     }
 
+    /// Takes in that this Ick gave a batch. Somebody else would be given the same one, so a wake-up
+    /// for it is used; one for another Ick is passed on.
+    fn found_work(&mut self, number: usize) {
+        if let (Some(idle), Ok(name)) = (self.idle.take(), self.icks[number].name()) {
+            idle.listener.used(&name.producer_key());
+        }
+    }
+
     /// The listener to wait on and until when; `None` when the loop is over.
     #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
         let wait = self.wait?;
         let now = Instant::now();
+        let end = self.idle.as_ref().and_then(|idle| idle.deadline);
+        if end.is_some_and(|end| end <= now) {
+            self.stop_waiting();
+            return None;
+        }
         let icks = &self.icks;
         let idle = self.idle.get_or_insert_with(|| Idle {
             deadline: now.checked_add(wait),
@@ -137,9 +158,6 @@ impl<M: Mode> Batches<M> {
                 icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key())).collect(),
             ),
         });
-        if idle.deadline.is_some_and(|deadline| deadline <= now) {
-            return None;
-        }
         let look = icks[0].client.look_interval().and_then(|interval| now.checked_add(interval));
         let until = match (idle.deadline, look) {
             (Some(deadline), Some(look)) => Some(deadline.min(look)),
@@ -159,13 +177,15 @@ impl Iterator for Batches<Blocking> {
                 Err(error) => return Some(Err(self.failed(error))),
                 Ok(entries) => match self.cursor.took(&entries) {
                     Took::Batch => {
-                        self.idle = None;
+                        self.found_work(number);
                         return Some(Ok(Batch(entries)));
                     }
                     Took::Nothing => {}
                     Took::NothingAnywhere => {
                         let (listener, until) = self.idle()?;
-                        if let Err(error) = listener.wait(until) {
+                        let waited = listener.wait(until);
+                        if let Err(error) = waited {
+                            self.stop_waiting();
                             return Some(Err(error));
                         }
                     }
@@ -201,7 +221,7 @@ impl Stream for Batches<Async> {
             };
             match this.cursor.took(&entries) {
                 Took::Batch => {
-                    this.idle = None;
+                    this.found_work(this.cursor.turn);
                     return Poll::Ready(Some(Ok(Batch(entries))));
                 }
                 Took::Nothing => {}

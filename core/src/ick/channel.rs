@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Result, invalid};
+use crate::fnv::fnv1a64;
 
 /// The most Icks in a channel.
 const SHARDS_MAX: u32 = 65_536;
@@ -65,7 +66,12 @@ impl<M: Mode> IckChannel<M> {
 
     /// The Ick with this number.
     pub fn ick(&self, number: u32) -> Ick<M> {
-        self.client.ick([&self.name, b"/".as_slice(), number.to_string().as_bytes()].concat())
+        self.client.ick(self.ick_name(number))
+    }
+
+    /// The name of the Ick with this number, for calls that are made by name.
+    pub fn ick_name(&self, number: u32) -> Vec<u8> {
+        [&self.name, b"/".as_slice(), number.to_string().as_bytes()].concat()
     }
 
     /// The number of the Ick in which this member lives.
@@ -123,24 +129,5 @@ impl<M: Mode> IckChannel<M> {
             return Err(invalid("a consumer needs at least one ick"));
         }
         Ok(Batches::new(numbers.into_iter().map(|number| self.ick(number)).collect(), max))
-    }
-}
-
-/// FNV-1a with 64 bits.
-fn fnv1a64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fnv1a64_is_the_published_one() {
-        assert_eq!(fnv1a64(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fnv1a64(b"a"), 0xaf63_dc4c_8601_ec8c);
-        assert_eq!(fnv1a64(b"foobar"), 0x8594_4171_f739_67e8);
     }
 }

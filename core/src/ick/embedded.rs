@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::Token;
 use crate::codec::{Reader, put_bytes, put_integer, put_score};
+use crate::effects::Effects;
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{self, Snapshot, Timestamp, Turn};
 use crate::scored_set::{Lowered, ScoredSet};
@@ -50,18 +51,6 @@ mod tag {
     pub(super) const RESERVED: u8 = 9;
 }
 
-/// The effects of one step, as its journal record; nothing where the engine is not durable.
-pub(super) struct Effects(Option<Vec<u8>>);
-
-impl Effects {
-    fn write(&mut self, tag: u8, rest: impl FnOnce(&mut Vec<u8>)) {
-        if let Some(record) = &mut self.0 {
-            record.push(tag);
-            rest(record);
-        }
-    }
-}
-
 impl State {
     /// Runs one step under the lock and records its effects before the lock is given back, so
     /// that the journal has an Ick's steps in the order in which they happened.
@@ -71,11 +60,9 @@ impl State {
         step: impl FnOnce(&mut Ick, &mut Effects) -> Result<T>,
     ) -> Result<T> {
         let mut ick = self.lock();
-        let mut effects = Effects(turn.is_durable().then(Vec::new));
+        let mut effects = Effects::of(turn);
         let output = step(&mut ick, &mut effects)?;
-        if let Some(record) = effects.0.filter(|record| !record.is_empty()) {
-            turn.record(&record);
-        }
+        effects.record(turn);
         Ok(output)
     }
 
@@ -253,7 +240,7 @@ impl operation::State for State {
     fn snapshot(&self, out: &mut dyn Snapshot) {
         let ick = self.lock();
         out.begin();
-        let mut head = Effects(Some(Vec::new()));
+        let mut head = Effects::after(Vec::new());
         if ick.created {
             head.write(tag::CREATE, |_| {});
         }
@@ -263,7 +250,7 @@ impl operation::State for State {
                 put_integer(*until, record);
             });
         }
-        out.record(&head.0.unwrap_or_default());
+        out.record(&head.into_record());
         for (tag, set) in [(tag::PUT, &ick.producer), (tag::RESERVED, &ick.consumer)] {
             let mut members = set.iter();
             while members.len() > 0 {

@@ -1,6 +1,7 @@
 //! The consumer lease: one consumer at a time, fenced by a token.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -54,16 +55,21 @@ pub struct ConsumerLease<M: Mode = Blocking> {
 struct Renewal {
     token: Token,
     ttl: Duration,
+    /// When the step that took it was sent.
+    taken: Instant,
+    /// When the last renewal that succeeded was sent, in milliseconds from then: the term began
+    /// at that time or later. With the next one no part of the state that a lock guards, so that
+    /// whoever asks waits for nobody, in the child of a fork either.
+    renewed_ms: AtomicU64,
+    /// A renewal was refused.
+    is_refused: AtomicBool,
     state: Mutex<RenewalState>,
     /// The process that took it. The copy in the child of a fork gives nothing back on drop.
     process: u32,
 }
 
+#[derive(Default)]
 struct RenewalState {
-    /// When the last renewal that succeeded was sent: the term began then or later.
-    renewed: Instant,
-    /// A renewal was refused.
-    refused: bool,
     /// The lease was released or dropped.
     ended: bool,
     /// The next renewal.
@@ -79,12 +85,13 @@ impl<M: Mode> ConsumerLease<M> {
         let sent = Instant::now();
         client.run_then(step, move |held| {
             held.then(|| {
-                let state =
-                    RenewalState { renewed: sent, refused: false, ended: false, next: None };
                 let renewal = Arc::new(Renewal {
                     token,
                     ttl,
-                    state: Mutex::new(state),
+                    taken: sent,
+                    renewed_ms: AtomicU64::new(0),
+                    is_refused: AtomicBool::new(false),
+                    state: Mutex::default(),
                     process: std::process::id(),
                 });
                 if let Ok(name) = ick.name() {
@@ -99,8 +106,10 @@ impl<M: Mode> ConsumerLease<M> {
     /// a whole term: stop working on the batch. The next step through the lease would find out as
     /// well.
     pub fn is_lost(&self) -> bool {
-        let state = lock(&self.renewal.state);
-        state.refused || state.renewed.elapsed() >= self.renewal.ttl
+        let renewal = &self.renewal;
+        let renewed = Duration::from_millis(renewal.renewed_ms.load(Ordering::Acquire));
+        renewal.is_refused.load(Ordering::Acquire)
+            || renewal.taken.elapsed() >= renewed + renewal.ttl
     }
 
     /// The token, for steps that are sent by hand.
@@ -147,13 +156,19 @@ impl<M: Mode> ConsumerLease<M> {
     }
 
     /// Gives the lease back, so that another consumer can take it at once. Answers false if it
-    /// was lost before. A lease that is dropped is given back in the background.
+    /// was lost before. A lease that is dropped is given back in the background. The child of a
+    /// fork has only a copy: it gives nothing back, and the answer is false.
     ///
     /// # Errors
     /// Only those of the connection; the lease then runs out by itself.
     pub fn release(self) -> M::Reply<bool> {
+        let is_own = self.renewal.process == std::process::id();
         self.renewal.end();
-        self.ick.client.run(self.release_step())
+        let steps = match is_own {
+            true => self.release_step().map(|step| vec![step]),
+            false => Ok(Vec::new()),
+        };
+        self.ick.client.run_all(steps, |held: Vec<bool>| held == [true])
     }
 
     fn release_step(&self) -> Result<Release> {
@@ -163,7 +178,7 @@ impl<M: Mode> ConsumerLease<M> {
 
 impl<M: Mode> Drop for ConsumerLease<M> {
     fn drop(&mut self) {
-        if self.renewal.process == std::process::id() && self.renewal.end() {
+        if self.renewal.end() {
             // Nobody is left to tell if this fails; the lease then runs out by itself.
             self.ick.client.submit(self.release_step(), |_| {});
         }
@@ -177,8 +192,12 @@ impl<M: Mode> fmt::Debug for ConsumerLease<M> {
 }
 
 impl Renewal {
-    /// Stops the renewals; answers whether this was the first time.
+    /// Stops the renewals; answers whether this was the first time. In the child of a fork there are
+    /// none, and the lock could be held for ever.
     fn end(&self) -> bool {
+        if self.process != std::process::id() {
+            return false;
+        }
         let mut state = lock(&self.state);
         let next = state.next.take();
         let first = !std::mem::replace(&mut state.ended, true);
@@ -189,15 +208,21 @@ impl Renewal {
 
     /// Takes in how a renewal went that was sent at this time; answers whether to go on.
     fn went(&self, sent: Instant, held: Result<bool>) -> bool {
-        let mut state = lock(&self.state);
-        match held {
-            Ok(true) => state.renewed = sent,
-            Ok(false) => state.refused = true,
+        let goes_on = match held {
+            Ok(true) => {
+                let renewed = sent.saturating_duration_since(self.taken).as_millis();
+                self.renewed_ms.store(renewed as u64, Ordering::Release);
+                true
+            }
+            Ok(false) => {
+                self.is_refused.store(true, Ordering::Release);
+                false
+            }
             // What could not be sent is sent again: the term may not be over. What would fail for
             // ever, on a client that is closed, is not.
-            Err(error) => return !state.ended && error.retry() != Retry::Never,
-        }
-        !state.ended && !state.refused
+            Err(error) => error.retry() != Retry::Never,
+        };
+        goes_on && !lock(&self.state).ended
     }
 
     fn schedule(&self, next: Scheduled) {

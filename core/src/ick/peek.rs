@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::reserve::{Entry, check_size, decode_entries, first_entries};
+use super::reserve::{Entry, check_size, decode_entries, first_entries, size_argument};
 use super::{Name, embedded};
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -62,7 +62,7 @@ impl Operation for Peek {
             Set::Producer => "producer",
             Set::Consumer => "consumer",
         };
-        let args = [set, &self.max.to_string()].into_iter().collect();
+        let args = [set, &size_argument(self.max)].into_iter().collect();
         Invocation { script: &SCRIPT, keys: self.name.keys(), args }
     }
 

@@ -77,11 +77,16 @@ pub(super) fn check_size(max: u64) -> Result<()> {
     Ok(())
 }
 
+/// A size as Lua takes it, which counts exactly up to 2^53; no set holds more.
+pub(super) fn size_argument(max: u64) -> String {
+    max.min(1 << 53).to_string()
+}
+
 /// The arguments that reserve and exchange begin with.
 pub(super) fn batch_arguments(step: &Reserve) -> ByteList {
     let mut args = ByteList::default();
     args.push(step.token.as_deref().unwrap_or_default());
-    args.push(step.max.to_string().as_bytes());
+    args.push(size_argument(step.max).as_bytes());
     args.push(if step.backwash { b"1" } else { b"0" });
     args
 }

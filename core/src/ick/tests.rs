@@ -168,36 +168,10 @@ fn a_channel_spreads_and_drains() {
     assert!(client.ick_channel("c", 0).is_err());
 }
 
-/// What a script's header says of its KEYS and ARGV: how many there are at least, and whether
-/// more may follow.
-struct Header {
-    keys: usize,
-    optional_keys: usize,
-    args: usize,
-    more_args: bool,
-    errors: Vec<String>,
-}
-
-fn header(source: &str) -> Header {
-    let text: String = source.lines().take_while(|line| line.starts_with("--")).collect();
-    let optional_keys = text.matches("if fenced").count().min(1);
-    let errors = text.split("errors ").nth(1).unwrap_or_default();
-    Header {
-        keys: text.matches("KEYS[").count() - optional_keys,
-        optional_keys,
-        args: text.matches("ARGV[").count() - usize::from(text.contains("…]")),
-        more_args: text.contains("…]"),
-        errors: errors
-            .split(", ")
-            .map(|name| name.trim_end_matches(['.', '-']).to_owned())
-            .collect(),
-    }
-}
-
 #[test]
 fn every_script_is_called_as_its_header_says() {
+    use crate::Operation;
     use crate::operation::Invocation;
-    use crate::{Operation, reply};
 
     let token: Token = std::sync::Arc::from(b"token".as_slice());
     let second = Duration::from_secs(1);
@@ -256,21 +230,8 @@ fn every_script_is_called_as_its_header_says() {
         ),
     ];
     for (name, source, calls) in calls {
-        let header = header(source);
         for call in calls {
-            assert!(call.script.source().ends_with(source), "{name}");
-            let keys = header.keys..=header.keys + header.optional_keys;
-            assert!(keys.contains(&call.keys.len()), "{name}: {} keys", call.keys.len());
-            match header.more_args {
-                true => assert!(call.args.len() >= header.args, "{name}"),
-                false => assert_eq!(call.args.len(), header.args, "{name}"),
-            }
-            // Every error that the script can answer is in its header and has a kind.
-            for part in call.script.source().split("error_reply('").skip(1) {
-                let word = part.split(' ').next().unwrap();
-                assert!(header.errors.iter().any(|error| error == word), "{name}: {word}");
-                assert_ne!(reply::server_error(word).kind(), ErrorKind::Server, "{name}: {word}");
-            }
+            crate::script_header::check(name, source, &call);
         }
     }
 }

@@ -64,9 +64,9 @@ fn put_word(word: &[u8], out: &mut Vec<u8>) {
 }
 
 fn put_length(kind: u8, length: usize, out: &mut Vec<u8>) {
-    use std::io::Write as _;
     out.push(kind);
-    write!(out, "{length}\r\n").expect("writing to a Vec cannot fail");
+    out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+    out.extend_from_slice(b"\r\n");
 }
 
 /// A command of a few words.

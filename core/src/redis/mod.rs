@@ -12,10 +12,13 @@
 
 mod attempt;
 mod background;
+mod backoff;
 mod command;
 mod dial;
 mod link;
+mod notifications;
 mod pool;
+mod resp;
 mod router;
 mod slots;
 mod socket;
@@ -28,6 +31,7 @@ use std::time::Instant;
 
 use attempt::{Attempt, Outcome, Verdict};
 use link::{Links, Submission};
+use notifications::Notifications;
 use pool::Pool;
 use router::Router;
 use waiter::Waiter;
@@ -38,6 +42,7 @@ use crate::interrupt;
 use crate::operation::{Invocation, Operation};
 use crate::options::Options;
 use crate::reply::Reply;
+use crate::shuffle::MessageId;
 use crate::waiters::{Listener, Topic};
 
 /// The way to one Redis, whatever its form. Every process makes its own connections on first use.
@@ -50,9 +55,10 @@ pub(crate) struct Connections {
 /// What a process cannot share with its children.
 struct Own {
     router: Arc<Router>,
-    pool: Pool,
+    pool: Arc<Pool>,
     links: Links,
     waiter: Arc<Waiter>,
+    notifications: Arc<Notifications>,
 }
 
 impl Connections {
@@ -65,8 +71,14 @@ impl Connections {
     fn own(&self) -> Arc<Own> {
         let make = || {
             let router = Arc::new(Router::new(self.dialer.clone()));
+            let pool = Arc::new(Pool::new(self.dialer.clone(), self.options.pool));
             Arc::new(Own {
-                pool: Pool::new(self.dialer.clone(), self.options.pool),
+                notifications: Notifications::new(
+                    self.dialer.clone(),
+                    router.clone(),
+                    pool.clone(),
+                ),
+                pool,
                 links: Links::new(self.dialer.clone(), router.clone()),
                 waiter: Waiter::new(self.dialer.clone(), router.clone()),
                 router,
@@ -95,7 +107,9 @@ impl Connections {
                     let until = Instant::now() + pause;
                     interrupt::wait_in_slices(Some(until), |to| {
                         let to = to.unwrap_or(until);
-                        std::thread::sleep(to.saturating_duration_since(Instant::now()));
+                        // Not sleep: it begins again at each signal with what it thinks is left,
+                        // and interpreters send signals faster than that gets less.
+                        std::thread::park_timeout(to.saturating_duration_since(Instant::now()));
                         false
                     })?;
                 }
@@ -127,11 +141,17 @@ impl Connections {
         self.own().waiter.listen(topics)
     }
 
+    /// Listens for the entries of a queue's stream of notifications after this one.
+    pub(crate) fn listen_after(&self, topic: Topic, after: MessageId) -> Listener {
+        self.own().notifications.listen(topic, after)
+    }
+
     /// Gives up all connections and wakes whoever waits. A step that is under way still gets its
     /// answer.
     pub(crate) fn close(&self) {
         if let Some(own) = self.own.get() {
             own.waiter.wake_everyone();
+            own.notifications.close();
             own.pool.clear();
             own.links.close();
         }

@@ -2,16 +2,15 @@
 //!
 //! redis-rs' own blocking connection is not used because a signal ends its wait for a reply for
 //! good (an interpreter's signal handlers could not run and the call go on), and because it
-//! cannot tell before a call whether the server has hung up. Its parser is.
+//! cannot tell before a call whether the server has hung up.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use ::redis::{Parser, Value};
-
 use super::command;
 use super::dial::{Dialer, Peer, Stream};
+use super::resp::ReplyReader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::options::Address;
@@ -27,7 +26,7 @@ const TIMEOUT_SLACK: Duration = Duration::from_millis(50);
 
 pub(super) struct Socket {
     stream: Stream,
-    parser: Parser,
+    replies: ReplyReader,
     timeout: Duration,
     /// The time limit that the system knows.
     armed: Duration,
@@ -46,7 +45,7 @@ impl Socket {
         let timeout = dialer.options.timeout;
         let mut socket = Self {
             stream,
-            parser: Parser::new(),
+            replies: ReplyReader::new(),
             timeout,
             armed: timeout,
             last_used: Instant::now(),
@@ -131,22 +130,15 @@ impl Socket {
 
     /// Reads one reply.
     fn read(&mut self, deadline: Instant) -> Result<Reply> {
-        loop {
-            let mut incoming = Incoming { stream: &mut self.stream, deadline, failure: None };
-            match self.parser.parse_value(&mut incoming) {
-                Ok(Value::Push { .. }) => {}
-                Ok(value) => {
-                    self.last_used = Instant::now();
-                    return Ok(command::reply(value));
-                }
-                Err(error) => {
-                    return Err(incoming.failure.unwrap_or_else(|| {
-                        let message = "the server's answer is not RESP";
-                        Error::new(ErrorKind::ConnectionLost, message).with_source(error)
-                    }));
-                }
-            }
-        }
+        let mut incoming = Incoming { stream: &mut self.stream, deadline, failure: None };
+        let reply = self.replies.read(&mut incoming).map_err(|error| {
+            incoming.failure.unwrap_or_else(|| {
+                let message = "the server's answer is not RESP";
+                Error::new(ErrorKind::ConnectionLost, message).with_source(error)
+            })
+        })?;
+        self.last_used = Instant::now();
+        Ok(reply)
     }
 
     fn writer(&mut self) -> &mut dyn Write {
@@ -208,7 +200,7 @@ impl Socket {
 }
 
 /// What the server sends. A signal that asks for nothing does not end the wait, and the reason
-/// why there is no more is kept, which the parser would wrap.
+/// why there is no more is kept, which an `io::Error` could not hold.
 struct Incoming<'a> {
     stream: &'a mut Stream,
     deadline: Instant,

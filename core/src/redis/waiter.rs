@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use ::redis::RedisResult;
 use ::redis::aio::PubSub;
@@ -14,17 +13,12 @@ use futures_core::Stream;
 use tokio::sync::mpsc;
 
 use super::background;
+use super::backoff::Backoff;
 use super::dial::Dialer;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
-use crate::random;
 use crate::sync::lock;
-use crate::waiters::{Listener, Topic, Waiters};
-
-/// The pause before a lost subscription is made again, with as much jitter. It doubles while
-/// connections do not last.
-const PAUSE_MIN: Duration = Duration::from_millis(125);
-const PAUSE_MAX: Duration = Duration::from_secs(15);
+use crate::waiters::{Handle, Listener, Topic, Waiters};
 
 pub(super) struct Waiter {
     dialer: Dialer,
@@ -42,7 +36,8 @@ struct State {
 }
 
 enum Change {
-    Subscribe(Topic),
+    /// And whom to tell when the subscription stands.
+    Subscribe(Topic, Handle),
     Unsubscribe(Topic),
 }
 
@@ -61,7 +56,7 @@ impl Waiter {
             Some(changes) => {
                 for topic in &topics {
                     // The task ends only under this lock, so it is there to hear it.
-                    let _ = changes.send(Change::Subscribe(topic.clone()));
+                    let _ = changes.send(Change::Subscribe(topic.clone(), listener.handle()));
                 }
             }
             None => {
@@ -101,21 +96,15 @@ impl Waiter {
 
     /// Keeps the subscriptions until nobody wants any.
     async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
-        let mut pause = PAUSE_MIN;
+        let mut backoff = Backoff::begin();
         loop {
             // A connection that fails is made again: meanwhile listeners look for themselves.
             // One that ends well has ended this task, and a listener that came since has begun
             // the next one: to ask once more would keep both.
-            let began = Instant::now();
             if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
-            pause = match began.elapsed() > PAUSE_MAX {
-                true => PAUSE_MIN,
-                false => (pause * 2).min(PAUSE_MAX),
-            };
-            let jitter = random::number() % pause.as_millis() as u64;
-            tokio::time::sleep(pause + Duration::from_millis(jitter)).await;
+            backoff.wait().await;
             if self.end() {
                 return;
             }
@@ -156,9 +145,9 @@ impl Waiter {
                     None => return Err(broken("the server hung up")),
                 },
                 change = inbox.recv() => match change {
-                    Some(Change::Subscribe(topic)) => {
+                    Some(Change::Subscribe(topic, listener)) => {
                         if self.in_time(sink.subscribe(&*topic)).await? {
-                            self.waiters.wake_all(&topic);
+                            listener.wake();
                         }
                     }
                     Some(Change::Unsubscribe(topic)) => {

@@ -1,0 +1,37 @@
+//! What a step changed, as its record in the journal.
+
+use crate::operation::Turn;
+
+/// The effects of one step: tags and what each needs; nothing where the engine is not durable.
+pub(crate) struct Effects(Option<Vec<u8>>);
+
+impl Effects {
+    /// Those of a step that begins.
+    pub(crate) fn of(turn: &Turn<'_>) -> Self {
+        Self(turn.is_durable().then(Vec::new))
+    }
+
+    /// Effects that go on in this record, for a snapshot.
+    pub(crate) fn after(record: Vec<u8>) -> Self {
+        Self(Some(record))
+    }
+
+    pub(crate) fn write(&mut self, tag: u8, rest: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(record) = &mut self.0 {
+            record.push(tag);
+            rest(record);
+        }
+    }
+
+    pub(crate) fn into_record(self) -> Vec<u8> {
+        self.0.unwrap_or_default()
+    }
+
+    /// Records them, if there are any; while the step still holds its locks.
+    pub(crate) fn record(self, turn: &mut Turn<'_>) {
+        let record = self.into_record();
+        if !record.is_empty() {
+            turn.record(&record);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The other waiter: one connection that blocks on the notification streams of all queues that
+//! anybody waits for, from the last entry that an empty read has seen.
+//!
+//! A cluster reads several streams in one command only if they lie in one slot, so there it is a
+//! connection for each slot. Between listeners the connection stays for a while, and so does what
+//! it watches: a consumer that works between two waits then costs no command.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{AsyncConnectionConfig, Value};
+use tokio::sync::Notify;
+
+use super::attempt::Outcome;
+use super::background;
+use super::backoff::Backoff;
+use super::command;
+use super::dial::Dialer;
+use super::pool::Pool;
+use super::router::Router;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Address;
+use crate::reply::Reply;
+use crate::shuffle::MessageId;
+use crate::sync::lock;
+use crate::waiters::{Listener, Topic, Waiters};
+
+/// How long the server lets one command wait: a connection that is dead is found out after it.
+const BLOCK: Duration = Duration::from_secs(10);
+
+/// The pause before a command that the server may not have seen yet is ended once more.
+const UNBLOCK_PAUSE: Duration = Duration::from_millis(1);
+
+pub(super) struct Notifications {
+    dialer: Dialer,
+    router: Arc<Router>,
+    pool: Arc<Pool>,
+    waiters: Arc<Waiters>,
+    /// What is watched, by slot; there while the slot's task runs.
+    slots: Mutex<HashMap<u16, Watch>>,
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Watch {
+    topics: HashMap<Topic, Watched>,
+    /// There is a topic that the command under way does not watch.
+    is_stale: bool,
+    changed: Arc<Notify>,
+}
+
+struct Watched {
+    /// The last notification that listeners were woken for.
+    seen: MessageId,
+    listeners: usize,
+}
+
+impl Notifications {
+    pub(super) fn new(dialer: Dialer, router: Arc<Router>, pool: Arc<Pool>) -> Arc<Self> {
+        let (waiters, slots) = (Arc::default(), Mutex::default());
+        Arc::new(Self { dialer, router, pool, waiters, slots, closed: AtomicBool::new(false) })
+    }
+
+    /// Listens for the notifications after this one.
+    pub(super) fn listen(self: &Arc<Self>, topic: Topic, after: MessageId) -> Listener {
+        let listener = self.waiters.listen(vec![topic.clone()]);
+        // Whoever waits has read before, so the name has a slot.
+        let slot = self.router.slot(&[&topic]).unwrap_or(0);
+        let mut slots = lock(&self.slots);
+        let is_new = !slots.contains_key(&slot);
+        let watch = slots.entry(slot).or_default();
+        match watch.topics.get_mut(&topic) {
+            Some(watched) => {
+                watched.listeners += 1;
+                if after < watched.seen {
+                    listener.wake();
+                }
+            }
+            None => {
+                watch.topics.insert(topic.clone(), Watched { seen: after, listeners: 1 });
+                watch.is_stale = true;
+                watch.changed.notify_one();
+            }
+        }
+        if is_new {
+            background::handle().spawn(self.clone().run(slot, watch.changed.clone()));
+        }
+        drop(slots);
+        // Whoever closed the client before this has not seen the listener.
+        if self.closed.load(Ordering::Acquire) {
+            listener.wake();
+        }
+        let own = Arc::downgrade(self);
+        listener.on_drop(move || {
+            let Some(own) = own.upgrade() else { return };
+            if let Some(watch) = lock(&own.slots).get_mut(&slot)
+                && let Some(watched) = watch.topics.get_mut(&topic)
+            {
+                watched.listeners -= 1;
+            }
+        })
+    }
+
+    /// Gives up the connections and wakes everybody, to find out that the client is closed.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        lock(&self.slots).values().for_each(|watch| watch.changed.notify_one());
+        self.waiters.wake_everyone();
+    }
+
+    /// What to watch now. Ends the slot's task, for which there is no next command then, if nobody
+    /// listens for anything.
+    fn watched(&self, slot: u16) -> Option<Vec<(Topic, MessageId)>> {
+        let mut slots = lock(&self.slots);
+        let watch = slots.get_mut(&slot)?;
+        watch.topics.retain(|_, watched| watched.listeners > 0);
+        watch.is_stale = false;
+        if watch.topics.is_empty() || self.closed.load(Ordering::Acquire) {
+            slots.remove(&slot);
+            return None;
+        }
+        Some(watch.topics.iter().map(|(topic, watched)| (topic.clone(), watched.seen)).collect())
+    }
+
+    /// Takes in a notification and wakes one listener for it.
+    fn notify(&self, slot: u16, topic: &[u8], id: MessageId) {
+        if let Some(watch) = lock(&self.slots).get_mut(&slot)
+            && let Some(watched) = watch.topics.get_mut(topic)
+        {
+            watched.seen = watched.seen.max(id);
+        }
+        self.waiters.wake_one(topic);
+    }
+
+    async fn run(self: Arc<Self>, slot: u16, changed: Arc<Notify>) {
+        let mut backoff = Backoff::begin();
+        loop {
+            if self.watch(slot, &changed).await.is_ok() {
+                return;
+            }
+            backoff.wait().await;
+            // Where nothing can be watched, everybody looks now and then.
+            let topics: Vec<Topic> = lock(&self.slots)
+                .get(&slot)
+                .map(|watch| watch.topics.keys().cloned().collect())
+                .unwrap_or_default();
+            topics.iter().for_each(|topic| self.waiters.wake_all(topic));
+        }
+    }
+
+    /// Watches until there is nothing to watch.
+    async fn watch(&self, slot: u16, changed: &Notify) -> Result<()> {
+        let mut open: Option<Watcher> = None;
+        while let Some(watched) = self.watched(slot) {
+            let mut watcher = match open.take() {
+                Some(watcher) => watcher,
+                None => self.connect(slot).await?,
+            };
+            let reply = self.read(slot, &mut watcher, &watched, changed).await?;
+            open = Some(watcher);
+            for stream in reply.elements()? {
+                let [key, entries] =
+                    <[Reply; 2]>::try_from(stream.elements()?).map_err(|_| unreadable())?;
+                let key = key.bytes()?;
+                for entry in entries.elements()? {
+                    let id =
+                        entry.elements()?.into_iter().next().ok_or_else(unreadable)?.bytes()?;
+                    let id = std::str::from_utf8(&id).map_err(broken)?.parse()?;
+                    self.notify(slot, &key, id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the notifications after those that were seen; nothing if there is none for a while, or
+    /// if there is more to watch.
+    async fn read(
+        &self,
+        slot: u16,
+        watcher: &mut Watcher,
+        watched: &[(Topic, MessageId)],
+        changed: &Notify,
+    ) -> Result<Reply> {
+        let mut read = ::redis::cmd("XREAD");
+        read.arg("BLOCK").arg(BLOCK.as_millis() as u64).arg("STREAMS");
+        watched.iter().for_each(|(topic, _)| {
+            read.arg(&**topic);
+        });
+        watched.iter().for_each(|(_, seen)| {
+            read.arg(seen.to_string());
+        });
+        let patience = BLOCK + self.dialer.options.timeout;
+        let mut connection = watcher.connection.clone();
+        let reading = tokio::time::timeout(patience, connection.send_packed_command(&read));
+        let mut reading = std::pin::pin!(reading);
+        let is_stale = || lock(&self.slots).get(&slot).is_some_and(|watch| watch.is_stale);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut reading => break answer,
+                () = changed.notified() => if self.closed.load(Ordering::Acquire) {
+                    return Ok(Reply::Nil);
+                } else if is_stale() && !self.unblock(watcher).await? {
+                    // The server had not begun to wait, or has already ended.
+                    changed.notify_one();
+                    tokio::select! {
+                        answer = &mut reading => break answer,
+                        () = tokio::time::sleep(UNBLOCK_PAUSE) => {}
+                    }
+                },
+            }
+        };
+        let value = answer.map_err(broken)?.and_then(Value::extract_error);
+        Ok(command::reply(value.inspect_err(|_| self.router.forget()).map_err(broken)?))
+    }
+
+    /// Ends the command under way; answers whether there was one.
+    async fn unblock(&self, watcher: &Watcher) -> Result<bool> {
+        let (pool, address, id) = (self.pool.clone(), watcher.address.clone(), watcher.id);
+        let deadline = Instant::now() + self.dialer.options.timeout;
+        let asked = tokio::task::spawn_blocking(move || {
+            let unblock = command::packed_words(&["CLIENT", "UNBLOCK", &id.to_string()]);
+            pool.call(&address, &unblock, false, deadline)
+        });
+        match asked.await.map_err(broken)? {
+            Outcome::Reply(reply) => Ok(reply.integer()? == 1),
+            // A new connection watches everything.
+            Outcome::NotSent(error) | Outcome::NoAnswer(error) => Err(error),
+        }
+    }
+
+    async fn connect(&self, slot: u16) -> Result<Watcher> {
+        let router = self.router.clone();
+        let address =
+            tokio::task::spawn_blocking(move || router.address(slot)).await.map_err(broken)??;
+        let stream =
+            self.dialer.dial_async(&address).await.inspect_err(|_| self.router.forget())?;
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let handshake = self.dialer.handshake();
+        let opening = async {
+            let (mut connection, driver) =
+                MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
+            tokio::spawn(driver);
+            let id = connection.send_packed_command(&command::words(&["CLIENT", "ID"])).await?;
+            Ok::<_, ::redis::RedisError>((connection, id.extract_error()?))
+        };
+        let limit = self.dialer.options.connect_timeout;
+        let (connection, id) =
+            tokio::time::timeout(limit, opening).await.map_err(broken)?.map_err(broken)?;
+        Ok(Watcher { connection, address, id: command::reply(id).integer()? })
+    }
+}
+
+/// The connection that waits.
+struct Watcher {
+    connection: MultiplexedConnection,
+    address: Address,
+    /// What the server calls it.
+    id: i64,
+}
+
+fn unreadable() -> Error {
+    Error::new(ErrorKind::Internal, "the server's notifications cannot be read")
+}
+
+fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::new(ErrorKind::ConnectionLost, "the wait for notifications broke").with_source(error)
+}

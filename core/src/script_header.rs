@@ -1,0 +1,52 @@
+//! The headers of scripts: what a script says of its KEYS, its ARGV and its errors is held against
+//! the calls that are made of it.
+
+use crate::error::ErrorKind;
+use crate::operation::Invocation;
+use crate::reply;
+
+/// What a script's header says of its KEYS and ARGV: how many there are at least, and whether
+/// more may follow.
+struct Header {
+    keys: usize,
+    optional_keys: usize,
+    args: usize,
+    more_args: bool,
+    errors: Vec<String>,
+}
+
+fn header(source: &str) -> Header {
+    let text: String = source.lines().take_while(|line| line.starts_with("--")).collect();
+    let optional_keys = text.matches("if fenced").count().min(1);
+    let errors = text.split("errors ").nth(1).unwrap_or_default();
+    Header {
+        keys: text.matches("KEYS[").count() - optional_keys,
+        optional_keys,
+        args: text.matches("ARGV[").count() - usize::from(text.contains("…]")),
+        more_args: text.contains("…]"),
+        errors: errors
+            .split(", ")
+            .map(|name| name.trim_end_matches(['.', '-']).to_owned())
+            .collect(),
+    }
+}
+
+/// Checks a call of the script that ends in `source`.
+pub(crate) fn check(name: &str, source: &str, call: &Invocation) {
+    let header = header(source);
+    assert!(call.script.source().ends_with(source), "{name}");
+    let keys = header.keys..=header.keys + header.optional_keys;
+    assert!(keys.contains(&call.keys.len()), "{name}: {} keys", call.keys.len());
+    match header.more_args {
+        true => assert!(call.args.len() >= header.args, "{name}"),
+        false => assert_eq!(call.args.len(), header.args, "{name}"),
+    }
+    // Every error that the script can answer is in its header and has a kind.
+    let source = call.script.source();
+    let words = source.split("error_reply('").skip(1).map(|part| part.split(' ').next());
+    let invalid = source.contains("return invalid(").then_some(Some("INVALID_ARGUMENT"));
+    for word in words.chain(invalid).flatten() {
+        assert!(header.errors.iter().any(|error| error == word), "{name}: {word}");
+        assert_ne!(reply::server_error(word).kind(), ErrorKind::Server, "{name}: {word}");
+    }
+}

@@ -1,0 +1,22 @@
+-- Acknowledges messages of a group, and deletes them if asked to.
+--
+-- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
+-- ARGV[1] group
+-- ARGV[2] delete  1 to delete the messages as well, else 0
+-- ARGV[3…] for each stream: its number (-1 for the default stream), how many ids, ids
+-- returns how many were waiting to be acknowledged
+-- errors WRONGTYPE, INVALID_ARGUMENT
+if not ARGV[2] then return invalid('it is not said whether to delete') end
+local lists, failure = lists_of_ids(3, ARGV[1])
+if failure then return failure end
+
+local acknowledged = 0
+for _, list in ipairs(lists) do
+  local key, group, first, last = unpack(list)
+  for i = first, last, CHUNK do
+    local to = math.min(i + CHUNK - 1, last)
+    acknowledged = acknowledged + redis.call('XACK', key, group, unpack(ARGV, i, to))
+    if ARGV[2] == '1' then redis.call('XDEL', key, unpack(ARGV, i, to)) end
+  end
+end
+return acknowledged

@@ -1,0 +1,100 @@
+//! Ack: say that messages are done.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::message::{Receipt, put_receipts};
+use super::name::Name;
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+/// The most messages in one step; [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack) makes
+/// several steps of more.
+pub const ACK_MESSAGES_MAX: usize = 100_000;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("ids.lua"),
+    include_str!("ack.lua")
+));
+
+/// Acknowledges messages of a group; answers how many were waiting for that.
+#[derive(Clone, Debug)]
+pub struct Ack {
+    name: Name,
+    group: Vec<u8>,
+    receipts: Vec<Receipt>,
+    delete: bool,
+}
+
+impl Ack {
+    /// Acknowledges these messages.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group, or more than
+    /// [`ACK_MESSAGES_MAX`] messages.
+    pub fn new<R: Into<Receipt>>(
+        name: impl AsRef<[u8]>,
+        group: impl AsRef<[u8]>,
+        messages: impl IntoIterator<Item = R>,
+    ) -> Result<Self> {
+        let receipts = messages.into_iter().map(Into::into).collect();
+        Self::of(Name::new(name.as_ref())?, group.as_ref(), receipts)
+    }
+
+    pub(super) fn of(name: Name, group: &[u8], mut receipts: Vec<Receipt>) -> Result<Self> {
+        super::check_group(group)?;
+        if receipts.len() > ACK_MESSAGES_MAX {
+            return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} messages")));
+        }
+        receipts.sort_unstable();
+        Ok(Self { name, group: group.to_vec(), receipts, delete: false })
+    }
+
+    /// Whether to delete the messages as well, for every group.
+    #[must_use]
+    pub fn delete(mut self, delete: bool) -> Self {
+        self.delete = delete;
+        self
+    }
+}
+
+impl Operation for Ack {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.ack";
+    /// The messages end up the same, but a second run would count none.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.group);
+        args.push(if self.delete { b"1" } else { b"0" });
+        put_receipts(&self.receipts, &mut args);
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        turn.emptied();
+        state.step(turn, |queue, effects| {
+            let mut acknowledged = 0;
+            for receipt in &self.receipts {
+                acknowledged += u64::from(queue.ack(&self.group, receipt, effects));
+                if self.delete {
+                    queue.remove(receipt, effects);
+                }
+            }
+            Ok(acknowledged)
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Backlog: how much a queue holds.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::name::Name;
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("queue.lua"), include_str!("backlog.lua")));
+
+/// Counts the messages that some group still has to get or to acknowledge.
+#[derive(Clone, Debug)]
+pub struct Backlog {
+    name: Name,
+}
+
+impl Backlog {
+    /// Counts those of this queue.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
+        Ok(Self::of(Name::new(name.as_ref())?))
+    }
+
+    pub(super) fn of(name: Name) -> Self {
+        Self { name }
+    }
+}
+
+impl Operation for Backlog {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.backlog";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args: ByteList::default() }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        turn.emptied();
+        state.step(turn, |queue, _| Ok(queue.counted().map(embedded::Stream::backlog).sum()))
+    }
+}

@@ -1,0 +1,111 @@
+//! Dead letters: messages that were delivered too often.
+
+use std::sync::Arc;
+
+use super::message::{Message, MessageId, Stream};
+use super::name::Name;
+use super::{READ_MESSAGES_MAX, embedded};
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("queue.lua"), include_str!("dead_letters.lua")));
+
+/// The fields of a dead letter that come before those of the message, in this order.
+pub(super) const HISTORY: [&str; 5] =
+    ["dead:stream", "dead:id", "dead:group", "dead:consumer", "dead:deliveries"];
+
+/// Reads dead letters, the oldest first.
+#[derive(Clone, Debug)]
+pub struct ReadDeadLetters {
+    name: Name,
+    max: usize,
+}
+
+/// A message that nobody acknowledged however often it was delivered, and its history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// Its id among the dead letters.
+    pub id: MessageId,
+    /// The message as it was.
+    pub message: Message,
+    /// The group that gave it up.
+    pub group: Vec<u8>,
+    /// The consumer that had it last.
+    pub consumer: Vec<u8>,
+    /// How often it was delivered.
+    pub deliveries: u64,
+}
+
+impl ReadDeadLetters {
+    /// Reads up to `max` dead letters.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and a `max` of 0 or above
+    /// [`READ_MESSAGES_MAX`].
+    pub fn new(name: impl AsRef<[u8]>, max: usize) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, max)
+    }
+
+    pub(super) fn of(name: Name, max: usize) -> Result<Self> {
+        if !(1..=READ_MESSAGES_MAX).contains(&max) {
+            return Err(invalid(format!(
+                "a read takes 1 to {READ_MESSAGES_MAX} dead letters, not {max}"
+            )));
+        }
+        Ok(Self { name, max })
+    }
+}
+
+impl DeadLetter {
+    /// Reads an entry of the stream of dead letters.
+    pub(super) fn read(id: MessageId, mut fields: Vec<(Vec<u8>, Vec<u8>)>) -> Option<Self> {
+        if fields.len() < HISTORY.len() {
+            return None;
+        }
+        let rest = fields.split_off(HISTORY.len());
+        let is_history =
+            fields.iter().zip(HISTORY).all(|((found, _), name)| *found == *name.as_bytes());
+        let [stream, own, group, consumer, deliveries] =
+            <[_; 5]>::try_from(fields).ok().filter(|_| is_history)?;
+        let text = |value: (Vec<u8>, Vec<u8>)| String::from_utf8(value.1).ok();
+        let stream = Stream::from_wire(text(stream)?.parse().ok()?).ok()?;
+        let message = Message { stream, id: text(own)?.parse().ok()?, fields: rest };
+        let deliveries = text(deliveries)?.parse().ok()?;
+        Some(Self { id, message, group: group.1, consumer: consumer.1, deliveries })
+    }
+}
+
+impl Operation for ReadDeadLetters {
+    type Output = Vec<DeadLetter>;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.dead_letters";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let args = [self.max.to_string()].into_iter().collect();
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+    }
+
+    /// What somebody else put among the dead letters is none of ours, and is left out.
+    fn decode(&self, reply: Reply) -> Result<Vec<DeadLetter>> {
+        let entries = reply.elements()?.into_iter();
+        let messages = entries.map(|entry| Message::decode(Reply::Int(-1), entry));
+        messages
+            .filter_map(|message| match message {
+                Ok(message) => DeadLetter::read(message.id, message.fields).map(Ok),
+                Err(error) => Some(Err(error)),
+            })
+            .collect()
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<DeadLetter>> {
+        turn.emptied();
+        state.step(turn, |queue, _| queue.dead_letters(self.max))
+    }
+}

@@ -1,0 +1,24 @@
+-- Says that messages are still being worked on, so that nobody takes them over.
+--
+-- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
+-- ARGV[1] group
+-- ARGV[2] consumer
+-- ARGV[3…] for each stream: its number (-1 for the default stream), how many ids, ids
+-- returns how many are this consumer's, and are its for longer now
+-- errors WRONGTYPE, INVALID_ARGUMENT
+local lists, failure = lists_of_ids(3, ARGV[1])
+if failure then return failure end
+if not ARGV[2] then return invalid('there is no consumer') end
+
+local extended = 0
+for _, list in ipairs(lists) do
+  local key, group, first, last = unpack(list)
+  for i = first, last do
+    local pending = redis.pcall('XPENDING', key, group, ARGV[i], ARGV[i], 1)
+    if pending[1] and pending[1][2] == ARGV[2] then
+      redis.call('XCLAIM', key, group, ARGV[2], 0, ARGV[i], 'JUSTID')
+      extended = extended + 1
+    end
+  end
+end
+return extended

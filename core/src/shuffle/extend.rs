@@ -1,0 +1,92 @@
+//! Extend: say that messages are still being worked on.
+
+use std::sync::Arc;
+
+use super::message::{Receipt, put_receipts};
+use super::name::Name;
+use super::{ACK_MESSAGES_MAX, embedded};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("ids.lua"),
+    include_str!("extend.lua")
+));
+
+/// Begins the idle time of messages anew; answers how many are still this consumer's.
+#[derive(Clone, Debug)]
+pub struct Extend {
+    name: Name,
+    group: Vec<u8>,
+    consumer: Vec<u8>,
+    receipts: Vec<Receipt>,
+}
+
+impl Extend {
+    /// Extends these messages.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, or
+    /// more than [`ACK_MESSAGES_MAX`] messages.
+    pub fn new<R: Into<Receipt>>(
+        name: impl AsRef<[u8]>,
+        group: impl AsRef<[u8]>,
+        consumer: impl AsRef<[u8]>,
+        messages: impl IntoIterator<Item = R>,
+    ) -> Result<Self> {
+        let receipts = messages.into_iter().map(Into::into).collect();
+        Self::of(Name::new(name.as_ref())?, group.as_ref(), consumer.as_ref(), receipts)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        group: &[u8],
+        consumer: &[u8],
+        mut receipts: Vec<Receipt>,
+    ) -> Result<Self> {
+        super::check_group(group)?;
+        super::check_consumer(consumer)?;
+        if receipts.len() > ACK_MESSAGES_MAX {
+            return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} messages")));
+        }
+        receipts.sort_unstable();
+        Ok(Self { name, group: group.to_vec(), consumer: consumer.to_vec(), receipts })
+    }
+}
+
+impl Operation for Extend {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.extend";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.group);
+        args.push(&self.consumer);
+        put_receipts(&self.receipts, &mut args);
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        let now = turn.now();
+        turn.emptied();
+        state.step(turn, |queue, effects| {
+            let extended = |receipt: &&Receipt| {
+                queue.extend(&self.group, &self.consumer, receipt, now, effects)
+            };
+            Ok(self.receipts.iter().filter(extended).count() as u64)
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Messages, where they are and what they are called.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{STREAMS_MAX, StreamNumber};
+use crate::byte_list::ByteList;
+use crate::error::{Error, Result, invalid};
+use crate::reply::Reply;
+
+/// The name of a message in its stream: the time at which it was written and a number. Ids of a
+/// stream grow.
+///
+/// ```
+/// let id: millpond::shuffle::MessageId = "1700000000000-3".parse()?;
+/// assert_eq!((id.time_ms, id.sequence), (1_700_000_000_000, 3));
+/// assert_eq!(id.to_string(), "1700000000000-3");
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId {
+    /// The server's time in milliseconds since the Unix epoch.
+    pub time_ms: u64,
+    /// Which of the messages of that time it is.
+    pub sequence: u64,
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.time_ms, self.sequence)
+    }
+}
+
+impl FromStr for MessageId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let read = || {
+            let (time_ms, sequence) = text.split_once('-')?;
+            Some(Self { time_ms: time_ms.parse().ok()?, sequence: sequence.parse().ok()? })
+        };
+        read().ok_or_else(|| invalid("an id has the form of 1700000000000-0"))
+    }
+}
+
+/// One of the streams of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stream {
+    /// The stream at the queue's own name, where messages lay before it was sharded.
+    Default,
+    /// The stream with this number, `<queue>:s<number>`.
+    Number(StreamNumber),
+}
+
+impl Stream {
+    /// The number in scripts and journals.
+    pub(super) fn to_wire(self) -> i64 {
+        match self {
+            Self::Default => -1,
+            Self::Number(number) => number.into(),
+        }
+    }
+
+    pub(super) fn from_wire(number: i64) -> Result<Self> {
+        match number {
+            -1 => Ok(Self::Default),
+            _ => match StreamNumber::try_from(number) {
+                Ok(number) if number < STREAMS_MAX => Ok(Self::Number(number)),
+                _ => Err(super::bad_reply()),
+            },
+        }
+    }
+}
+
+/// Where a message is: what acknowledging takes. A [`Message`] is as good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Receipt {
+    /// The stream.
+    pub stream: Stream,
+    /// The message's id in it.
+    pub id: MessageId,
+}
+
+impl From<&Message> for Receipt {
+    fn from(message: &Message) -> Self {
+        Self { stream: message.stream, id: message.id }
+    }
+}
+
+impl From<&Receipt> for Receipt {
+    fn from(receipt: &Receipt) -> Self {
+        *receipt
+    }
+}
+
+/// A message that a consumer took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The stream that it came from.
+    pub stream: Stream,
+    /// Its id in that stream.
+    pub id: MessageId,
+    /// Its fields and their values, as they were written.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Message {
+    /// The value of the first field of this name.
+    pub fn field(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let mut fields = self.fields.iter();
+        fields.find(|(field, _)| *field == name.as_ref()).map(|(_, value)| &**value)
+    }
+
+    /// Reads `stream, {id, {field, value, …}}, …`.
+    pub(super) fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Self>> {
+        let mut messages = Vec::with_capacity(replies.size_hint().0 / 2);
+        while let (Some(stream), Some(entry)) = (replies.next(), replies.next()) {
+            messages.push(Self::decode(stream, entry)?);
+        }
+        Ok(messages)
+    }
+
+    /// Reads a stream and `{id, {field, value, …}}`.
+    pub(super) fn decode(stream: Reply, entry: Reply) -> Result<Self> {
+        let stream = Stream::from_wire(stream.integer()?)?;
+        let [id, strings] =
+            <[Reply; 2]>::try_from(entry.elements()?).map_err(|_| super::bad_reply())?;
+        let mut strings = strings.elements()?.into_iter();
+        let mut fields = Vec::with_capacity(strings.len() / 2);
+        while let (Some(field), Some(value)) = (strings.next(), strings.next()) {
+            fields.push((field.bytes()?, value.bytes()?));
+        }
+        Ok(Self { stream, id: decode_id(id)?, fields })
+    }
+}
+
+/// Reads `id, stream, id, stream, …`.
+pub(super) fn decode_receipts(reply: Reply) -> Result<Vec<Receipt>> {
+    let mut replies = reply.elements()?.into_iter();
+    let mut receipts = Vec::with_capacity(replies.len() / 2);
+    while let (Some(id), Some(stream)) = (replies.next(), replies.next()) {
+        receipts
+            .push(Receipt { id: decode_id(id)?, stream: Stream::from_wire(stream.integer()?)? });
+    }
+    Ok(receipts)
+}
+
+pub(super) fn decode_id(reply: Reply) -> Result<MessageId> {
+    let text = String::from_utf8(reply.bytes()?).map_err(|_| super::bad_reply())?;
+    text.parse().map_err(|_| super::bad_reply())
+}
+
+/// The arguments that name messages: for each stream its number, how many ids, and the ids.
+pub(super) fn put_receipts(receipts: &[Receipt], args: &mut ByteList) {
+    for part in receipts.chunk_by(|a, b| a.stream == b.stream) {
+        args.push(part[0].stream.to_wire().to_string().as_bytes());
+        args.push(part.len().to_string().as_bytes());
+        for receipt in part {
+            args.push(receipt.id.to_string().as_bytes());
+        }
+    }
+}

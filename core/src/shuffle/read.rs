@@ -1,0 +1,142 @@
+//! Read: take messages to work on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::message::{Message, MessageId, decode_id};
+use super::name::Name;
+use super::{StreamNumber, embedded, ttl_ms};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+/// The most messages that one step takes.
+pub const READ_MESSAGES_MAX: usize = 10_000;
+
+static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("read.lua")));
+
+/// Takes messages for a consumer of a group, from the streams in turn: a batch holds the messages
+/// that as many single reads would have taken, in the same order.
+#[derive(Clone, Debug)]
+pub struct Read {
+    name: Name,
+    group: Vec<u8>,
+    consumer: Vec<u8>,
+    max: usize,
+    ttl_ms: u64,
+    prefer: Option<StreamNumber>,
+    default_stream: bool,
+}
+
+/// What a [`Read`] took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The messages, in turn.
+    pub messages: Vec<Message>,
+    /// Where there was no message: the last of the queue's notifications so far. Whoever waits
+    /// for the notifications after it misses nothing.
+    pub notified: Option<MessageId>,
+}
+
+impl Read {
+    /// Takes up to `max` messages.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, and a
+    /// `max` of 0 or above [`READ_MESSAGES_MAX`].
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        group: impl AsRef<[u8]>,
+        consumer: impl AsRef<[u8]>,
+        max: usize,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, group.as_ref(), consumer.as_ref(), max)
+    }
+
+    pub(super) fn of(name: Name, group: &[u8], consumer: &[u8], max: usize) -> Result<Self> {
+        super::check_group(group)?;
+        super::check_consumer(consumer)?;
+        if !(1..=READ_MESSAGES_MAX).contains(&max) {
+            return Err(invalid(format!(
+                "a read takes 1 to {READ_MESSAGES_MAX} messages, not {max}"
+            )));
+        }
+        let ttl_ms = ttl_ms(super::TTL_DEFAULT)?;
+        let (group, consumer) = (group.to_vec(), consumer.to_vec());
+        Ok(Self { name, group, consumer, max, ttl_ms, prefer: None, default_stream: false })
+    }
+
+    /// How long a stream lives that the group joins, and what is known about the queue; neither
+    /// ever lives shorter than it would have.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
+    pub fn ttl(mut self, ttl: Duration) -> Result<Self> {
+        self.ttl_ms = ttl_ms(ttl)?;
+        Ok(self)
+    }
+
+    /// Takes from this stream first, as much as it has. Where the group has not joined it yet, or
+    /// the queue does not have it any more, it is a stream like the others.
+    #[must_use]
+    pub fn prefer(mut self, stream: impl Into<Option<StreamNumber>>) -> Self {
+        self.prefer = stream.into();
+        self
+    }
+
+    /// Whether to take also from the stream at the queue's name, where messages lay before it was
+    /// sharded. Its group has the queue's name.
+    #[must_use]
+    pub fn default_stream(mut self, default_stream: bool) -> Self {
+        self.default_stream = default_stream;
+        self
+    }
+}
+
+impl Operation for Read {
+    type Output = Batch;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.read";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.group);
+        args.push(&self.consumer);
+        args.push(self.max.to_string().as_bytes());
+        args.push(self.ttl_ms.to_string().as_bytes());
+        args.push(self.prefer.map(|number| number.to_string()).unwrap_or_default().as_bytes());
+        args.push(if self.default_stream { b"1" } else { b"0" });
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Batch> {
+        let mut replies = reply.elements()?.into_iter();
+        let notified = replies.next().ok_or_else(super::bad_reply)?;
+        let messages = Message::decode_all(replies)?;
+        let notified = match messages.is_empty() {
+            true => Some(decode_id(notified)?),
+            false => None,
+        };
+        Ok(Batch { messages, notified })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Batch> {
+        let now = turn.now();
+        turn.emptied();
+        state.step(turn, |queue, effects| {
+            let expires = now + self.ttl_ms * 1_000;
+            let taking =
+                embedded::Taking { group: &self.group, consumer: &self.consumer, now, expires };
+            let messages = queue.read(&taking, self.max, self.prefer, effects)?;
+            // Embedded, whoever waits listens before it looks.
+            let notified = messages.is_empty().then(MessageId::default);
+            Ok(Batch { messages, notified })
+        })
+    }
+}

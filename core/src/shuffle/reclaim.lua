@@ -1,0 +1,89 @@
+-- Takes over messages whose consumers went silent, from the streams in turn. One that was delivered
+-- often enough goes to the stream of dead letters.
+--
+-- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications  KEYS[4] dead
+-- ARGV[1] group
+-- ARGV[2] consumer        the one that takes over
+-- ARGV[3] min_idle_ms     how long a message's consumer has been silent at least
+-- ARGV[4] max             messages, from 1
+-- ARGV[5] max_deliveries  deliveries after which a message is dead; 0 for never
+-- ARGV[6] ttl_ms          how long the dead letters live at least
+-- ARGV[7] default         1 to look at the stream at <queue> as well, whose group is <queue>, else 0
+-- returns {dead, stream, deliveries, {id, {field, value, …}}, stream, deliveries, {…}, …}; the default stream is -1
+-- errors WRONGTYPE, INVALID_ARGUMENT
+local CONSUMER, DEAD = ARGV[2], KEYS[4]
+local min_idle, max = whole(ARGV[3], 1e14), whole(ARGV[4], 1e6)
+local max_deliveries, ttl = whole(ARGV[5], 1e14), ttl_of(ARGV[6])
+if not ARGV[1] or not CONSUMER then return invalid('there is no group or no consumer') end
+if not min_idle then return invalid('min_idle_ms is not a whole number') end
+if not max or max < 1 then return invalid('max is not a whole number from 1 to a million') end
+if not max_deliveries then return invalid('max_deliveries is not a whole number') end
+if not ttl then return invalid('ttl_ms is not a whole number from a second to 100 years') end
+
+local failure, streams = stream_count()
+if failure then return failure end
+failure = length(DEAD)
+if failure then return failure end
+
+-- What is idle in each stream, by id.
+local places = {}
+local function look(key, group, number)
+  local failure = length(key)
+  if failure then return failure end
+  local idle = redis.pcall('XPENDING', key, group, 'IDLE', min_idle, '-', '+', max)
+  -- A group that has not joined has nothing.
+  if not idle.err and #idle > 0 then
+    places[#places + 1] = {key = key, group = group, number = number, idle = idle, ids = {}}
+  end
+end
+for number = 0, streams - 1 do
+  failure = look(stream_key(number), ARGV[1], number)
+  if failure then return failure end
+end
+if ARGV[7] == '1' then
+  failure = look(QUEUE, QUEUE, -1)
+  if failure then return failure end
+end
+
+-- One of each in turn.
+local order, turn = {}, 1
+repeat
+  local any = false
+  for _, place in ipairs(places) do
+    local pending = place.idle[turn]
+    if pending and #order < max then
+      order[#order + 1] = {place, pending}
+      any = true
+    end
+  end
+  turn = turn + 1
+until not any
+
+local reply, dead = {0}, 0
+for _, item in ipairs(order) do
+  local place, pending = item[1], item[2]
+  local id, consumer, deliveries = pending[1], pending[2], pending[4]
+  local entry = redis.call('XRANGE', place.key, id, id)[1]
+  if not entry then
+    -- Somebody deleted the message; nobody can work on it any more.
+    redis.call('XACK', place.key, place.group, id)
+  elseif max_deliveries > 0 and deliveries >= max_deliveries then
+    local strings = {'dead:stream', place.number, 'dead:id', id, 'dead:group', place.group,
+      'dead:consumer', consumer, 'dead:deliveries', deliveries}
+    for _, string in ipairs(entry[2]) do
+      strings[#strings + 1] = string
+    end
+    add_strings(DEAD, strings, 1, #strings)
+    redis.call('XACK', place.key, place.group, id)
+    if #redis.call('XINFO', 'GROUPS', place.key) == 1 then redis.call('XDEL', place.key, id) end
+    dead = dead + 1
+  else
+    redis.call('XCLAIM', place.key, place.group, CONSUMER, 0, id, 'RETRYCOUNT', deliveries + 1, 'JUSTID')
+    reply[#reply + 1] = place.number
+    reply[#reply + 1] = deliveries + 1
+    reply[#reply + 1] = entry
+  end
+end
+if dead > 0 then prolong(DEAD, ttl) end
+reply[1] = dead
+return reply

@@ -1,0 +1,165 @@
+//! Reclaim: take over what a silent consumer left.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::message::Message;
+use super::name::Name;
+use super::{READ_MESSAGES_MAX, TTL_DEFAULT, TTL_MAX, embedded, ttl_ms};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("add.lua"),
+    include_str!("reclaim.lua")
+));
+
+/// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
+/// first. A message that was delivered often enough becomes a dead letter instead.
+#[derive(Clone, Debug)]
+pub struct Reclaim {
+    name: Name,
+    group: Vec<u8>,
+    consumer: Vec<u8>,
+    min_idle_ms: u64,
+    max: usize,
+    max_deliveries: u64,
+    ttl_ms: u64,
+    default_stream: bool,
+}
+
+/// What a [`Reclaim`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// The messages that were taken over, each with how often it was delivered, this time included.
+    pub messages: Vec<(Message, u64)>,
+    /// How many messages became dead letters.
+    pub dead: u64,
+}
+
+impl Reclaim {
+    /// Takes over up to `max` messages that were delivered at least `min_idle` ago and neither
+    /// acknowledged nor extended since.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
+    /// `max` of 0 or above [`READ_MESSAGES_MAX`] and a `min_idle` over [`TTL_MAX`].
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        group: impl AsRef<[u8]>,
+        consumer: impl AsRef<[u8]>,
+        min_idle: Duration,
+        max: usize,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, group.as_ref(), consumer.as_ref(), min_idle, max)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        group: &[u8],
+        consumer: &[u8],
+        min_idle: Duration,
+        max: usize,
+    ) -> Result<Self> {
+        super::check_group(group)?;
+        super::check_consumer(consumer)?;
+        if !(1..=READ_MESSAGES_MAX).contains(&max) {
+            return Err(invalid(format!(
+                "a reclaim takes 1 to {READ_MESSAGES_MAX} messages, not {max}"
+            )));
+        }
+        if min_idle > TTL_MAX {
+            return Err(invalid("the least idle time is over 100 years"));
+        }
+        Ok(Self {
+            name,
+            group: group.to_vec(),
+            consumer: consumer.to_vec(),
+            min_idle_ms: min_idle.as_millis() as u64,
+            max,
+            max_deliveries: 0,
+            ttl_ms: ttl_ms(TTL_DEFAULT)?,
+            default_stream: false,
+        })
+    }
+
+    /// Makes dead letters of messages that were delivered so often already; without this, or for
+    /// 0, none.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a number above 10^14.
+    pub fn max_deliveries(mut self, max_deliveries: u64) -> Result<Self> {
+        if max_deliveries > 100_000_000_000_000 {
+            return Err(invalid("the most deliveries are above 10^14"));
+        }
+        self.max_deliveries = max_deliveries;
+        Ok(self)
+    }
+
+    /// How long dead letters live at least.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a `ttl` under a second or over [`TTL_MAX`].
+    pub fn ttl(mut self, ttl: Duration) -> Result<Self> {
+        self.ttl_ms = ttl_ms(ttl)?;
+        Ok(self)
+    }
+
+    /// Whether to look at the stream at the queue's name as well.
+    #[must_use]
+    pub fn default_stream(mut self, default_stream: bool) -> Self {
+        self.default_stream = default_stream;
+        self
+    }
+}
+
+impl Operation for Reclaim {
+    type Output = Reclaimed;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.reclaim";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.group);
+        args.push(&self.consumer);
+        for number in [self.min_idle_ms, self.max as u64, self.max_deliveries, self.ttl_ms] {
+            args.push(number.to_string().as_bytes());
+        }
+        args.push(if self.default_stream { b"1" } else { b"0" });
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Reclaimed> {
+        let mut replies = reply.elements()?.into_iter();
+        let dead = replies.next().ok_or_else(super::bad_reply)?.integer()? as u64;
+        let mut messages = Vec::with_capacity(replies.len() / 3);
+        while let (Some(stream), Some(deliveries), Some(entry)) =
+            (replies.next(), replies.next(), replies.next())
+        {
+            messages.push((Message::decode(stream, entry)?, deliveries.integer()? as u64));
+        }
+        Ok(Reclaimed { messages, dead })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Reclaimed> {
+        let now = turn.now();
+        turn.emptied();
+        state.step(turn, |queue, effects| {
+            let taking = embedded::Taking {
+                group: &self.group,
+                consumer: &self.consumer,
+                now,
+                expires: now + self.ttl_ms * 1_000,
+            };
+            queue.reclaim(&taking, self.min_idle_ms, self.max, self.max_deliveries, effects)
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Stats: what a queue holds for a group.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::embedded;
+use super::name::Name;
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("stats.lua")));
+
+/// Reads what each stream of a queue holds for a group.
+#[derive(Clone, Debug)]
+pub struct ReadStats {
+    name: Name,
+    group: Vec<u8>,
+}
+
+/// What a queue holds for a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Each stream, by its number.
+    pub streams: Vec<StreamStats>,
+}
+
+/// What a stream holds for a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamStats {
+    /// Entries, finished ones included.
+    pub len: u64,
+    /// Messages that the group was given and has not acknowledged.
+    pub pending: u64,
+    /// Messages that the group was not given yet. After messages were deleted in between, and on
+    /// Redis before 7, it may be `len` where it should be less.
+    pub lag: u64,
+    /// How long ago the oldest pending message was delivered the last time.
+    pub oldest_idle: Option<Duration>,
+}
+
+impl Stats {
+    /// Entries in all streams, finished ones included.
+    pub fn len(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.len).sum()
+    }
+
+    /// Whether no stream has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Messages in all streams that the group was given and has not acknowledged.
+    pub fn pending(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.pending).sum()
+    }
+
+    /// Messages in all streams that the group was not given yet.
+    pub fn lag(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.lag).sum()
+    }
+}
+
+impl ReadStats {
+    /// Reads the stats of this queue for this group.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long or an empty group.
+    pub fn new(name: impl AsRef<[u8]>, group: impl AsRef<[u8]>) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, group.as_ref())
+    }
+
+    pub(super) fn of(name: Name, group: &[u8]) -> Result<Self> {
+        super::check_group(group)?;
+        Ok(Self { name, group: group.to_vec() })
+    }
+}
+
+impl Operation for ReadStats {
+    type Output = Stats;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.stats";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.group);
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Stats> {
+        let stream = |reply: Reply| {
+            let [len, pending, lag, idle] =
+                <[Reply; 4]>::try_from(reply.elements()?).map_err(|_| super::bad_reply())?;
+            Ok(StreamStats {
+                len: len.integer()? as u64,
+                pending: pending.integer()? as u64,
+                lag: lag.integer()? as u64,
+                oldest_idle: match idle {
+                    Reply::Nil => None,
+                    idle => Some(Duration::from_millis(idle.integer()? as u64)),
+                },
+            })
+        };
+        let streams = reply.elements()?.into_iter().map(stream).collect::<Result<_>>()?;
+        Ok(Stats { streams })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Stats> {
+        let now = turn.now();
+        turn.emptied();
+        state.step(turn, |queue, _| Ok(Stats { streams: queue.stats(&self.group, now) }))
+    }
+}

@@ -1,0 +1,109 @@
+-- Writes messages, each to the stream of its shard with the least to do: all of them, or none.
+--
+-- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
+-- ARGV[1] ttl_ms         how long each key lives after this
+-- ARGV[2] streams        that the queue should have
+-- ARGV[3] shard_streams  streams in a shard
+-- ARGV[4…] for each message: its shard's streams, how many fields it has, field, value, field, value, …
+-- returns {id, stream, id, stream, …}
+-- errors WRONGTYPE, INVALID_ARGUMENT
+local ttl, wanted = ttl_of(ARGV[1]), whole(ARGV[2], STREAMS_MAX)
+if not ttl then return invalid('ttl_ms is not a whole number from a second to 100 years') end
+if not wanted or wanted < 1 then return invalid('streams is not a whole number from 1 to ' .. STREAMS_MAX) end
+local width = whole(ARGV[3], wanted)
+if not width or width < 1 then return invalid('shard_streams is not a whole number from 1 to streams') end
+
+-- The numbers that streams' texts are, and those that say how many fields: each is checked once.
+local numbers, counts = {}, {}
+
+-- Where each message's arguments begin and end, and then in which stream it goes.
+local starts, firsts, lasts, chosen, at, arguments = {}, {}, {}, {}, 4, #ARGV
+while at <= arguments do
+  for i = at, at + width - 1 do
+    local text = ARGV[i] or ''
+    if not numbers[text] then
+      local number = whole(text, wanted - 1)
+      if not number then return invalid('a stream of a shard is not a whole number below streams') end
+      numbers[text] = number
+    end
+  end
+  local text = ARGV[at + width] or ''
+  local fields = counts[text]
+  if not fields then
+    fields = whole(text, 1e6)
+    if not fields or fields < 1 then return invalid('a message has no whole number of fields from 1') end
+    counts[text] = fields
+  end
+  local message = #starts + 1
+  starts[message], firsts[message] = at, at + width + 1
+  at = at + width + 1 + 2 * fields
+  if at > arguments + 1 then return invalid('a message has fewer strings than its fields need') end
+  lasts[message] = at - 1
+end
+if #starts == 0 then return {} end
+
+local failure, streams = stream_count()
+if failure then return failure end
+failure = length(NOTIFICATIONS)
+if failure then return failure end
+
+-- More streams at once; fewer when those beyond have nothing left to deliver or to acknowledge.
+local is_resized = wanted > streams
+if wanted < streams then
+  is_resized = true
+  for number = wanted, streams - 1 do
+    local key, entries = stream_key(number), nil
+    failure, entries = length(key)
+    if failure then return failure end
+    if entries > 0 then
+      local groups = redis.call('XINFO', 'GROUPS', key)
+      is_resized = #groups > 0
+      for _, group in ipairs(groups) do
+        is_resized = is_resized and field(group, 'pending') == 0 and is_delivered(key, group)
+      end
+      if not is_resized then break end
+    end
+  end
+end
+
+-- The first empty stream of the shard, or the first of those with the least to do.
+local waiting = {}
+for message = 1, #starts do
+  local least, best
+  for i = starts[message], starts[message] + width - 1 do
+    local number = numbers[ARGV[i]]
+    local busy = waiting[number]
+    if not busy then
+      failure, busy = backlog(stream_key(number))
+      if failure then return failure end
+      waiting[number] = busy
+    end
+    if not least or busy < least then
+      least, best = busy, number
+      if busy == 0 then break end
+    end
+  end
+  waiting[best] = least + 1
+  chosen[message] = best
+end
+
+-- Nothing has changed so far, and nothing below can fail once the first message is in its stream.
+local ids, keys = {}, {}
+for message = 1, #starts do
+  local number = chosen[message]
+  local key = keys[number]
+  if not key then
+    key = stream_key(number)
+    keys[number] = key
+  end
+  ids[2 * message - 1] = add_strings(key, ARGV, firsts[message], lasts[message])
+  ids[2 * message] = number
+end
+for _, key in pairs(keys) do
+  redis.call('PEXPIRE', key, ttl)
+end
+if is_resized then redis.call('HSET', META, 'streams', wanted) end
+prolong(META, ttl)
+redis.call('XADD', NOTIFICATIONS, 'MAXLEN', 1, '*', 's', chosen[#chosen])
+redis.call('PEXPIRE', NOTIFICATIONS, ttl)
+return ids

@@ -1,0 +1,204 @@
+//! Write: messages for tenants.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::message::{Receipt, decode_receipts};
+use super::name::Name;
+use super::shard::{check_sizes, shard};
+use super::{StreamNumber, embedded, ttl_ms};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("add.lua"),
+    include_str!("write.lua")
+));
+
+/// The most messages in one step; [`ShuffleQueue::write_many`](super::ShuffleQueue::write_many)
+/// makes several steps of more. A step is atomic, and nobody else is served meanwhile.
+pub const BATCH_MESSAGES_MAX: usize = 10_000;
+
+/// The most bytes of fields and values in one step, for the same reason; one message may have more.
+pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The longest field or value, in bytes.
+pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The most fields of a message. The package that introduced this queue could write 3,998.
+pub const FIELDS_MAX: usize = 32_768;
+
+/// Writes messages, each to the stream of its tenant's shard with the least to do.
+#[derive(Clone, Debug)]
+pub struct Write {
+    name: Name,
+    streams: u32,
+    streams_per_shard: u32,
+    ttl_ms: u64,
+    /// The shards of the messages, one after the other.
+    shards: Vec<StreamNumber>,
+    /// How many fields each message has.
+    counts: Vec<usize>,
+    /// Fields and values of all messages.
+    strings: ByteList,
+    /// The tenant of the last message: a batch often has several for one.
+    last_key: Vec<u8>,
+}
+
+impl Write {
+    /// A step without messages yet; [`push`](Self::push) adds them.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, for numbers of streams that no
+    /// queue can have and for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        streams: u32,
+        streams_per_shard: u32,
+        ttl: Duration,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, streams, streams_per_shard, ttl)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        streams: u32,
+        streams_per_shard: u32,
+        ttl: Duration,
+    ) -> Result<Self> {
+        check_sizes(streams, streams_per_shard)?;
+        Ok(Self {
+            name,
+            streams,
+            streams_per_shard,
+            ttl_ms: ttl_ms(ttl)?,
+            shards: Vec::new(),
+            counts: Vec::new(),
+            strings: ByteList::default(),
+            last_key: Vec::new(),
+        })
+    }
+
+    /// Adds a message for a tenant.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an empty key, no field or more than [`FIELDS_MAX`], a field or value
+    /// above [`VALUE_BYTES_MAX`], or more than [`BATCH_MESSAGES_MAX`] messages. The step is then as
+    /// before.
+    pub fn push<F: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        shard_key: impl AsRef<[u8]>,
+        fields: impl IntoIterator<Item = (F, V)>,
+    ) -> Result<()> {
+        let mut strings = ByteList::default();
+        for (field, value) in fields {
+            for string in [field.as_ref(), value.as_ref()] {
+                if string.len() > VALUE_BYTES_MAX {
+                    return Err(invalid(format!(
+                        "a field of message {} has {} bytes; {VALUE_BYTES_MAX} are allowed",
+                        self.len(),
+                        string.len()
+                    )));
+                }
+                strings.push(string);
+            }
+        }
+        let count = strings.len() / 2;
+        if !(1..=FIELDS_MAX).contains(&count) {
+            return Err(invalid(format!(
+                "message {} has {count} fields; 1 to {FIELDS_MAX} are allowed",
+                self.len()
+            )));
+        }
+        if self.len() == BATCH_MESSAGES_MAX {
+            return Err(invalid(format!("a step takes at most {BATCH_MESSAGES_MAX} messages")));
+        }
+        let key = shard_key.as_ref();
+        if key == self.last_key && !self.is_empty() {
+            let last = self.shards.len() - self.streams_per_shard as usize;
+            self.shards.extend_from_within(last..);
+        } else {
+            self.shards.extend(shard(self.streams, self.streams_per_shard, key)?);
+            self.last_key = key.to_vec();
+        }
+        self.counts.push(count);
+        self.strings.append(&strings);
+        Ok(())
+    }
+
+    /// How many messages the step has.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether the step has no message; it then does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Whether it is better to begin another step.
+    pub(super) fn is_full(&self) -> bool {
+        self.len() == BATCH_MESSAGES_MAX || self.strings.total_bytes() >= BATCH_BYTES_MAX
+    }
+}
+
+impl Operation for Write {
+    type Output = Vec<Receipt>;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.write";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.queue_key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let strings = 3 + self.shards.len() + self.counts.len() + self.strings.len();
+        let mut args = ByteList::with_capacity(strings, self.strings.total_bytes() + 4 * strings);
+        for number in [self.ttl_ms, self.streams.into(), self.streams_per_shard.into()] {
+            args.push(number.to_string().as_bytes());
+        }
+        let shards = self.shards.chunks(self.streams_per_shard as usize);
+        let mut strings = self.strings.iter();
+        for (shard, count) in shards.zip(&self.counts) {
+            for number in shard {
+                args.push(number.to_string().as_bytes());
+            }
+            args.push(count.to_string().as_bytes());
+            strings.by_ref().take(2 * count).for_each(|string| args.push(string));
+        }
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Receipt>> {
+        decode_receipts(reply)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Receipt>> {
+        let now = turn.now();
+        let receipts = state.step(turn, |queue, effects| {
+            let mut receipts = Vec::with_capacity(self.len());
+            if self.is_empty() {
+                return Ok(receipts);
+            }
+            let expires = now + self.ttl_ms * 1_000;
+            queue.resize(self.streams, expires, effects);
+            let shards = self.shards.chunks(self.streams_per_shard as usize);
+            let mut strings = self.strings.iter();
+            for (shard, count) in shards.zip(&self.counts) {
+                let fields = strings.by_ref().take(2 * count);
+                let entry = embedded::encode_fields(2 * count, fields);
+                let number = queue.least_busy(shard);
+                receipts.push(queue.add(number, entry, now, expires, effects));
+            }
+            Ok(receipts)
+        })?;
+        for _ in &receipts {
+            turn.wake(self.name.notifications_key());
+        }
+        Ok(receipts)
+    }
+}

@@ -1,0 +1,5 @@
+//! What shuffle queues are held to: a model written from the specification, and the traces that
+//! were recorded from the system that introduced them.
+
+pub mod model;
+pub mod trace;

@@ -1,0 +1,70 @@
+//! What waiting costs: nothing, and one connection. Alone in its process, whose work is measured.
+
+use std::time::Duration;
+
+use millpond_tests::servers::Redis;
+
+/// A wait that is never over by itself while the test runs.
+const LONG: Duration = Duration::from_secs(600);
+
+#[test]
+fn waiting_costs_nothing_and_one_connection() {
+    let server = Redis::start();
+    let client = millpond::connect(&format!("{}?pool=1", server.url())).expect("the url is good");
+    let connections = || {
+        let list = server.cli(&["CLIENT", "LIST"]);
+        let list = String::from_utf8_lossy(list.bytes()).into_owned();
+        (list.lines().count(), list)
+    };
+    let waiters: Vec<_> = (0..64)
+        .map(|i| {
+            let consumer = client.shuffle_queue(format!("q{}", i % 4)).consumer("g", i.to_string());
+            std::thread::spawn(move || match consumer.messages(1).wait(LONG).next() {
+                Some(Ok(batch)) => consumer.ack(&batch).is_ok(),
+                _ => false,
+            })
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    // The waiting one, the pooled one, and that of the question.
+    let (count, list) = connections();
+    assert!(count <= 3, "{list}");
+    let (before, cpu) = (commands(&server), cpu_time());
+    std::thread::sleep(Duration::from_secs(2));
+    let (sent, spent) = (commands(&server) - before, cpu_time() - cpu);
+    assert!(sent <= 3, "{sent} commands in 2 seconds");
+    assert!(spent < Duration::from_millis(30), "{spent:?} of work while waiting");
+
+    // One message wakes one waiter: it reads, and the next one looks whether there is more.
+    let before = scripts(&server);
+    client.shuffle_queue("q1").write("t", [("f", "v")]).expect("the server is there");
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = scripts(&server) - before;
+    assert!(sent <= 6, "{sent} steps for one message");
+    for i in 0..4 {
+        let messages = (0..16).map(|i| (i.to_string(), [("f", "v")]));
+        let queue = client.shuffle_queue(format!("q{i}"));
+        queue.write_many(messages).expect("the server is there");
+    }
+    assert!(waiters.into_iter().all(|waiter| waiter.join().expect("no panic")));
+}
+
+/// The time that this process has worked so far.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux tells it");
+    let fields: Vec<&str> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|t| t.parse::<u64>().expect("a number")).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+fn commands(server: &Redis) -> u64 {
+    let processed = server.info("stats", "total_commands_processed");
+    processed.and_then(|count| count.parse().ok()).expect("a number")
+}
+
+/// How many steps the server has done.
+fn scripts(server: &Redis) -> u64 {
+    let stats = server.info("commandstats", "cmdstat_evalsha").expect("steps were done");
+    let calls = stats.strip_prefix("calls=").and_then(|stats| stats.split_once(','));
+    calls.and_then(|(calls, _)| calls.parse().ok()).expect("a number")
+}

@@ -1,0 +1,235 @@
+//! Shuffle queues on every kind of Redis, and their scripts with arguments that no step of ours
+//! would send.
+
+use millpond::shuffle::{self, Receipt, Stream};
+use millpond::{Client, ErrorKind, Operation, Script};
+use millpond_tests::servers::{Cluster, Redis, Reply};
+
+type Result = std::result::Result<(), millpond::Error>;
+
+/// One walk through every step, to be taken on every kind of server.
+fn walk(client: &Client, name: &str) -> Result {
+    let queue = client.shuffle_queue(name).streams(8).streams_per_shard(2);
+    assert_eq!(queue.len()?, 0);
+    let messages = (0..20).map(|i| (format!("tenant-{}", i % 3), [("i", i.to_string())]));
+    assert_eq!(queue.write_many(messages)?.len(), 20);
+    queue.write("tenant-0", [("i", "20"), ("i", "twice"), ("\0\r\n", "")])?;
+    assert_eq!((queue.len()?, queue.backlog()?), (21, 21));
+    let consumer = queue.consumer("g", "c");
+    let first = consumer.read()?.expect("a message");
+    let mut all = consumer.read_many(100)?;
+    assert!(consumer.read()?.is_none());
+    all.push(first);
+    assert_eq!(all.len(), 21);
+    assert_eq!(queue.pending_count("g")?, 21);
+    let odd = all.iter().find(|message| message.fields.len() == 3).expect("it was read");
+    assert_eq!(odd.fields[2], (b"\0\r\n".to_vec(), Vec::new()));
+    let stats = queue.stats("g")?;
+    assert_eq!((stats.streams.len(), stats.len(), stats.lag()), (8, 21, 0));
+    assert!(stats.streams.iter().any(|stream| stream.oldest_idle.is_some()));
+    assert_eq!(consumer.extend(&all)?, 21);
+    let other = queue.consumer("g", "other").max_deliveries(2);
+    assert_eq!(other.reclaim(std::time::Duration::from_secs(60), 100)?.messages.len(), 0);
+    let reclaimed = other.reclaim(std::time::Duration::ZERO, 5)?;
+    assert!(reclaimed.messages.iter().all(|(_, deliveries)| *deliveries == 2));
+    assert_eq!((reclaimed.messages.len(), consumer.extend(&all)?), (5, 16));
+    let reclaimed = other.reclaim(std::time::Duration::ZERO, 100)?;
+    assert_eq!((reclaimed.messages.len(), reclaimed.dead), (16, 5));
+    let letters = queue.dead_letters(100)?;
+    assert!(letters.iter().all(|letter| all.contains(&letter.message) && letter.deliveries == 2));
+    all.retain(|message| letters.iter().all(|letter| letter.message != *message));
+    assert_eq!((letters.len(), all.len(), queue.len()?), (5, 16, 16));
+    assert_eq!(consumer.ack(&all[..10])?, 10);
+    assert_eq!(consumer.ack_and_delete(&all)?, 6);
+    assert_eq!((queue.len()?, queue.backlog()?), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn one_server() -> Result {
+    let server = Redis::start();
+    walk(&millpond::connect(&server.url())?, "q")
+}
+
+#[test]
+fn a_cluster_needs_a_tag() -> Result {
+    let cluster = Cluster::start();
+    let client = millpond::connect(&cluster.url())?;
+    for i in 0..8 {
+        walk(&client, &format!("{{queue-{i}}}"))?;
+    }
+    walk(&client, "jobs{eu}:1")?;
+    for name in ["q", "{}q", "q{", "}q{"] {
+        let error = client.shuffle_queue(name).len().expect_err("its keys lie in several slots");
+        assert_eq!(error.kind(), ErrorKind::CrossSlot, "{name}: {error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_message_has_as_many_fields_as_it_likes() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(1);
+    let consumer = queue.consumer("g", "c");
+    for count in [3_498, 3_499, 3_500, 3_501, 3_999, 4_001, 8_000, shuffle::FIELDS_MAX] {
+        let fields: Vec<_> = (0..count).map(|i| (format!("f{i}"), format!("v{i}"))).collect();
+        queue.write("t", fields.iter().map(|(field, value)| (field, value)))?;
+        let message = consumer.read()?.expect("it was written");
+        let expected = fields.iter().map(|(f, v)| (f.as_bytes().to_vec(), v.as_bytes().to_vec()));
+        assert!(message.fields.iter().cloned().eq(expected), "{count}");
+        consumer.ack_and_delete([&message])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_write_that_meets_another_type_changes_nothing() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(2).streams_per_shard(1);
+    for key in ["q:meta", "q:notifications", "q:s0", "q:s1"] {
+        server.cli(&["FLUSHALL"]);
+        server.cli(&["SET", key, "x"]);
+        let messages = (0..20).map(|i| (format!("t{i}"), [("i", "x")]));
+        let error = queue.write_many(messages).expect_err("a key is no stream");
+        assert_eq!(error.kind(), ErrorKind::WrongType, "{error}");
+        assert!(error.message().contains(key), "{error}");
+        assert_eq!(server.cli(&["DBSIZE"]).integer(), 1, "{key}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stream_of_another_type_ends_a_batch_and_loses_nothing() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(3).streams_per_shard(1);
+    let key = |number| {
+        let keys = (0..).map(|i: u32| i.to_string());
+        keys.into_iter().find(|key| shuffle::shard(3, 1, key).is_ok_and(|s| s == [number]))
+    };
+    for number in [0, 0, 2, 2] {
+        queue.write(key(number).expect("there is one"), [("s", number.to_string())])?;
+    }
+    server.cli(&["SET", "q:s1", "x"]);
+    let consumer = queue.consumer("g", "c");
+    let streams = |batch: &[shuffle::Message]| batch.iter().map(|m| m.stream).collect::<Vec<_>>();
+    assert_eq!(streams(&consumer.read_many(10)?), [Stream::Number(0)]);
+    for _ in 0..2 {
+        let error = consumer.read_many(10).expect_err("stream 1 is next");
+        assert_eq!(error.kind(), ErrorKind::WrongType);
+        assert!(error.message().contains("q:s1"), "{error}");
+    }
+    server.cli(&["DEL", "q:s1"]);
+    let rest = [Stream::Number(2), Stream::Number(0), Stream::Number(2)];
+    assert_eq!(streams(&consumer.read_many(10)?), rest);
+    Ok(())
+}
+
+#[test]
+fn a_plain_stream_becomes_a_sharded_queue() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    for i in 0..3 {
+        server.cli(&["XADD", "q", "*", "old", &i.to_string()]);
+    }
+    // Its consumers were a group of the stream's own name, and one message is done.
+    server.cli(&["XGROUP", "CREATE", "q", "q", "0"]);
+    server.cli(&["XREADGROUP", "GROUP", "q", "x", "COUNT", "1", "STREAMS", "q", ">"]);
+    let queue = client.shuffle_queue("q").streams(2).streams_per_shard(1);
+    for i in 0..4 {
+        queue.write(format!("t{i}"), [("new", i.to_string())])?;
+    }
+    let plain = queue.consumer("g", "plain");
+    let consumer = queue.consumer("g", "c").default_stream(true);
+    let mut all = consumer.read_many(4)?;
+    let old = |batch: &[shuffle::Message]| {
+        batch.iter().filter(|message| message.stream == Stream::Default).count()
+    };
+    assert!(old(&all) >= 1, "it has its turn: {all:?}");
+    all.extend(consumer.read_many(9)?);
+    assert_eq!((all.len(), old(&all)), (6, 2));
+    assert!(plain.read()?.is_none());
+    assert_eq!(consumer.ack_and_delete(&all)?, 6);
+    assert_eq!(server.cli(&["XLEN", "q"]).integer(), 1);
+    // Where there is no such stream, none is made.
+    let consumer = client.shuffle_queue("other").consumer("g", "c").default_stream(true);
+    assert!(consumer.read()?.is_none());
+    assert_eq!(server.cli(&["EXISTS", "other"]).integer(), 0);
+    Ok(())
+}
+
+fn call(server: &Redis, script: &Script, args: &[&str]) -> Reply {
+    let mut words = vec!["EVAL", script.source(), "4", "q", "q:meta", "q:notifications", "q:dead"];
+    words.extend(args);
+    server.cli(&words)
+}
+
+#[test]
+fn malformed_arguments_are_refused_and_change_nothing() -> Result {
+    let server = Redis::start();
+    let write = shuffle::Write::new("q", 1, 1, shuffle::TTL_DEFAULT)?.invocation().script;
+    let read = shuffle::Read::new("q", "g", "c", 1)?.invocation().script;
+    let receipts: [Receipt; 0] = [];
+    let ack = shuffle::Ack::new("q", "g", receipts)?.invocation().script;
+    let stats = shuffle::ReadStats::new("q", "g")?.invocation().script;
+    let reclaim = shuffle::Reclaim::new("q", "g", "c", std::time::Duration::ZERO, 1)?;
+    let reclaim = reclaim.invocation().script;
+    let extend = shuffle::Extend::new("q", "g", "c", [] as [Receipt; 0])?.invocation().script;
+    for (script, args) in [
+        (write, vec![]),
+        (write, vec!["999", "1", "1", "0", "1", "f", "v"]),
+        (write, vec!["-5", "1", "1", "0", "1", "f", "v"]),
+        (write, vec!["99999999999999999", "1", "1", "0", "1", "f", "v"]),
+        (write, vec!["1000", "0", "1", "0", "1", "f", "v"]),
+        (write, vec!["1000", "2.5", "1", "0", "1", "f", "v"]),
+        (write, vec!["1000", "2", "3", "0", "1", "1", "f", "v"]),
+        (write, vec!["1000", "2", "1", "2", "1", "f", "v"]),
+        (write, vec!["1000", "2", "1", "-0", "1", "f", "v"]),
+        (write, vec!["1000", "2", "1", "0x1", "1", "f", "v"]),
+        (write, vec!["1000", "2", "1", "01", "1", "f", "v"]),
+        (write, vec!["1000", "2", "1", "1", "0"]),
+        (write, vec!["1000", "2", "1", "1", "2", "f", "v", "f"]),
+        (write, vec!["1000", "2", "1", "1", "1", "f", "v", "1", "1", "f"]),
+        (read, vec![]),
+        (read, vec!["g", "c", "0", "1000", "", "0"]),
+        (read, vec!["g", "c", "x", "1000", "", "0"]),
+        (read, vec!["g", "c", "1", "1", "", "0"]),
+        (ack, vec![]),
+        (ack, vec!["g", "0", "x", "1", "1-1"]),
+        (ack, vec!["g", "0", "0", "2", "1-1"]),
+        (ack, vec!["g", "0", "0", "1", "1"]),
+        (ack, vec!["g", "0", "0", "1", "*"]),
+        (ack, vec!["g", "0", "0", "1", "99999999999999999999-1"]),
+        (stats, vec![]),
+        (reclaim, vec![]),
+        (reclaim, vec!["g", "c", "-1", "1", "0", "1000", "0"]),
+        (reclaim, vec!["g", "c", "0", "0", "0", "1000", "0"]),
+        (reclaim, vec!["g", "c", "0", "1", "x", "1000", "0"]),
+        (reclaim, vec!["g", "c", "0", "1", "0", "1", "0"]),
+        (extend, vec![]),
+        (extend, vec!["g"]),
+        (extend, vec!["g", "c", "0", "1", "x"]),
+    ] {
+        let reply = call(&server, script, &args);
+        let error = reply.error().unwrap_or_else(|| panic!("{args:?} gave {reply:?}"));
+        assert!(error.starts_with("INVALID_ARGUMENT"), "{args:?}: {error}");
+        assert_eq!(server.cli(&["DBSIZE"]).integer(), 0, "{args:?} left something behind");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_meta_hash_without_a_number_is_an_error() -> Result {
+    let server = Redis::start();
+    let queue = millpond::connect(&server.url())?.shuffle_queue("q");
+    for streams in ["abc", "1.5", "1e9", "nan"] {
+        server.cli(&["HSET", "q:meta", "streams", streams]);
+        let error = queue.len().expect_err("it is no number of streams");
+        assert_eq!(error.kind(), ErrorKind::WrongType, "{streams}: {error}");
+        let error = queue.write("t", [("f", "v")]).expect_err("as above");
+        assert_eq!(error.kind(), ErrorKind::WrongType, "{streams}: {error}");
+    }
+    Ok(())
+}
