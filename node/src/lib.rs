@@ -1,4 +1,21 @@
-//! The version of Millpond.
+//! The native half of the npm package `millpond`: converts arguments, calls the core and converts
+//! the answer. What people import is written by hand in JavaScript above it, which has checked the
+//! arguments already; nothing here knows anything about queues.
 
-/// The version of this package.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+#![allow(unreachable_pub, reason = "what JavaScript sees has to be pub, though no crate sees it")]
+
+mod batches;
+mod calls;
+mod channel;
+mod client;
+mod convert;
+mod errors;
+mod handle;
+mod ick;
+mod lease;
+
+use napi_derive::napi;
+
+/// The version of the core.
+#[napi]
+pub const VERSION: &str = millpond::VERSION;

@@ -1,0 +1,167 @@
+'use strict'
+
+// Promises for the calls of the native half. A call has a number; its answer comes in a row of a
+// typed array, with those of all other calls that are done by then.
+
+// Taken once: tests replace those of the module by ones that stand still.
+const { setImmediate, setInterval } = require('node:timers')
+
+const { Calls } = require('./native.js')
+const { errorOf } = require('./errors.js')
+
+const ROWS = 256
+const ROW = 4
+const [NUMBERS, VALUE, FAILURE] = [0, 1, 2]
+
+const rows = new Float64Array(ROWS * ROW)
+const values = []
+const native = new Calls(drain)
+
+const underWay = []
+const free = []
+let count = 0
+let isDrainDue = false
+
+// Keeps the program alive while calls are under way: the native half's wake-up does not.
+const keeper = setInterval(() => {}, 2 ** 31 - 1).unref()
+
+/** What a call resolves to when it has failed; `unwrap` throws its error. */
+class Failure {
+  constructor(error) {
+    this.error = error
+  }
+}
+
+class Call {
+  constructor(resolve, read, signal, owner) {
+    this.resolve = resolve
+    this.read = read
+    this.signal = signal
+    this.owner = owner
+  }
+}
+
+/**
+ * Begins a call, which `send` hands to the native half under a number; `read` makes the answer of
+ * what comes back, two numbers or one value. Never rejects: the answer is for `unwrap`. Whoever
+ * wants to `giveUp` the call names itself as the owner.
+ */
+function begin(signal, read, send, owner) {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve(aborted(signal))
+      return
+    }
+    const number = free.length === 0 ? underWay.length : free.pop()
+    const call = new Call(resolve, read, signal, owner)
+    underWay[number] = call
+    if (count++ === 0) keeper.ref()
+    let isReady
+    try {
+      isReady = send(number)
+    } catch (thrown) {
+      end(number, new Failure(() => thrown))
+      return
+    }
+    if (signal !== undefined) follow(signal, number)
+    if (isReady && !isDrainDue) {
+      // What an embedded engine has done already waits for the event loop's next turn all the
+      // same: a loop of such calls would let nobody else in.
+      isDrainDue = true
+      setImmediate(drainReady)
+    }
+  })
+}
+
+/**
+ * The answer of a call, or its error. The error is made here, after the caller's `await`, so that
+ * its stack shows who called.
+ */
+function unwrap(answer) {
+  if (answer instanceof Failure) throw answer.error()
+  return answer
+}
+
+function end(number, answer) {
+  const call = underWay[number]
+  underWay[number] = undefined
+  free.push(number)
+  if (--count === 0) keeper.unref()
+  if (call.signal !== undefined) unfollow(call.signal, number)
+  call.resolve(answer)
+}
+
+// The calls that follow each signal. They share a listener, since Node warns of a leak where one
+// signal has many.
+const followers = new WeakMap()
+
+function follow(signal, number) {
+  let found = followers.get(signal)
+  if (found === undefined) {
+    const numbers = new Set()
+    found = { numbers, abort: () => numbers.forEach((one) => drop(one, aborted(signal))) }
+    followers.set(signal, found)
+  }
+  if (found.numbers.size === 0) signal.addEventListener('abort', found.abort)
+  found.numbers.add(number)
+}
+
+function unfollow(signal, number) {
+  const found = followers.get(signal)
+  if (!found?.numbers.delete(number)) return
+  if (found.numbers.size === 0) signal.removeEventListener('abort', found.abort)
+}
+
+function aborted({ reason }) {
+  // Signals that are not Node's may have no reason.
+  const none = () => new DOMException('This operation was aborted', 'AbortError')
+  return new Failure(reason === undefined ? none : () => reason)
+}
+
+/** Ends a call with this answer; the native half's comes no more. */
+function drop(number, answer) {
+  native.forget(number)
+  end(number, answer)
+}
+
+/**
+ * Ends a call with null if it is still under way. Its number may be another call's by now, so its
+ * owner says who it is, and may have one such call at a time.
+ */
+function giveUp(number, owner) {
+  if (underWay[number]?.owner === owner) drop(number, null)
+}
+
+function drainReady() {
+  isDrainDue = false
+  drain()
+}
+
+function drain() {
+  let written
+  do {
+    written = native.drain(rows, values)
+    for (let row = 0; row < written * ROW; row += ROW) {
+      end(rows[row], answer(underWay[rows[row]].read, rows[row + 1], rows[row + 2], rows[row + 3]))
+    }
+    values.length = 0
+  } while (written === ROWS)
+}
+
+function answer(read, kind, first, second) {
+  if (kind === NUMBERS) return read(first, second)
+  const value = values[first]
+  if (kind === VALUE) return read(value)
+  return new Failure(kind === FAILURE ? () => errorOf(value) : notText)
+}
+
+function notText() {
+  const error = new TypeError(
+    'an answer is not UTF-8 and would be damaged as a string; { returnBuffers: true } answers ' +
+      'Buffers'
+  )
+  error.code = 'ERR_ENCODING_INVALID_ENCODED_DATA'
+  return error
+}
+
+module.exports = { native, begin, giveUp, unwrap }

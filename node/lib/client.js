@@ -1,0 +1,71 @@
+'use strict'
+
+const check = require('./arguments.js')
+const { nothing } = require('./answers.js')
+const { begin, native, unwrap } = require('./calls.js')
+const { IckChannel } = require('./channel.js')
+const { atOnce, invalid, madeBy } = require('./errors.js')
+const { Ick } = require('./ick.js')
+const { Client: Native } = require('./native.js')
+
+const CONNECT = {
+  returnBuffers: check.flag,
+  timeoutMs: check.someMilliseconds,
+  connectTimeoutMs: check.someMilliseconds,
+  retries: check.smallSize,
+  username: check.text,
+  password: check.text,
+  clientName: check.text,
+  signal: check.abortSignal
+}
+const HANDLE = { returnBuffers: check.flag }
+const SIGNAL = { signal: check.abortSignal }
+
+async function connect(url, options) {
+  check.text('url', url)
+  const { returnBuffers = false, signal, ...given } = check.options(options, CONNECT)
+  if (given.username !== undefined && given.password === undefined) {
+    throw invalid('username goes with a password')
+  }
+  const all = { text: !returnBuffers, ...given }
+  const client = (made) => new Client(made, returnBuffers)
+  return unwrap(await begin(signal, client, (number) => native.connect(number, url, all)))
+}
+
+class Client {
+  #native
+  #returnBuffers
+
+  constructor(native, returnBuffers) {
+    this.#native = madeBy('connect()', native, Native)
+    this.#returnBuffers = returnBuffers
+  }
+
+  ick(name, options) {
+    const bytes = check.bytes(name, 'name')
+    return new Ick(atOnce(() => this.#native.ick(bytes, this.#isText(options))))
+  }
+
+  ickChannel(name, shards, options) {
+    const bytes = check.bytes(name, 'name')
+    check.smallSize('shards', shards)
+    const text = this.#isText(options)
+    return new IckChannel(atOnce(() => this.#native.ickChannel(bytes, shards, text)))
+  }
+
+  async close(options) {
+    const { signal } = check.options(options, SIGNAL)
+    return unwrap(await begin(signal, nothing, (number) => this.#native.close(number)))
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.close()
+  }
+
+  #isText(options) {
+    const { returnBuffers = this.#returnBuffers } = check.options(options, HANDLE)
+    return !returnBuffers
+  }
+}
+
+module.exports = { connect, Client }

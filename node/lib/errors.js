@@ -1,0 +1,85 @@
+'use strict'
+
+const native = require('./native.js')
+
+class MillpondError extends Error {
+  constructor(message, { operation = '', cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    // Own properties, as Node's errors have them: a program that prints an error shows them.
+    this.code = new.target.code
+    this.number = new.target.number
+    this.retry = new.target.retry
+    this.operation = operation
+  }
+}
+
+const classes = {
+  MillpondError,
+  InvalidArgumentError: class InvalidArgumentError extends MillpondError {},
+  InvalidUrlError: class InvalidUrlError extends MillpondError {},
+  CrossSlotError: class CrossSlotError extends MillpondError {},
+  WrongTypeError: class WrongTypeError extends MillpondError {},
+  IncompatibleVersionError: class IncompatibleVersionError extends MillpondError {},
+  ConnectionFailedError: class ConnectionFailedError extends MillpondError {},
+  ConnectionLostError: class ConnectionLostError extends MillpondError {},
+  TimeoutError: class TimeoutError extends MillpondError {},
+  AuthenticationFailedError: class AuthenticationFailedError extends MillpondError {},
+  PermissionDeniedError: class PermissionDeniedError extends MillpondError {},
+  UnavailableError: class UnavailableError extends MillpondError {},
+  OutOfMemoryError: class OutOfMemoryError extends MillpondError {},
+  ServerError: class ServerError extends MillpondError {},
+  LeaseLostError: class LeaseLostError extends MillpondError {},
+  LockedError: class LockedError extends MillpondError {},
+  CorruptError: class CorruptError extends MillpondError {},
+  StorageError: class StorageError extends MillpondError {},
+  ForkedError: class ForkedError extends MillpondError {},
+  ClosedError: class ClosedError extends MillpondError {},
+  CancelledError: class CancelledError extends MillpondError {},
+  InternalError: class InternalError extends MillpondError {}
+}
+
+/** CONNECTION_LOST is the code of ConnectionLostError. */
+function className(code) {
+  const words = code.toLowerCase().split('_')
+  return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`
+}
+
+// What the table of the core says about each class.
+const byNumber = new Map()
+for (const { number, code, retry } of native.errorKinds()) {
+  const found = classes[className(code)]
+  Object.assign(found, { code, number, retry })
+  byNumber.set(number, found)
+}
+Object.assign(MillpondError, { code: '', number: 0, retry: 'never' })
+for (const found of Object.values(classes)) {
+  Object.defineProperty(found.prototype, 'name', { value: found.name, configurable: true })
+}
+
+/** The error for what the native half says of a failure. */
+function errorOf({ number, message, operation, cause }) {
+  const Kind = byNumber.get(number)
+  return new Kind(message, { operation, cause: cause === null ? undefined : new Error(cause) })
+}
+
+/** The error for an argument that is wrong. */
+function invalid(message) {
+  return new classes.InvalidArgumentError(message)
+}
+
+/** A handle of the native half, which nobody else can make; `method` is what makes one. */
+function madeBy(method, handle, Native) {
+  if (handle instanceof Native) return handle
+  throw new TypeError(`${Native.name} has no public constructor; ${method} makes one`)
+}
+
+/** Makes a call of the native half that answers at once. */
+function atOnce(call) {
+  try {
+    return call()
+  } catch (failure) {
+    throw typeof failure.number === 'number' ? errorOf(failure) : failure
+  }
+}
+
+module.exports = { classes, errorOf, invalid, madeBy, atOnce }

@@ -1,0 +1,133 @@
+//! A client: the way to the queues of one server or embedded engine.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use millpond::{Async, Error, ErrorKind, Options, Result};
+use napi::Env;
+use napi_derive::napi;
+use tokio::sync::oneshot;
+
+use crate::calls::CallsOfThread;
+use crate::channel::IckChannel;
+use crate::convert::{Answer, Bytes, duration};
+use crate::errors;
+use crate::handle::Handle;
+use crate::ick::Ick;
+
+/// What `connect` takes beside the URL.
+#[napi(object, object_to_js = false)]
+pub struct ConnectOptions {
+    /// Whether answers hold strings, or else Buffers.
+    pub text: bool,
+    /// For one call.
+    pub timeout_ms: Option<f64>,
+    /// For one attempt to connect.
+    pub connect_timeout_ms: Option<f64>,
+    /// Attempts after the first.
+    pub retries: Option<u32>,
+    /// Goes with a password.
+    pub username: Option<String>,
+    /// As it is: nothing is unescaped.
+    pub password: Option<String>,
+    /// The name in `CLIENT LIST`.
+    pub client_name: Option<String>,
+}
+
+#[napi]
+impl CallsOfThread {
+    /// Answers a [`Client`].
+    #[napi]
+    pub fn connect(&self, number: u32, url: String, options: ConnectOptions) -> bool {
+        let text = options.text;
+        let calls = self.0.clone();
+        // An embedded engine reads its log, and TLS reads its certificates.
+        let connect = move || Ok(on_thread("millpond-connect", move || open(&url, options)));
+        self.0.start(number, connect, move |env, client| {
+            Answer::value(env, Client(Handle::new(client, calls, text)))
+        })
+    }
+}
+
+fn open(url: &str, given: ConnectOptions) -> Result<millpond::Client<Async>> {
+    let mut options = Options::parse(url)?;
+    if let Some(timeout) = given.timeout_ms {
+        options = options.timeout(duration(timeout));
+    }
+    if let Some(timeout) = given.connect_timeout_ms {
+        options = options.connect_timeout(duration(timeout));
+    }
+    if let Some(retries) = given.retries {
+        options = options.retries(retries);
+    }
+    if let Some(password) = given.password {
+        options = options.credentials(given.username, password);
+    }
+    if let Some(name) = given.client_name {
+        options = options.client_name(name);
+    }
+    Ok(options.connect()?.to_async())
+}
+
+/// Runs what may block on a thread of its own.
+fn on_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> impl Future<Output = Result<T>> + Unpin {
+    let (done, mut answer) = oneshot::channel();
+    let work = move || {
+        // Nobody may be waiting any more.
+        let _ = done.send(errors::catch(work));
+    };
+    let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    let mut refused = started.err();
+    poll_fn(move |context| {
+        if let Some(refused) = refused.take() {
+            let error = Error::new(ErrorKind::Unavailable, "the system has no thread to spare");
+            return Poll::Ready(Err(error.with_source(refused)));
+        }
+        Pin::new(&mut answer).poll(context).map(|answer| {
+            answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the thread ended")))
+        })
+    })
+}
+
+/// A client.
+#[napi]
+pub struct Client(Handle<millpond::Client<Async>>);
+
+#[napi]
+impl Client {
+    /// The Ick of this name.
+    #[napi]
+    pub fn ick(&self, env: Env, name: Bytes, text: bool) -> napi::Result<Ick> {
+        let ick = errors::catch(|| Ok(self.0.core.ick(&name.0)));
+        let ick = ick.map_err(|error| errors::thrown(&env, &error))?;
+        Ok(Ick(self.0.with(ick).texts(text)))
+    }
+
+    /// The channel of this name.
+    #[napi]
+    pub fn ick_channel(
+        &self,
+        env: Env,
+        name: Bytes,
+        shards: u32,
+        text: bool,
+    ) -> napi::Result<IckChannel> {
+        let channel = errors::catch(|| self.0.core.ick_channel(&name.0, shards));
+        let channel = channel.map_err(|error| errors::thrown(&env, &error))?;
+        Ok(IckChannel(self.0.with(channel).texts(text)))
+    }
+
+    /// Closes it. The disk may have to take a last write.
+    #[napi]
+    pub fn close(&self, number: u32) -> bool {
+        let close = |client: &millpond::Client<Async>| {
+            let client = client.clone();
+            on_thread("millpond-close", move || client.close())
+        };
+        self.0.start(number, close, Answer::nothing)
+    }
+}

@@ -1,0 +1,101 @@
+//! What every handle of a queue has beside the core's: where its answers go, and what keeps the
+//! garbage collector from closing a client on the event loop's thread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::thread::{self, Thread};
+
+use millpond::{Async, Client, Pending, Result};
+use napi::Env;
+
+use crate::calls::Calls;
+use crate::convert::Converted;
+
+/// A handle of the core's, as JavaScript holds it.
+pub(crate) struct Handle<T> {
+    // The fields are dropped in this order: the client must not be the core handle's to close.
+    pub(crate) core: T,
+    open: Rc<Open>,
+    calls: Rc<Calls>,
+    /// Whether answers hold strings, or else Buffers.
+    pub(crate) text: bool,
+}
+
+/// A client that some handle has. The last one may be dropped by the garbage collector, and to
+/// close an embedded engine can mean to write to the disk, so another thread does that.
+struct Open(Option<Client<Async>>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let client = self.0.take();
+        // If there is no room for one more thread, this one has to do it.
+        let _ = thread::Builder::new().name("millpond-close".into()).spawn(|| drop(client));
+    }
+}
+
+/// Wakes a thread that waits for a call.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Handle<Client<Async>> {
+    pub(crate) fn new(client: Client<Async>, calls: Rc<Calls>, text: bool) -> Self {
+        let open = Rc::new(Open(Some(client.clone())));
+        Self { core: client, open, calls, text }
+    }
+}
+
+impl<T> Handle<T> {
+    /// A handle on something else of the same client.
+    pub(crate) fn with<U>(&self, core: U) -> Handle<U> {
+        let (open, calls) = (self.open.clone(), self.calls.clone());
+        Handle { core, open, calls, text: self.text }
+    }
+
+    /// The same with another kind of answers.
+    pub(crate) fn texts(self, text: bool) -> Self {
+        Self { text, ..self }
+    }
+
+    /// Keeps the client open until this call is done, whose answer nobody waits for.
+    pub(crate) fn finish<A: Send + 'static>(&self, mut call: Pending<A>) {
+        let client = self.open.0.clone();
+        let finish = move || {
+            let waker = Waker::from(Arc::new(Unpark(thread::current())));
+            let mut context = Context::from_waker(&waker);
+            while Pin::new(&mut call).poll(&mut context).is_pending() {
+                thread::park();
+            }
+            drop(client);
+        };
+        // If there is no room for one more thread, the lease runs out by itself.
+        let _ = thread::Builder::new().name("millpond-release".into()).spawn(finish);
+    }
+
+    /// Starts a call; see [`Calls::start`].
+    pub(crate) fn start<A: 'static, F: Future<Output = Result<A>> + Unpin + 'static>(
+        &self,
+        number: u32,
+        call: impl FnOnce(&T) -> F,
+        convert: impl FnOnce(&Env, A) -> Converted + 'static,
+    ) -> bool {
+        self.try_start(number, |core| Ok(call(core)), convert)
+    }
+
+    /// Starts a call that may be refused at once.
+    pub(crate) fn try_start<A: 'static, F: Future<Output = Result<A>> + Unpin + 'static>(
+        &self,
+        number: u32,
+        call: impl FnOnce(&T) -> Result<F>,
+        convert: impl FnOnce(&Env, A) -> Converted + 'static,
+    ) -> bool {
+        self.calls.start(number, || call(&self.core), convert)
+    }
+}

@@ -1,0 +1,126 @@
+// The package as its users get it: packed, installed into a clean folder, used from there by both
+// kinds of modules, and from a clone.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { sharedServer } from './servers.mjs'
+import { directory } from './support.mjs'
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url))
+const examples = fileURLToPath(new URL('../../examples/node/', import.meta.url))
+
+async function run(program, options, settings) {
+  const { stdout } = await promisify(execFile)(program, options, { maxBuffer: 2 ** 26, ...settings })
+  return stdout
+}
+
+async function cleanFolder() {
+  const folder = await directory()
+  await writeFile(path.join(folder, 'package.json'), '{ "name": "somebody", "private": true }\n')
+  return folder
+}
+
+/** Node and npm alone: whoever installs the package has no Rust. */
+function withoutRust() {
+  const { CARGO_TARGET_DIR, CARGO_HOME, RUSTUP_HOME, ...env } = process.env
+  return { ...env, PATH: `${path.dirname(process.execPath)}:/bin` }
+}
+
+const INSTALL = ['install', '--no-audit', '--no-fund', '--offline']
+
+describe('packed', { timeout: 600_000 }, () => {
+  let folder
+  let files
+
+  before(async () => {
+    const tarballs = await directory()
+    const options = ['pack', '--json', '--pack-destination', tarballs]
+    const packed = await run('npm', options, { cwd: packageFolder })
+    files = JSON.parse(packed.slice(packed.indexOf('['))).at(0)
+    folder = await cleanFolder()
+    const tarball = path.join(tarballs, files.filename)
+    await run('npm', [...INSTALL, tarball], { cwd: folder, env: withoutRust() })
+  })
+
+  test('it holds what it needs and nothing else', async () => {
+    const names = files.files.map((file) => file.path)
+    for (const name of ['README.md', 'LICENSE-MIT', 'LICENSE-APACHE', 'index.d.ts', 'index.d.mts']) {
+      assert.ok(names.includes(name), name)
+    }
+    assert.ok(names.some((name) => /^prebuilt\/[^/]+\/millpond\.node$/.test(name)))
+    const known = /^(index\.|lib\/|prebuilt\/|LICENSE-|README\.md|package\.json)/
+    assert.deepEqual(names.filter((name) => !known.test(name)), [])
+    const installed = JSON.parse(await readFile(path.join(folder, 'package-lock.json'), 'utf8'))
+    assert.deepEqual(Object.keys(installed.packages), ['', 'node_modules/millpond'])
+  })
+
+  test('ESM', async () => {
+    const program = `
+      import { connect } from 'millpond'
+      const client = await connect('memory:')
+      console.log(await client.ick('x').add(['a']))`
+    const options = ['--input-type=module', '-e', program]
+    const printed = await run(process.execPath, options, { cwd: folder })
+    assert.equal(printed, '{ new: 1, lowered: 0 }\n')
+  })
+
+  test('CommonJS', async () => {
+    const program = `
+      const { connect } = require('millpond')
+      connect('memory:').then((client) => client.ick('x').add(['a'])).then(console.log)`
+    const printed = await run(process.execPath, ['-e', program], { cwd: folder })
+    assert.equal(printed, '{ new: 1, lowered: 0 }\n')
+  })
+
+  test('TypeScript', async () => {
+    // The compiler and Node's own types are ours; the package is the one that is installed.
+    const types = path.join(packageFolder, 'node_modules')
+    const project = path.join(folder, 'types')
+    await mkdir(project)
+    for (const name of ['program.mts', 'required.cts', 'tsconfig.json']) {
+      await cp(path.join(packageFolder, 'test/types', name), path.join(project, name))
+    }
+    for (const name of ['@types', 'undici-types']) {
+      await cp(path.join(types, name), path.join(folder, 'node_modules', name), { recursive: true })
+    }
+    await run(path.join(types, '.bin/tsc'), ['--project', project])
+  })
+
+  test('examples', async () => {
+    const copied = path.join(folder, 'examples')
+    await cp(examples, copied, { recursive: true, filter: (from) => !/node_modules/.test(from) })
+    const example = (name, ...given) => run(process.execPath, [path.join(copied, name), ...given])
+    const names = (await readdir(copied)).filter((name) => name.endsWith('.js'))
+    assert.deepEqual(names.sort(), ['consumer.js', 'first.js', 'producer.js'])
+    for (const name of names) assert.ok(await example(name), name)
+    const { url } = await sharedServer()
+    assert.ok(await example('first.js', url))
+    assert.match(await example('producer.js', url), /4 documents wait/)
+    assert.match(await example('consumer.js', url), /busy\.txt[^]*4 documents; nothing is left/)
+  })
+
+  test('another machine is told what is missing', async () => {
+    const copied = await directory()
+    const installed = path.join(folder, 'node_modules/millpond')
+    await cp(installed, copied, { recursive: true, filter: (from) => !/prebuilt/.test(from) })
+    const missing = /no addon that loads on [^]*npm run build/
+    await assert.rejects(run(process.execPath, [copied]), missing)
+  })
+})
+
+test('from a clone, where it is built', { timeout: 600_000 }, async () => {
+  const [machine] = await readdir(path.join(packageFolder, 'prebuilt'))
+  const addon = path.join(packageFolder, 'prebuilt', machine, 'millpond.node')
+  await utimes(addon, 0, 0)
+  const folder = await cleanFolder()
+  await run('npm', [...INSTALL, packageFolder], { cwd: folder })
+  assert.notEqual((await stat(addon)).mtimeMs, 0)
+  const program = "require('millpond').connect('memory:').then(() => console.log('connected'))"
+  assert.equal(await run(process.execPath, ['-e', program], { cwd: folder }), 'connected\n')
+})

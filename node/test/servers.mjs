@@ -1,0 +1,53 @@
+// Redis servers of our own: the binary `millpond-test-servers` of the workspace starts them.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import readline from 'node:readline'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const workspace = fileURLToPath(new URL('../..', import.meta.url))
+
+function binary() {
+  const named = process.env.MILLPOND_TEST_SERVERS
+  if (named) return path.resolve(workspace, named)
+  const build = ['build', '--quiet', '-p', 'millpond-tests', '--bin', 'millpond-test-servers']
+  execFileSync('cargo', build, { cwd: workspace, stdio: 'inherit' })
+  const target = process.env.CARGO_TARGET_DIR ?? path.join(workspace, 'target')
+  return path.join(target, 'debug', 'millpond-test-servers')
+}
+
+/** Starts a server, which lives until `stop`, and no longer than this process. */
+export async function startServers(kind = 'redis') {
+  const child = spawn(binary(), [kind], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const line = async () => (await lines.next()).value
+  const started = JSON.parse(await line())
+  return {
+    ...started,
+    /** Kills, stops, continues or restarts it: see the binary. */
+    async run(command) {
+      child.stdin.write(`${command}\n`)
+      const answer = await line()
+      if (answer !== 'ok') throw new Error(answer)
+    },
+    async stop() {
+      if (child.exitCode !== null) return
+      child.stdin.end()
+      await once(child, 'exit')
+    }
+  }
+}
+
+let shared
+
+/** The server that all tests of a file share. */
+export function sharedServer() {
+  shared ??= startServers()
+  return shared
+}
+
+after(async () => {
+  await (await shared)?.stop()
+})

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+
+import { connect } from 'millpond'
+
+import { sharedServer } from './servers.mjs'
+
+const directories = []
+
+/** A directory that is removed when all tests of the file are done. */
+export async function directory() {
+  directories.push(await mkdtemp(path.join(os.tmpdir(), 'millpond-node-')))
+  return directories.at(-1)
+}
+
+after(async () => {
+  for (const made of directories) await rm(made, { recursive: true, force: true })
+})
+
+const URLS = {
+  memory: async () => 'memory:',
+  file: async () => `file:${path.join(await directory(), 'data')}`,
+  redis: async () => (await sharedServer()).url
+}
+
+/** The name of a queue that nobody else uses. */
+export function newName() {
+  return randomUUID()
+}
+
+/**
+ * A test that runs on every backend: it gets `connect`, which takes options, and the name of a
+ * queue of its own. Clients are closed at the end.
+ */
+export function onEveryBackend(title, run) {
+  describe(title, () => {
+    for (const [backend, makeUrl] of Object.entries(URLS)) {
+      test(backend, { timeout: 120_000 }, async () => {
+        const url = await makeUrl()
+        const clients = []
+        const open = async (options) => {
+          clients.push(await connect(url, options))
+          return clients.at(-1)
+        }
+        try {
+          await run({ connect: open, name: newName(), url })
+        } finally {
+          for (const client of clients) await client.close()
+        }
+      })
+    }
+  })
+}
+
+/** The members of entries. */
+export function membersOf(entries) {
+  return entries.map(([member]) => member)
+}
+
+/** Collects what an async iterable yields. */
+export async function collect(iterable) {
+  const list = []
+  for await (const item of iterable) list.push(item)
+  return list
+}
+
+/** Waits until something is so; for what has no event of its own. */
+export async function until(isSo, what) {
+  const deadline = Date.now() + 20_000
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
