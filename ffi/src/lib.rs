@@ -1,4 +1,43 @@
-//! The version of Millpond.
+//! Millpond's C ABI.
+//!
+//! Each function takes C's arguments apart, calls the core and puts the answer where C wants it;
+//! nothing here knows anything about queues. What C programmers read is the header, which is made
+//! of the comments here: see `bin/header.rs`.
+//!
+//! | where | what |
+//! | --- | --- |
+//! | [`caller`] | what every function does: arguments, panics, the error at the end |
+//! | [`handle`] | tickets in place of pointers |
+//! | [`status`], [`error`] | what can go wrong |
+//! | [`client`], [`library`], [`fork`] | the door in, and what concerns the whole process |
+//! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
+//! | [`entries`], [`keys`], [`script`] | what queues have in common |
 
-/// The version of this package.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+#![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
+#![allow(clippy::missing_safety_doc, reason = "the first page of the header says it for all")]
+
+// The header has the modules in this order.
+pub mod library;
+
+pub mod status;
+
+pub mod error;
+
+pub mod client;
+
+pub mod entries;
+pub mod keys;
+
+pub mod ick;
+
+pub mod batches;
+pub mod lease;
+
+pub mod channel;
+
+pub mod interrupt;
+pub mod script;
+
+mod caller;
+mod fork;
+mod handle;

@@ -1,0 +1,184 @@
+//! The loop of a consumer. The core does the loop; this asks it for the next batch.
+
+use std::ffi::c_char;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use millpond::{Result, ick};
+
+use crate::caller::{self, Caller, invalid};
+use crate::client::millpond_client;
+use crate::entries::{Entries, millpond_entries};
+use crate::error::millpond_error;
+use crate::status::millpond_status;
+
+/// The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
+/// with `millpond_batches_free`.
+///
+/// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+/// once. Threads that consume together have batches of their own, on a channel for instance.
+pub struct millpond_batches {
+    _private: (),
+}
+
+/// What a handle of batches stands for.
+pub(crate) struct Batches {
+    /// On the heap, or every handle of whatever kind would take as much room.
+    batches: Mutex<Option<Box<ick::Batches>>>,
+    process: u32,
+}
+
+impl Batches {
+    pub(crate) fn new(batches: ick::Batches, wait: Option<Duration>) -> Self {
+        let batches = match wait {
+            Some(wait) => batches.wait(wait),
+            None => batches,
+        };
+        Self { batches: Mutex::new(Some(Box::new(batches))), process: std::process::id() }
+    }
+
+    /// Never waits: whoever has the batches may be waiting for work, for ever.
+    fn batches(&self) -> Result<MutexGuard<'_, Option<Box<ick::Batches>>>> {
+        match self.batches.try_lock() {
+            Ok(batches) => Ok(batches),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(invalid(
+                "another thread is asking for a batch; each thread needs batches of its own",
+            )),
+        }
+    }
+
+    fn next(&self) -> Result<Option<ick::Batch>> {
+        self.batches()?.as_mut().and_then(Iterator::next).transpose()
+    }
+
+    fn commit(&self) -> Result<u64> {
+        self.batches()?.as_mut().map_or(Ok(0), |batches| batches.commit())
+    }
+}
+
+impl Drop for Batches {
+    /// The child of a fork leaves its parent's listener alone: it could wait for a lock that a
+    /// thread had which the child does not have.
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            let batches = self.batches.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(batches.take());
+        }
+    }
+}
+
+/// How long a loop over batches waits for work.
+pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
+    match wait_ms {
+        -1 => Ok(None),
+        0.. => Ok(Some(Duration::from_millis(wait_ms as u64))),
+        _ => Err(invalid(format!(
+            "wait_ms is {wait_ms}; it has to be 0 or more, or -1 to end when there is nothing"
+        ))),
+    }
+}
+
+/// The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
+/// 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else a call waits
+/// up to so many milliseconds for work, anew for each batch (`INT64_MAX` is for ever). It waits
+/// without polling: it is woken when somebody adds, and looks every five seconds for producers that
+/// do not announce what they add. `millpond_close` on the client ends the wait.
+///
+/// `batches` is set to the loop, which the caller frees with `millpond_batches_free`, or on failure
+/// to NULL. Makes no call yet.
+///
+///     millpond_batches *batches;
+///     millpond_entries *entries;
+///     if (millpond_ick_batches(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
+///         return failed(error);
+///     while (millpond_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
+///         work_on(entries);
+///         millpond_entries_free(entries);
+///     }
+///     millpond_batches_free(batches);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_ick_batches(
+    client: *mut millpond_client,
+    name: *const c_char,
+    name_length: usize,
+    max: u64,
+    wait_ms: i64,
+    batches: *mut *mut millpond_batches,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let out = caller.new_handle("batches", batches)?;
+        let ick = caller.ick(client, name, name_length)?;
+        out.set(Batches::new(ick.batches(max), wait_time(wait_ms)?));
+        Ok(())
+    })
+}
+
+/// Commits the last batch and takes the next, in one round trip.
+///
+/// `entries` is set to the batch, which the caller frees with `millpond_entries_free`; to NULL on
+/// failure, and also on success when the loop is over. After an error that trying again can mend
+/// (see `millpond_error_retry`) the loop may go on: a batch whose commit may or may not have been
+/// done comes again if it was not.
+///
+/// Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
+/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
+/// closed.
+///
+/// Threads: one at a time; see `millpond_batches`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_batches_next(
+    batches: *mut millpond_batches,
+    entries: *mut *mut millpond_entries,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let entries = caller.new_handle("entries", entries)?;
+        if let Some(batch) = caller.held::<Batches>("batches", batches)?.next()? {
+            entries.set(Entries::new(&batch));
+        }
+        Ok(())
+    })
+}
+
+/// Commits the last batch, for a loop that is left before its end.
+///
+/// `committed` is set to how many members were still reserved, which is 0 if the batch was
+/// committed already, or if that was tried and failed: it comes again then, if need be. It may be
+/// NULL.
+///
+/// Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
+///
+/// Threads: one at a time; see `millpond_batches`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_batches_commit(
+    batches: *mut millpond_batches,
+    committed: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let committed = caller.wanted(committed, 0);
+        committed.set(caller.held::<Batches>("batches", batches)?.commit()?);
+        Ok(())
+    })
+}
+
+/// Frees batches. The last batch stays reserved unless it was committed: the next reserve brings it
+/// again. NULL and batches that were freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_batches_free(batches: *mut millpond_batches) {
+    caller::free::<Batches>(batches);
+}

@@ -1,0 +1,101 @@
+//! Generates the headers, from the comments and types of this crate:
+//!
+//! ```text
+//! cargo run -p millpond-ffi --features header --bin millpond-header             # writes them
+//! cargo run -p millpond-ffi --features header --bin millpond-header -- --check  # says if stale
+//! ```
+//!
+//! `millpond.h` is for C and C++. `millpond.ffi.h` is the same without a line for the preprocessor,
+//! for what parses C without having one, such as PHP's `FFI::cdef`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cbindgen::{Builder, Config};
+
+fn main() -> ExitCode {
+    let check = match std::env::args().nth(1).as_deref() {
+        None => false,
+        Some("--check") => true,
+        Some(other) => {
+            eprintln!("millpond-header: {other} is not known; there is --check");
+            return ExitCode::FAILURE;
+        }
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (header, ffi_header) = (for_c(root), for_ffi(root));
+    let incomplete = incomplete(&header);
+    if !incomplete.is_empty() {
+        eprintln!("millpond-header: no word on threads or errors at {}", incomplete.join(", "));
+        return ExitCode::FAILURE;
+    }
+    let mut stale = false;
+    for (name, text) in [("millpond.h", header), ("millpond.ffi.h", ffi_header)] {
+        let path = root.join("include").join(name);
+        if std::fs::read_to_string(&path).is_ok_and(|found| found == text) {
+            continue;
+        }
+        stale = true;
+        match check {
+            true => eprintln!("{} is stale: make -C ffi header", path.display()),
+            false => std::fs::write(&path, text).expect("the folder can be written to"),
+        }
+    }
+    match check && stale {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// The functions whose comment does not say which threads may call them or, if they can fail, with
+/// what errors.
+fn incomplete(header: &str) -> Vec<&str> {
+    let commented = header.split("/**\n").filter_map(|part| part.split_once("*/\n"));
+    let functions = commented.filter_map(|(comment, rest)| {
+        let (declaration, _) = rest.split_once(");")?;
+        (!declaration.contains(';')).then_some((comment, declaration))
+    });
+    let lacking = functions.filter(|(comment, declaration)| {
+        let can_fail = declaration.contains("millpond_error **error");
+        !comment.contains("Threads: ") || (can_fail && !comment.contains("Errors: "))
+    });
+    lacking.filter_map(|(_, declaration)| declaration.split('(').next()).collect()
+}
+
+fn for_c(root: &Path) -> String {
+    generate(root, config(root))
+}
+
+fn for_ffi(root: &Path) -> String {
+    let mut config = config(root);
+    config.header = None;
+    config.include_guard = None;
+    config.sys_includes.clear();
+    config.cpp_compat = false;
+    config.documentation = false;
+    let mut text = generate(root, config);
+    // PHP makes of every `const char *` it reads a string that ends at the first NUL, which bytes
+    // need not have. Arguments stay, since there it hands over its own strings.
+    for (binary, count) in [("    const char *data;", 1), ("    const char *member;", 2)] {
+        assert_eq!(text.matches(binary).count(), count, "{binary} is not where it was");
+        text = text.replace(binary, &binary.replace("const ", ""));
+    }
+    let binary = "const char *millpond_entries_bytes(";
+    assert!(text.contains(binary), "{binary} is not where it was");
+    text.replace(binary, "char *millpond_entries_bytes(")
+}
+
+fn config(root: &Path) -> Config {
+    Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is in order")
+}
+
+fn generate(root: &Path, config: Config) -> String {
+    let bindings = Builder::new()
+        .with_crate(root)
+        .with_config(config)
+        .generate()
+        .expect("the sources of this crate are in order");
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    String::from_utf8(text).expect("the sources are UTF-8")
+}

@@ -1,0 +1,194 @@
+//! What every function does: read the arguments that C gave, call the core, and hand back the
+//! answer or the error. Nothing unwinds into C.
+
+use std::cell::Cell;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use millpond::{Error, ErrorKind, Result};
+
+use crate::error::{Failure, millpond_error};
+use crate::handle::{self, Held, Kind};
+use crate::keys::millpond_bytes;
+use crate::status::{MILLPOND_OK, millpond_status};
+
+thread_local! {
+    /// Whether this thread is inside a call from C.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a call from C.
+pub(crate) fn is_inside() -> bool {
+    INSIDE.get()
+}
+
+/// The C program that calls a function, and so its word that its pointers are what the header
+/// says. With that word given once, reading them is safe.
+pub(crate) struct Caller(());
+
+impl Caller {
+    /// A caller whose word is taken.
+    ///
+    /// # Safety
+    /// Every pointer that is given to a method of this comes from the arguments of one call, and
+    /// the header says what they have to be: NULL, or valid until the call ends for as many
+    /// elements as the length beside them says. This holds for pointers inside of structures too.
+    pub(crate) unsafe fn trusted() -> Self {
+        Self(())
+    }
+
+    /// Runs the body of a function that can fail. Its error goes to `error`.
+    pub(crate) fn run(
+        &self,
+        error: *mut *mut millpond_error,
+        body: impl FnOnce() -> Result<()>,
+    ) -> millpond_status {
+        let failed = self.guarded(body).err();
+        let status = failed.as_ref().map_or(MILLPOND_OK, |failed| failed.kind().into());
+        if !error.is_null() {
+            // Making the handle is guarded too: there may be no room for one more.
+            let make = |failed| self.answer(0, || handle::make(Failure::new(&failed)));
+            let handle = failed.map_or(0, make);
+            // SAFETY: it is not null, and the caller's word is that it can be written then.
+            unsafe { error.write_unaligned(handle as *mut millpond_error) };
+        }
+        status
+    }
+
+    /// Runs the body of a function that answers something in any case.
+    pub(crate) fn answer<T>(&self, otherwise: T, body: impl FnOnce() -> T) -> T {
+        self.guarded(|| Ok(body())).unwrap_or(otherwise)
+    }
+
+    fn guarded<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T> {
+        let outside = INSIDE.replace(true);
+        let answer = catch_unwind(AssertUnwindSafe(body));
+        INSIDE.set(outside);
+        answer.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Error::new(ErrorKind::Internal, format!("Millpond panicked: {text}")))
+        })
+    }
+
+    /// What a handle stands for.
+    pub(crate) fn held<T: Kind>(&self, argument: &str, handle: *const T::C) -> Result<Held<T>> {
+        handle::find(handle as usize).map_err(|wrong| invalid(format!("{argument} {wrong}")))
+    }
+
+    /// A byte string.
+    pub(crate) fn bytes(
+        &self,
+        argument: impl FnOnce() -> String,
+        data: *const c_char,
+        length: usize,
+    ) -> Result<&[u8]> {
+        self.array(argument, data.cast::<u8>(), length)
+    }
+
+    /// The name of a queue.
+    pub(crate) fn name(&self, data: *const c_char, length: usize) -> Result<&[u8]> {
+        self.bytes(|| "name".to_owned(), data, length)
+    }
+
+    /// An array of `count` elements; NULL may stand for an empty one.
+    pub(crate) fn array<T>(
+        &self,
+        argument: impl FnOnce() -> String,
+        data: *const T,
+        count: usize,
+    ) -> Result<&[T]> {
+        if count == 0 {
+            return Ok(&[]);
+        }
+        let wrong = |what: &str| Err(invalid(format!("{} {what}", argument())));
+        if data.is_null() {
+            return wrong(&format!("is NULL, but its length is {count}"));
+        }
+        if !data.is_aligned() {
+            return wrong(&format!("is {data:?}, which is not aligned"));
+        }
+        if count > isize::MAX as usize / size_of::<T>() {
+            return wrong(&format!("has the length {count}, which is more than memory holds"));
+        }
+        // SAFETY: it is neither null nor unaligned nor too long, and the caller's word is that so
+        // many elements are there and that nobody changes them before the call ends.
+        Ok(unsafe { std::slice::from_raw_parts(data, count) })
+    }
+
+    /// An array of byte strings.
+    pub(crate) fn byte_strings(
+        &self,
+        argument: &str,
+        data: *const millpond_bytes,
+        count: usize,
+    ) -> Result<impl ExactSizeIterator<Item = &[u8]> + Clone> {
+        let strings = self.array(|| argument.to_owned(), data, count)?;
+        for (index, string) in strings.iter().enumerate() {
+            self.bytes(|| format!("{argument}[{index}].data"), string.data, string.length)?;
+        }
+        Ok(strings.iter().map(|string| self.checked(string.data, string.length)))
+    }
+
+    /// A byte string that [`bytes`](Self::bytes) has found to be in order.
+    pub(crate) fn checked(&self, data: *const c_char, length: usize) -> &[u8] {
+        self.bytes(String::new, data, length).unwrap_or_default()
+    }
+
+    /// A place for an answer that the caller may not want, so that it may be NULL. It holds
+    /// nothing until the call succeeds.
+    pub(crate) fn wanted<T>(&self, place: *mut T, nothing: T) -> Out<T> {
+        let out = Out(place);
+        out.set(nothing);
+        out
+    }
+
+    /// A place for an answer, which has to be there.
+    pub(crate) fn out<T>(&self, argument: &str, place: *mut T, nothing: T) -> Result<Out<T>> {
+        if place.is_null() {
+            return Err(invalid(format!(
+                "{argument} is NULL; it has to say where the answer goes"
+            )));
+        }
+        Ok(self.wanted(place, nothing))
+    }
+
+    /// A place for a handle, which has to be there.
+    pub(crate) fn new_handle<T: Kind>(
+        &self,
+        argument: &str,
+        place: *mut *mut T::C,
+    ) -> Result<NewHandle<T>> {
+        self.out(argument, place, std::ptr::null_mut()).map(NewHandle)
+    }
+}
+
+/// Where an answer goes. Only a [`Caller`] makes one.
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    pub(crate) fn set(&self, answer: T) {
+        if !self.0.is_null() {
+            // SAFETY: the caller's word is that it can be written if it is not null.
+            unsafe { self.0.write_unaligned(answer) };
+        }
+    }
+}
+
+/// Where a handle goes.
+pub(crate) struct NewHandle<T: Kind>(Out<*mut T::C>);
+
+impl<T: Kind> NewHandle<T> {
+    pub(crate) fn set(&self, thing: T) {
+        self.0.set(handle::make(thing) as *mut T::C);
+    }
+}
+
+/// Takes a handle back. What it stood for may end here, and that must not unwind into C either.
+pub(crate) fn free<T: Kind>(handle: *mut T::C) {
+    Caller(()).answer((), || handle::free::<T>(handle as usize));
+}
+
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}

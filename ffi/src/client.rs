@@ -1,0 +1,227 @@
+//! The client: the door in.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::{Client, Options, Result};
+
+use crate::caller::{self, Caller, NewHandle, invalid};
+use crate::error::millpond_error;
+use crate::fork;
+use crate::keys::millpond_bytes;
+use crate::status::millpond_status;
+
+/// A server or an embedded engine, and the way to the queues on it. Any number of threads may use
+/// one client at a time, and on Redis the children of a fork may too: each process makes its own
+/// connections. Freed with `millpond_client_free`.
+pub struct millpond_client {
+    _private: (),
+}
+
+/// What `millpond_connect_with` takes, so that nothing has to be printed into a URL.
+/// `millpond_options_init` fills it; then set what you like. The URL may hold more options.
+#[repr(C)]
+pub struct millpond_options {
+    /// Where the queues are; see `millpond_connect`.
+    pub url: millpond_bytes,
+    /// The user, as it is: nothing is unescaped. NULL: not given.
+    pub username: millpond_bytes,
+    /// The password, as it is. NULL: not given.
+    pub password: millpond_bytes,
+    /// The name of the connections in `CLIENT LIST`. NULL: not given.
+    pub client_name: millpond_bytes,
+    /// The longest time for one call in milliseconds, connecting and trying again included.
+    /// -1: not given, which is 5,000.
+    pub timeout_ms: i64,
+    /// The longest time for one attempt to connect in milliseconds. -1: not given, which is 1,000.
+    pub connect_timeout_ms: i64,
+    /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
+    /// over. -1: not given, which is 10.
+    pub retries: i64,
+}
+
+/// Fills options with what stands for "not given". The URL still has to be set.
+///
+///     millpond_options options;
+///     millpond_options_init(&options);
+///     options.url.data = "redis://db.example";
+///     options.url.length = strlen(options.url.data);
+///     options.timeout_ms = 500;
+///     millpond_status status = millpond_connect_with(&options, &client, &error);
+///
+/// Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
+    const NONE: millpond_bytes = millpond_bytes::NONE;
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(
+        options,
+        millpond_options {
+            url: NONE,
+            username: NONE,
+            password: NONE,
+            client_name: NONE,
+            timeout_ms: -1,
+            connect_timeout_ms: -1,
+            retries: -1,
+        },
+    );
+}
+
+/// Connects to a server or opens an embedded engine.
+///
+/// | URL                                        | what                                            |
+/// | ------------------------------------------ | ----------------------------------------------- |
+/// | `memory:`                                  | embedded, gone with the client                  |
+/// | `memory:name`                              | embedded, shared in the process                 |
+/// | `file:dir`                                 | embedded and durable, in this directory         |
+/// | `redis://user:password@host:6379/db`       | one server; `rediss:` for TLS                   |
+/// | `redis+unix:///path/to/socket`             | one server on a Unix socket                     |
+/// | `redis+sentinel://host,host2/service/db`   | follows failovers; `rediss+sentinel:` for TLS   |
+/// | `redis+cluster://host,host2`               | Redis Cluster; `rediss+cluster:` for TLS        |
+///
+/// Options go behind a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
+/// `timeout` (5s), connecting (each time at most `connect_timeout`, 1s) and trying again (at most
+/// `retries`, 10) included; `pool` (16) idle connections are kept.
+///
+/// A Redis client connects when it first has something to send, so a process can fork after this.
+///
+/// `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
+/// to NULL.
+///
+///     millpond_client *client;
+///     millpond_error *error;
+///     if (millpond_connect("memory:", 7, &client, &error) != MILLPOND_OK) {
+///         fprintf(stderr, "%s\n", millpond_error_message(error));
+///         millpond_error_free(error);
+///         return 1;
+///     }
+///
+/// Errors: `MILLPOND_INVALID_URL` for a URL or an option that is not known; for `file:`,
+/// `MILLPOND_LOCKED` if another process holds the directory, `MILLPOND_CORRUPT` if it is damaged.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_connect(
+    url: *const c_char,
+    url_length: usize,
+    client: *mut *mut millpond_client,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let client = caller.new_handle("client", client)?;
+        let url = text(&caller, "url", millpond_bytes { data: url, length: url_length })?;
+        connect(&Options::parse(url)?, client)
+    })
+}
+
+/// `millpond_connect` with options beside the URL; the caller frees `client` as there.
+///
+/// Errors: as `millpond_connect`; `MILLPOND_INVALID_ARGUMENT` names the option that is wrong.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_connect_with(
+    options: *const millpond_options,
+    client: *mut *mut millpond_client,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let client = caller.new_handle("client", client)?;
+        let [given] = caller.array(|| "options".to_owned(), options, 1)? else {
+            return Err(invalid("options is NULL"));
+        };
+        connect(&read_options(&caller, given)?, client)
+    })
+}
+
+fn connect(options: &Options, client: NewHandle<Client>) -> Result<()> {
+    fork::watch()?;
+    client.set(options.connect()?);
+    Ok(())
+}
+
+fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
+    let mut options = Options::parse(text(caller, "options.url", given.url)?)?;
+    if let Some(timeout) = time("options.timeout_ms", given.timeout_ms)? {
+        options = options.timeout(timeout);
+    }
+    if let Some(timeout) = time("options.connect_timeout_ms", given.connect_timeout_ms)? {
+        options = options.connect_timeout(timeout);
+    }
+    if given.retries != -1 {
+        let retries = u32::try_from(given.retries)
+            .map_err(|_| invalid(format!("options.retries is {}", given.retries)))?;
+        options = options.retries(retries);
+    }
+    let username = optional_text(caller, "options.username", given.username)?;
+    match (username, optional_text(caller, "options.password", given.password)?) {
+        (username, Some(password)) => options = options.credentials(username, password),
+        (Some(_), None) => return Err(invalid("options.username goes with options.password")),
+        (None, None) => {}
+    }
+    if let Some(name) = optional_text(caller, "options.client_name", given.client_name)? {
+        options = options.client_name(name);
+    }
+    Ok(options)
+}
+
+fn text<'a>(caller: &'a Caller, argument: &str, text: millpond_bytes) -> Result<&'a str> {
+    let bytes = caller.bytes(|| argument.to_owned(), text.data, text.length)?;
+    std::str::from_utf8(bytes).map_err(|_| invalid(format!("{argument} is not UTF-8")))
+}
+
+fn optional_text<'a>(
+    caller: &'a Caller,
+    argument: &str,
+    given: millpond_bytes,
+) -> Result<Option<&'a str>> {
+    match given.data.is_null() && given.length == 0 {
+        true => Ok(None),
+        false => text(caller, argument, given).map(Some),
+    }
+}
+
+fn time(argument: &str, milliseconds: i64) -> Result<Option<Duration>> {
+    match milliseconds {
+        -1 => Ok(None),
+        1.. => Ok(Some(Duration::from_millis(milliseconds as u64))),
+        _ => Err(invalid(format!(
+            "{argument} is {milliseconds}; it has to be 1 or more, or -1 if it is not given"
+        ))),
+    }
+}
+
+/// Closes the client: calls on it answer `MILLPOND_CLOSED` from now on, whoever waits for a batch
+/// is woken and finds that out, and what an embedded engine still holds back is written. The handle
+/// still has to be freed. Closing twice is fine.
+///
+/// Errors: `MILLPOND_STORAGE` if the disk refuses the last write.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_close(
+    client: *mut millpond_client,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || caller.held::<Client>("client", client)?.close())
+}
+
+/// Frees a client. Leases, batches and channels that were made from it keep what they need of it;
+/// with the last of them it closes. A call that is under way in another thread ends as if nothing
+/// had happened. NULL and a client that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_client_free(client: *mut millpond_client) {
+    caller::free::<Client>(client);
+}

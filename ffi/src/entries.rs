@@ -1,0 +1,117 @@
+//! Entries: members and their scores, as an answer.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use millpond::ick::Entry;
+
+use crate::caller::{self, Caller};
+use crate::handle::Held;
+
+/// A list of members with their scores, the answer of a reserve for instance. The caller frees it
+/// with `millpond_entries_free`. Any thread may read it.
+pub struct millpond_entries {
+    _private: (),
+}
+
+/// A member and its score.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_entry {
+    /// The member's bytes; not NUL-terminated. Never NULL.
+    pub member: *const c_char,
+    /// How many bytes it has.
+    pub member_length: usize,
+    /// Its score.
+    pub score: f64,
+}
+
+/// What a handle of entries stands for: the members without gaps, and where each is.
+pub(crate) struct Entries {
+    list: Box<[millpond_entry]>,
+    members: Box<[u8]>,
+}
+
+// SAFETY: the pointers in the list point into `members`, which nobody changes or moves.
+unsafe impl Send for Entries {}
+// SAFETY: as above; there is nothing to change through a reference.
+unsafe impl Sync for Entries {}
+
+impl Entries {
+    pub(crate) fn new(entries: &[Entry]) -> Self {
+        let bytes = entries.iter().map(|entry| entry.member.len()).sum();
+        let mut members = Vec::with_capacity(bytes);
+        entries.iter().for_each(|entry| members.extend_from_slice(&entry.member));
+        let members = members.into_boxed_slice();
+        let mut rest = &*members;
+        let list = entries.iter().map(|entry| {
+            let (member, after) = rest.split_at(entry.member.len());
+            rest = after;
+            millpond_entry {
+                member: member.as_ptr().cast(),
+                member_length: member.len(),
+                score: entry.score,
+            }
+        });
+        Self { list: list.collect(), members }
+    }
+}
+
+fn read<T: Copy>(
+    entries: *const millpond_entries,
+    nothing: T,
+    part: impl FnOnce(Held<Entries>) -> T,
+) -> T {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer(nothing, || caller.held("entries", entries).map_or(nothing, part))
+}
+
+/// The entries as an array of `millpond_entries_length`, lowest score first. Lives until the
+/// entries are freed. NULL for NULL and for a handle that was freed or is none.
+///
+///     const millpond_entry *entry = millpond_entries_data(entries);
+///     for (size_t i = 0; i < millpond_entries_length(entries); i++)
+///         index_document(entry[i].member, entry[i].member_length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_entries_data(
+    entries: *const millpond_entries,
+) -> *const millpond_entry {
+    read(entries, ptr::null(), |entries| entries.list.as_ptr())
+}
+
+/// How many entries there are; 0 where `millpond_entries_data` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_entries_length(entries: *const millpond_entries) -> usize {
+    read(entries, 0, |entries| entries.list.len())
+}
+
+/// The bytes of all members, one after the other without gaps, in the order of the entries: for
+/// interpreters, which copy them in one go. Lives until the entries are freed. NULL as in
+/// `millpond_entries_data`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_entries_bytes(entries: *const millpond_entries) -> *const c_char {
+    read(entries, ptr::null(), |entries| entries.members.as_ptr().cast())
+}
+
+/// How many bytes all members have together.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_entries_bytes_length(entries: *const millpond_entries) -> usize {
+    read(entries, 0, |entries| entries.members.len())
+}
+
+/// Frees entries. NULL and entries that were freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_entries_free(entries: *mut millpond_entries) {
+    caller::free::<Entries>(entries);
+}

@@ -1,0 +1,416 @@
+//! Handles: what C holds in place of a pointer.
+//!
+//! The value of a handle is not an address but a ticket: the number of a slot, the generation of
+//! what is in it, and what kind of thing that is. Nothing is ever read through it, so a handle that
+//! was freed, one of another kind and a number out of thin air are told apart and refused, and a
+//! thing that is freed during a call lives until the call ends.
+//!
+//! The slots are shared by all threads and hold no lock: one that is held during a fork would stay
+//! so in the child.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use once_cell::race::OnceBox;
+
+use crate::batches::millpond_batches;
+use crate::channel::millpond_ick_channel;
+use crate::client::millpond_client;
+use crate::entries::millpond_entries;
+use crate::error::millpond_error;
+use crate::keys::millpond_keys;
+use crate::lease::millpond_lease;
+
+/// The lowest bits say the kind. The very lowest is always set, which it is in no pointer to
+/// anything that is aligned.
+const KIND_BITS: u32 = 5;
+const INDEX_BITS: u32 = if usize::BITS >= 64 { 28 } else { 18 };
+const GENERATION_BITS: u32 = usize::BITS - INDEX_BITS - KIND_BITS;
+
+/// A kind of thing that has handles.
+pub(crate) trait Kind: Send + Sync + Sized + 'static {
+    /// The type that C sees, of which there is never a value.
+    type C;
+
+    /// Its name.
+    const NAME: &'static str;
+
+    fn into_object(self) -> Object;
+    fn of(object: &Object) -> Option<&Self>;
+}
+
+/// Makes the table of all kinds. A new kind goes to the end.
+macro_rules! kinds {
+    ($($kind:ident($type:ty) = $c:ty,)*) => {
+        /// Whatever has a handle.
+        pub(crate) enum Object { $($kind($type),)* }
+
+        #[derive(Clone, Copy)]
+        enum Tag { $($kind,)* }
+
+        const NAMES: &[&str] = &[$(<$type as Kind>::NAME,)*];
+
+        impl Object {
+            fn tag(&self) -> usize {
+                match self { $(Object::$kind(_) => Tag::$kind as usize,)* }
+            }
+        }
+
+        $(impl Kind for $type {
+            type C = $c;
+
+            const NAME: &'static str = stringify!($c);
+
+            fn into_object(self) -> Object {
+                Object::$kind(self)
+            }
+
+            fn of(object: &Object) -> Option<&Self> {
+                match object {
+                    Object::$kind(it) => Some(it),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+kinds! {
+    Error(crate::error::Failure) = millpond_error,
+    Client(millpond::Client) = millpond_client,
+    Entries(crate::entries::Entries) = millpond_entries,
+    Keys(crate::keys::Keys) = millpond_keys,
+    Lease(crate::lease::Lease) = millpond_lease,
+    Batches(crate::batches::Batches) = millpond_batches,
+    IckChannel(millpond::ick::IckChannel) = millpond_ick_channel,
+}
+
+/// A thing that a handle stands for, kept alive for as long as a call needs it.
+pub(crate) struct Held<T> {
+    object: Arc<Numbered>,
+    kind: PhantomData<T>,
+}
+
+impl<T: Kind> std::ops::Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        T::of(&self.object.object).expect("the kind was checked when this was made")
+    }
+}
+
+/// Gives a thing a handle.
+pub(crate) fn make<T: Kind>(thing: T) -> usize {
+    TABLE.insert(thing.into_object())
+}
+
+/// Finds what a handle stands for, or says what is wrong with it.
+pub(crate) fn find<T: Kind>(handle: usize) -> Result<Held<T>, String> {
+    let object = TABLE.get(handle).map_err(|wrong| wrong.describe(handle))?;
+    match T::of(&object.object) {
+        Some(_) => Ok(Held { object, kind: PhantomData }),
+        None => Err(format!("is a {}, not a {}", NAMES[object.object.tag()], T::NAME)),
+    }
+}
+
+/// Takes the handle back. What it stood for ends with the last call that uses it. A handle of
+/// another kind stays, and one that was freed before is nobody's.
+pub(crate) fn free<T: Kind>(handle: usize) {
+    if find::<T>(handle).is_ok() {
+        drop(TABLE.remove(handle));
+    }
+}
+
+struct Numbered {
+    generation: usize,
+    object: Object,
+}
+
+enum Wrong {
+    Null,
+    Freed,
+    Unknown,
+}
+
+impl Wrong {
+    fn describe(self, handle: usize) -> String {
+        match self {
+            Wrong::Null => "is NULL".to_owned(),
+            Wrong::Freed => format!("is a {} that was freed", NAMES[Ticket::of(handle).tag]),
+            Wrong::Unknown => format!("is {handle:#x}, which is no handle of Millpond's"),
+        }
+    }
+}
+
+struct Ticket {
+    tag: usize,
+    index: usize,
+    generation: usize,
+}
+
+impl Ticket {
+    fn of(handle: usize) -> Self {
+        Self {
+            tag: (handle & mask(KIND_BITS)) >> 1,
+            index: handle >> KIND_BITS & mask(INDEX_BITS),
+            generation: handle >> (KIND_BITS + INDEX_BITS),
+        }
+    }
+
+    fn value(&self) -> usize {
+        self.generation << (KIND_BITS + INDEX_BITS) | self.index << KIND_BITS | self.tag << 1 | 1
+    }
+}
+
+const fn mask(bits: u32) -> usize {
+    (1 << bits) - 1
+}
+
+/// Slots come in blocks, each twice as large as the one before, and stay for good.
+const FIRST_BLOCK: usize = 64;
+const BLOCKS: usize = (INDEX_BITS - FIRST_BLOCK.ilog2()) as usize;
+/// Not 0, so that small numbers are no handles.
+const FIRST_GENERATION: u32 = 1;
+/// The end of the list of free slots.
+const NONE: u32 = u32::MAX;
+
+static TABLE: Table = Table::new();
+
+struct Table {
+    blocks: [OnceBox<Box<[Slot]>>; BLOCKS],
+    /// How many slots were ever used.
+    used: AtomicU32,
+    /// The first free slot, in the lower half; the upper half counts changes, so that a slot which
+    /// came back meanwhile is not mistaken for one that never left.
+    free: AtomicU64,
+}
+
+struct Slot {
+    object: ArcSwapOption<Numbered>,
+    /// That of the next thing in it.
+    generation: AtomicU32,
+    next_free: AtomicU32,
+}
+
+impl Table {
+    const fn new() -> Self {
+        Self {
+            blocks: [const { OnceBox::new() }; BLOCKS],
+            used: AtomicU32::new(0),
+            free: AtomicU64::new(NONE as u64),
+        }
+    }
+
+    fn insert(&self, object: Object) -> usize {
+        let index = self.pop_free().unwrap_or_else(|| {
+            let next = |used| ((used as usize) < mask(INDEX_BITS)).then_some(used + 1);
+            let used = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+            used.expect("there is room for more handles than a program has that frees some")
+        });
+        let slot = self.slot(index as usize);
+        let generation =
+            slot.generation.fetch_add(1, Ordering::Relaxed) as usize & mask(GENERATION_BITS);
+        let ticket = Ticket { tag: object.tag(), index: index as usize, generation };
+        slot.object.store(Some(Arc::new(Numbered { generation, object })));
+        ticket.value()
+    }
+
+    fn get(&self, handle: usize) -> Result<Arc<Numbered>, Wrong> {
+        if handle == 0 {
+            return Err(Wrong::Null);
+        }
+        let ticket = Ticket::of(handle);
+        let known = handle & 1 == 1
+            && ticket.tag < NAMES.len()
+            && ticket.index < self.used.load(Ordering::Acquire) as usize;
+        if !known {
+            return Err(Wrong::Unknown);
+        }
+        let slot = self.slot(ticket.index);
+        match slot.object.load_full() {
+            Some(object)
+                if object.generation == ticket.generation && object.object.tag() == ticket.tag =>
+            {
+                Ok(object)
+            }
+            _ => {
+                // Generations are counted up, so those below the slot's were there once.
+                let reached = slot.generation.load(Ordering::Relaxed) as usize;
+                Err(match (FIRST_GENERATION as usize..reached).contains(&ticket.generation) {
+                    true => Wrong::Freed,
+                    false => Wrong::Unknown,
+                })
+            }
+        }
+    }
+
+    /// Of two threads that free one handle, one gets the thing.
+    fn remove(&self, handle: usize) -> Option<Arc<Numbered>> {
+        let object = self.get(handle).ok()?;
+        let index = Ticket::of(handle).index;
+        let slot = self.slot(index);
+        let before = slot.object.compare_and_swap(&object, None);
+        let is_mine = before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &object));
+        is_mine.then(|| {
+            self.push_free(index as u32);
+            object
+        })
+    }
+
+    fn slot(&self, index: usize) -> &Slot {
+        // Block n begins at FIRST_BLOCK * (2^n - 1).
+        let block = (index / FIRST_BLOCK + 1).ilog2();
+        let begin = FIRST_BLOCK * ((1 << block) - 1);
+        let slots = self.blocks[block as usize].get_or_init(|| {
+            let slots = (0..FIRST_BLOCK << block).map(|_| Slot::new()).collect();
+            Box::new(slots)
+        });
+        &slots[index - begin]
+    }
+
+    fn pop_free(&self) -> Option<u32> {
+        let mut head = self.free.load(Ordering::Acquire);
+        loop {
+            let index = head as u32;
+            if index == NONE {
+                return None;
+            }
+            let next = self.slot(index as usize).next_free.load(Ordering::Relaxed);
+            match self.swap_free(head, next) {
+                Ok(()) => return Some(index),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn push_free(&self, index: u32) {
+        let mut head = self.free.load(Ordering::Acquire);
+        loop {
+            self.slot(index as usize).next_free.store(head as u32, Ordering::Relaxed);
+            match self.swap_free(head, index) {
+                Ok(()) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn swap_free(&self, head: u64, index: u32) -> Result<(), u64> {
+        let changes = (head >> 32).wrapping_add(1) << 32;
+        self.free
+            .compare_exchange_weak(
+                head,
+                changes | u64::from(index),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            )
+            .map(drop)
+    }
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            object: ArcSwapOption::const_empty(),
+            generation: AtomicU32::new(FIRST_GENERATION),
+            next_free: AtomicU32::new(NONE),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::error::Failure;
+    use crate::keys::Keys;
+
+    fn keys(name: &str) -> usize {
+        make(Keys::from_iter([name]))
+    }
+
+    fn wrong<T: Kind>(handle: usize) -> String {
+        find::<T>(handle).err().unwrap()
+    }
+
+    #[test]
+    fn a_handle_is_for_its_own_thing() {
+        let handle = keys("a");
+        assert!(find::<Keys>(handle).is_ok());
+        assert_eq!(wrong::<Failure>(handle), "is a millpond_keys, not a millpond_error");
+        free::<Failure>(handle);
+        assert!(find::<Keys>(handle).is_ok());
+        let held = find::<Keys>(handle).unwrap();
+        free::<Keys>(handle);
+        drop(held);
+        assert_eq!(wrong::<Keys>(handle), "is a millpond_keys that was freed");
+        free::<Keys>(handle);
+    }
+
+    #[test]
+    fn what_was_never_a_handle_is_none() {
+        assert_eq!(wrong::<Keys>(0), "is NULL");
+        for number in [1, 3, 0xff, 4096, usize::MAX, &raw const TABLE as usize] {
+            assert!(wrong::<Keys>(number).ends_with("no handle of Millpond's"), "{number:#x}");
+        }
+        // One that only comes later.
+        let handle = keys("a");
+        let later = handle + (1 << (KIND_BITS + INDEX_BITS));
+        assert!(wrong::<Keys>(later).ends_with("no handle of Millpond's"));
+        free::<Keys>(handle);
+    }
+
+    #[test]
+    fn no_value_comes_twice() {
+        let mut seen = HashSet::new();
+        for _ in 0..10_000 {
+            let handle = keys("a");
+            assert!(seen.insert(handle));
+            free::<Keys>(handle);
+        }
+        let many: Vec<usize> = (0..1_000).map(|_| keys("a")).collect();
+        assert!(many.iter().all(|handle| seen.insert(*handle)));
+        for handle in many {
+            assert!(find::<Keys>(handle).is_ok());
+            free::<Keys>(handle);
+        }
+    }
+
+    #[test]
+    fn threads_share_the_slots() {
+        let work = || {
+            for round in 0..5_000 {
+                let handles = [(); 3].map(|()| keys("a"));
+                for handle in handles {
+                    assert!(find::<Keys>(handle).is_ok(), "{round}");
+                    free::<Keys>(handle);
+                    assert!(find::<Keys>(handle).is_err());
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(work);
+            }
+        });
+    }
+
+    /// Of all that free one handle, one does.
+    #[test]
+    fn is_freed_once() {
+        for _ in 0..1_000 {
+            let handle = keys("a");
+            let freed = AtomicU32::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        freed.fetch_add(TABLE.remove(handle).is_some() as u32, Ordering::Relaxed)
+                    });
+                }
+            });
+            assert_eq!(freed.into_inner(), 1);
+        }
+    }
+}

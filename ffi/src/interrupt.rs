@@ -1,0 +1,45 @@
+//! Calls that wait can be interrupted.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::caller::{Caller, is_inside};
+
+/// The address of the question, or 0.
+static CHECK: AtomicUsize = AtomicUsize::new(0);
+
+type Check = extern "C" fn() -> bool;
+
+/// Installs the question that a call which waits asks: whether to stop. The call then answers
+/// `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a call
+/// waits.
+///
+/// It is asked on the thread that waits: by one that waits for a batch about every 50 milliseconds
+/// and whenever a signal arrives, by one that waits for a server's answer whenever a signal arrives.
+/// It must return (no longjmp, no exception), and must not call Millpond. A question that was
+/// installed before is replaced; NULL installs none. It holds for the whole process.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_on_interrupt(check: Option<extern "C" fn() -> bool>) {
+    // SAFETY: there are no pointers.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer((), || {
+        CHECK.store(check.map_or(0, |check| check as usize), Ordering::Release);
+        millpond::on_interrupt(has_question, ask);
+    });
+}
+
+/// The core's own threads are never inside a call.
+fn has_question() -> bool {
+    is_inside() && CHECK.load(Ordering::Acquire) != 0
+}
+
+fn ask() -> bool {
+    let address = CHECK.load(Ordering::Acquire);
+    if address == 0 {
+        return false;
+    }
+    // SAFETY: only functions of this type are stored, and 0, which is none.
+    let check = unsafe { std::mem::transmute::<usize, Check>(address) };
+    check()
+}

@@ -1,0 +1,65 @@
+//! The library itself.
+
+use std::ffi::{CStr, c_char};
+
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::status::millpond_status;
+
+/// The ABI that this header describes. The library's is `millpond_abi_version()`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum millpond_abi {
+    /// Changes when a program has to be compiled again; new functions do not change it.
+    MILLPOND_ABI_VERSION = 1,
+}
+
+/// The ABI of the library, for who loads it at run time: has to be `MILLPOND_ABI_VERSION`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_abi_version() -> u32 {
+    millpond_abi::MILLPOND_ABI_VERSION as u32
+}
+
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => panic!("a version has no NUL"),
+    };
+
+/// The version of Millpond, such as `0.1.0`; lives for ever.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_version() -> *const c_char {
+    VERSION.as_ptr()
+}
+
+/// Panics inside the library, so that a test can show what becomes of it outside. The panic prints
+/// its place to standard error, as any would.
+///
+/// Errors: `MILLPOND_INTERNAL`, always.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_test_panic(error: *mut *mut millpond_error) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || panic!("asked to"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_at_run_time_has_the_number_of_the_abi() {
+        assert_eq!(env!("MILLPOND_SONAME"), format!("libmillpond.so.{}", millpond_abi_version()));
+    }
+
+    #[test]
+    fn the_version_is_the_core_s() {
+        assert_eq!(VERSION.to_str(), Ok(millpond::VERSION));
+    }
+}

@@ -1,0 +1,152 @@
+//! Scripts, for connections that somebody else owns.
+
+use std::ffi::{CStr, CString, c_char};
+use std::ptr;
+
+use millpond::{Error, ErrorKind, Reply, Result};
+use once_cell::race::OnceBox;
+
+use crate::caller::{Caller, invalid};
+use crate::error::millpond_error;
+use crate::ick;
+use crate::status::millpond_status;
+
+/// The Lua script of a step, for a Redis connection of your own: send
+/// `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with
+/// the same. The comment at the end of the source says what the arguments and the answer are.
+/// Everything in it lives for ever.
+///
+/// Such a connection must not send a call again by itself after a dropped connection, as some
+/// client libraries do: an exchange that runs twice can lose a member. Switch that off.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_script {
+    /// The step, such as `ick.add`; NUL-terminated.
+    pub name: *const c_char,
+    /// The source; NUL-terminated.
+    pub source: *const c_char,
+    /// How many bytes the source has, without the NUL.
+    pub source_length: usize,
+    /// The SHA1 of the source, in 40 hexadecimal digits; NUL-terminated.
+    pub sha1: *const c_char,
+}
+
+/// A script as C sees it.
+struct Text {
+    name: CString,
+    source: CString,
+    sha1: CString,
+}
+
+impl Text {
+    fn new(name: &str, source: &str, sha1: &str) -> Result<Self> {
+        let c_string = |text: &str| {
+            CString::new(text).map_err(|_| Error::new(ErrorKind::Internal, "a script has a NUL"))
+        };
+        Ok(Self { name: c_string(name)?, source: c_string(source)?, sha1: c_string(sha1)? })
+    }
+
+    fn pointers(&self) -> millpond_script {
+        millpond_script {
+            name: self.name.as_ptr(),
+            source: self.source.as_ptr(),
+            source_length: self.source.count_bytes(),
+            sha1: self.sha1.as_ptr(),
+        }
+    }
+}
+
+const NOTHING: millpond_script =
+    millpond_script { name: ptr::null(), source: ptr::null(), source_length: 0, sha1: ptr::null() };
+
+/// The scripts of all queues.
+fn all() -> Result<&'static [Text]> {
+    static ALL: OnceBox<Vec<Text>> = OnceBox::new();
+    let all = ALL.get_or_try_init(|| {
+        let scripts = ick::scripts()?.into_iter();
+        let texts = scripts.map(|(name, script)| Text::new(name, script.source(), script.sha1()));
+        texts.collect::<Result<_>>().map(Box::new)
+    })?;
+    Ok(all)
+}
+
+/// Finds the script of a step by its name, such as `ick.add`. Makes no call.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that no step has.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_script_find(
+    name: *const c_char,
+    script: *mut millpond_script,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let script = caller.out("script", script, NOTHING)?;
+        if name.is_null() {
+            return Err(invalid("name is NULL"));
+        }
+        // SAFETY: it is not null, and the header says that it has to be NUL-terminated.
+        let name = unsafe { CStr::from_ptr(name) };
+        let found = all()?.iter().find(|text| *text.name == *name);
+        let found = found.ok_or_else(|| {
+            invalid(format!("name is {name:?}, which no script has; there are ick.add and others"))
+        })?;
+        script.set(found.pointers());
+        Ok(())
+    })
+}
+
+/// How many scripts there are.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_script_count() -> usize {
+    // SAFETY: there are no pointers.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer(0, || all().map_or(0, <[Text]>::len))
+}
+
+/// The script with this number, from 0, so that all of them can be loaded beforehand.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_script_count` on.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_script_at(
+    index: usize,
+    script: *mut millpond_script,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let script = caller.out("script", script, NOTHING)?;
+        let found =
+            all()?.get(index).ok_or_else(|| invalid(format!("there is no script {index}")))?;
+        script.set(found.pointers());
+        Ok(())
+    })
+}
+
+/// Says what an error means that a server answered to a script on a connection of your own:
+/// `reply` is its text, such as `WRONGTYPE the key ...`, without the `-` of the protocol.
+///
+/// Errors: the one that a call of Millpond's would have answered, so this always fails.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_script_error(
+    reply: *const c_char,
+    reply_length: usize,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let reply = caller.bytes(|| "reply".to_owned(), reply, reply_length)?;
+        Reply::Error(String::from_utf8_lossy(reply).into_owned()).ok().map(drop)
+    })
+}

@@ -1,0 +1,70 @@
+/* The suite's few words: what has to hold, on which backend, and who runs the servers. */
+
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <millpond.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The condition holds. What does not ends the process: also in a thread, also in a child. */
+#define CHECK(condition) \
+    ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+
+/* The call, whose last argument is &error, answers MILLPOND_OK. */
+#define OK(call) check_ok(__FILE__, __LINE__, #call, (call), &error)
+
+/* The call, whose last argument is &error, fails with this status and says this. */
+#define FAILS(status, says, call) check_fails(__FILE__, __LINE__, #call, (call), &error, status, says)
+
+/* A byte string that is written as a literal, as two arguments. */
+#define S(literal) (literal), sizeof(literal) - 1
+
+void check_failed(const char *file, int line, const char *what);
+void check_ok(const char *file, int line, const char *call, millpond_status status,
+              millpond_error **error);
+void check_fails(const char *file, int line, const char *call, millpond_status status,
+                 millpond_error **error, millpond_status expected, const char *says);
+
+/* The entries are these, written as "member score member score ..."; frees them. */
+void check_entries(const char *file, int line, millpond_entries *entries, const char *expected);
+#define ENTRIES(entries, expected) check_entries(__FILE__, __LINE__, entries, expected)
+
+/* Where queues are. */
+struct backend {
+    const char *kind;
+    char url[256];
+};
+
+/* A client of this backend's. */
+millpond_client *connect_to(const struct backend *backend);
+
+/* A server of our own, which ends with this process. */
+struct servers *servers_start(const char *kind, struct backend *backend);
+/* Kills, stops, continues or restarts it: see millpond-test-servers. */
+void servers_run(struct servers *servers, const char *command);
+void servers_stop(struct servers *servers);
+
+/* Flags these members, "member score member score ...". */
+void add(millpond_client *client, const char *name, const char *pairs);
+
+/* Monotonic milliseconds. */
+int64_t now_ms(void);
+void sleep_ms(int milliseconds);
+
+struct test {
+    const char *name;
+    void (*run)(const struct backend *backend);
+};
+
+/* What holds on every backend, and what needs a Redis. Each ends with a test without a name. */
+extern const struct test steps_tests[], loop_tests[], lease_tests[], channel_tests[],
+    mistake_tests[], thread_tests[], fork_tests[];
+extern const struct test redis_loop_tests[], redis_fork_tests[], connection_tests[],
+    foreign_tests[];
+/* What needs no backend. */
+extern const struct test error_tests[];
+
+#endif

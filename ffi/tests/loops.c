@@ -1,0 +1,211 @@
+/* The consumer's loop. */
+
+#include "check.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static void ends_when_nothing_is_left(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_batches *batches;
+    millpond_entries *entries;
+    millpond_error *error;
+    millpond_ick_stats stats;
+
+    add(client, "ends", "a 1 b 2 c 3");
+    OK(millpond_ick_batches(client, S("ends"), 2, -1, &batches, &error));
+    OK(millpond_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "a 1 b 2");
+    OK(millpond_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "c 3");
+    OK(millpond_batches_next(batches, &entries, &error));
+    CHECK(entries == NULL);
+    OK(millpond_ick_stats_read(client, S("ends"), &stats, &error));
+    CHECK(stats.total_size == 0);
+    millpond_batches_free(batches);
+    millpond_client_free(client);
+}
+
+static void a_loop_that_is_left(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_batches *batches;
+    millpond_entries *entries;
+    millpond_error *error;
+    uint64_t committed = 77;
+
+    add(client, "left", "a 1 b 2");
+    OK(millpond_ick_batches(client, S("left"), 1, -1, &batches, &error));
+    OK(millpond_batches_commit(batches, &committed, &error));
+    CHECK(committed == 0);
+    OK(millpond_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "a 1");
+    OK(millpond_batches_commit(batches, &committed, &error));
+    CHECK(committed == 1);
+    OK(millpond_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "b 2");
+    /* Not committed, so it comes again. */
+    millpond_batches_free(batches);
+    OK(millpond_ick_reserve(client, S("left"), 10, false, &entries, &error));
+    ENTRIES(entries, "b 2");
+    millpond_client_free(client);
+}
+
+static void waits_as_long_as_it_is_told(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_batches *batches;
+    millpond_entries *entries;
+    millpond_error *error;
+
+    int64_t start = now_ms();
+    OK(millpond_ick_batches(client, S("told"), 1, 100, &batches, &error));
+    OK(millpond_batches_next(batches, &entries, &error));
+    CHECK(entries == NULL && now_ms() - start >= 100);
+    millpond_batches_free(batches);
+    FAILS(MILLPOND_INVALID_ARGUMENT, "wait_ms is -2",
+          millpond_ick_batches(client, S("told"), 1, -2, &batches, &error));
+    CHECK(batches == NULL);
+    millpond_client_free(client);
+}
+
+/* Two threads that ask one loop for a batch. */
+struct asking {
+    millpond_batches *batches;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int refused;
+    int answered;
+    millpond_status status;
+    millpond_entries *entries;
+};
+
+static void *ask(void *argument) {
+    struct asking *asking = argument;
+    millpond_entries *entries;
+    millpond_error *error;
+    millpond_status status = millpond_batches_next(asking->batches, &entries, &error);
+    pthread_mutex_lock(&asking->lock);
+    if (status == MILLPOND_INVALID_ARGUMENT) {
+        CHECK(strstr(millpond_error_message(error), "another thread") != NULL);
+        asking->refused++;
+    } else {
+        asking->status = status;
+        asking->entries = entries;
+        asking->answered++;
+    }
+    pthread_cond_broadcast(&asking->changed);
+    pthread_mutex_unlock(&asking->lock);
+    millpond_error_free(error);
+    return NULL;
+}
+
+static void wait_until(struct asking *asking, int *count) {
+    pthread_mutex_lock(&asking->lock);
+    while (*count == 0)
+        pthread_cond_wait(&asking->changed, &asking->lock);
+    pthread_mutex_unlock(&asking->lock);
+}
+
+static void is_woken_and_is_for_one_thread(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_error *error;
+    struct asking asking = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                            .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t threads[2];
+
+    OK(millpond_ick_batches(client, S("woken"), 1, INT64_MAX, &asking.batches, &error));
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
+    /* One waits for ever, so the other has to be refused at once. */
+    wait_until(&asking, &asking.refused);
+    CHECK(asking.answered == 0);
+    add(client, "woken", "a 1");
+    wait_until(&asking, &asking.answered);
+    CHECK(asking.status == MILLPOND_OK);
+    ENTRIES(asking.entries, "a 1");
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    millpond_batches_free(asking.batches);
+    millpond_client_free(client);
+}
+
+static void close_ends_the_wait(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_error *error;
+    struct asking asking = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                            .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+
+    OK(millpond_ick_batches(client, S("closed"), 1, INT64_MAX, &asking.batches, &error));
+    CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
+    /* Whether it waits already or is about to: it ends. */
+    sleep_ms(50);
+    OK(millpond_close(client, &error));
+    wait_until(&asking, &asking.answered);
+    CHECK(asking.status == MILLPOND_CLOSED && asking.entries == NULL);
+    pthread_join(thread, NULL);
+    millpond_batches_free(asking.batches);
+    millpond_client_free(client);
+}
+
+static pthread_t waiting;
+static int questions;
+
+static bool stop_at_the_third(void) {
+    CHECK(pthread_equal(pthread_self(), waiting));
+    return ++questions == 3;
+}
+
+static void can_be_interrupted(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_batches *batches;
+    millpond_entries *entries;
+    millpond_error *error;
+
+    waiting = pthread_self();
+    questions = 0;
+    OK(millpond_ick_batches(client, S("interrupted"), 1, INT64_MAX, &batches, &error));
+    millpond_on_interrupt(stop_at_the_third);
+    FAILS(MILLPOND_CANCELLED, "interrupted", millpond_batches_next(batches, &entries, &error));
+    CHECK(questions == 3);
+    millpond_on_interrupt(NULL);
+    add(client, "interrupted", "a 1");
+    OK(millpond_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "a 1");
+    CHECK(questions == 3);
+    millpond_batches_free(batches);
+    millpond_client_free(client);
+}
+
+/* A loop that waits hears of a producer in another client. */
+static void is_woken_by_another_client(const struct backend *backend) {
+    millpond_client *consumer = connect_to(backend), *producer = connect_to(backend);
+    millpond_error *error;
+    struct asking asking = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                            .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+
+    OK(millpond_ick_batches(consumer, S("another"), 1, INT64_MAX, &asking.batches, &error));
+    CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
+    add(producer, "another", "a 1");
+    wait_until(&asking, &asking.answered);
+    ENTRIES(asking.entries, "a 1");
+    pthread_join(thread, NULL);
+    millpond_batches_free(asking.batches);
+    millpond_client_free(consumer);
+    millpond_client_free(producer);
+}
+
+const struct test loop_tests[] = {
+    {"ends_when_nothing_is_left", ends_when_nothing_is_left},
+    {"a_loop_that_is_left", a_loop_that_is_left},
+    {"waits_as_long_as_it_is_told", waits_as_long_as_it_is_told},
+    {"is_woken_and_is_for_one_thread", is_woken_and_is_for_one_thread},
+    {"close_ends_the_wait", close_ends_the_wait},
+    {"can_be_interrupted", can_be_interrupted},
+    {NULL, NULL},
+};
+
+const struct test redis_loop_tests[] = {
+    {"is_woken_by_another_client", is_woken_by_another_client},
+    {NULL, NULL},
+};
