@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "millpond/errors"
+
+module Millpond
+  # How every call into the library is made: its error is raised, and what interrupts a thread of
+  # Ruby (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call that waits.
+  #
+  # Nothing of Ruby's may unwind the library's frames. So interrupts are held back while a call is
+  # under way; the library asks {.stop?} now and then and whenever a signal arrives, the call ends
+  # if there is an interrupt, and Ruby acts on it after the call. Signal handlers cannot be held
+  # back: {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
+  #
+  # @api private
+  module Call
+    HELD_BACK = { Object => :never }.freeze
+    RAISED = :millpond_raised
+    private_constant :HELD_BACK, :RAISED
+
+    # Makes a call: yields the place for its error, and the block answers the call's status.
+    #
+    # @raise [Error] what the library says went wrong
+    def self.check
+      place = FFI::MemoryPointer.new(:pointer)
+      raised = nil
+      status = Thread.handle_interrupt(HELD_BACK) do
+        yield place
+      ensure
+        raised = take_raised
+      end
+      raise raised if raised
+      fail_with(status, place.read_pointer) unless status.zero?
+    ensure
+      Native.millpond_error_free(place.read_pointer) if place && status != 0
+    end
+
+    # Makes a call that answers a handle.
+    #
+    # @return [FFI::AutoPointer, nil] of the given kind; nil for NULL
+    def self.handle(kind)
+      place = FFI::MemoryPointer.new(:pointer)
+      made = nil
+      check { |error| yield place, error }
+      pointer = place.read_pointer
+      made = kind.new(pointer) unless pointer.null?
+    ensure
+      # An interrupt came with the answer.
+      kind.release(place.read_pointer) if place && !made
+    end
+
+    # Makes a call that answers a number.
+    def self.number(type)
+      place = FFI::MemoryPointer.new(type)
+      check { |error| yield place, error }
+      place.get(type, 0)
+    end
+
+    # Whether a call that waits has to stop; the library asks on the thread that waits. It neither
+    # raises nor throws. What a handler throws cannot be known and so not be thrown again; the call
+    # ends all the same.
+    def self.stop?
+      stop = true
+      # This is where the main thread runs signal handlers.
+      Thread.pass if Thread.current == Thread.main
+      stop = Thread.pending_interrupt?
+    rescue Exception => raised
+      Thread.current.thread_variable_set(RAISED, raised)
+      stop = true
+    ensure
+      return stop
+    end
+
+    def self.take_raised
+      thread = Thread.current
+      return unless thread.thread_variable?(RAISED)
+
+      raised = thread.thread_variable_get(RAISED)
+      thread.thread_variable_set(RAISED, nil)
+      raised
+    end
+
+    def self.fail_with(status, pointer)
+      kind = ERROR_CLASSES.fetch(status, InternalError)
+      error = kind.new(text(Native.millpond_error_message(pointer)),
+                       text(Native.millpond_error_operation(pointer)))
+      cause = Native.millpond_error_cause(pointer)
+      cause ? raise(error, cause: RuntimeError.new(text(cause))) : raise(error)
+    end
+
+    def self.text(string)
+      string.force_encoding(Encoding::UTF_8)
+    end
+    private_class_method :take_raised, :fail_with, :text
+
+    QUESTION = FFI::Function.new(:bool, []) { stop? }
+    private_constant :QUESTION
+    Native.millpond_on_interrupt(QUESTION)
+  end
+end

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require "millpond/ick"
+require "millpond/ick_channel"
+
+module Millpond
+  # A server or an embedded engine, and the way to the queues on it; made by {Millpond.connect}.
+  # Safe to use from many threads and, on Redis, in the children of a fork.
+  class Client
+    # @return [Encoding] what members and names are answered in, as far as they are valid in it
+    attr_reader :encoding
+
+    # @api private
+    attr_reader :native
+
+    # @api private
+    def initialize(native, encoding)
+      @native = native
+      @encoding = encoding
+    end
+
+    # The Ick of this name. Makes no call.
+    #
+    # @param name [String] any bytes, at most 64 KiB; a longer one is refused by the first call
+    # @return [Ick]
+    # @raise [TypeError] for what is no String
+    #
+    # @example
+    #   Millpond.connect("memory:").ick("files").name # => "files"
+    def ick(name)
+      Ick.new(self, name)
+    end
+
+    # The channel of this name. Makes no call.
+    #
+    # @param name [String] its Icks are named name/0, name/1 and so on
+    # @param shards [Integer] how many Icks members are spread over, 1 to 65,536
+    # @return [IckChannel]
+    # @raise [InvalidArgumentError] for another number
+    # @raise [TypeError] for a name that is no String or a number that is no Integer
+    #
+    # @example
+    #   Millpond.connect("memory:").ick_channel("files", 4).shards # => 4
+    def ick_channel(name, shards)
+      IckChannel.new(self, name, Convert.small_size("shards", shards))
+    end
+
+    # Closes the client: calls raise {ClosedError} from now on, whoever waits for a batch finds that
+    # out, and what an embedded engine still holds back is written. Closing twice is fine.
+    #
+    # @return [nil]
+    # @raise [StorageError] if the disk refuses the last write
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   client.close
+    #   client.ick("files").stats # raises Millpond::ClosedError
+    def close
+      Call.check { |error| Native.millpond_close(native, error) }
+      nil
+    end
+  end
+
+  # Connects to a server or opens an embedded engine.
+  #
+  # | URL | where the queues are |
+  # | --- | --- |
+  # | `memory:` | embedded, gone with the client |
+  # | `memory:name` | embedded, shared in the process |
+  # | `file:dir` | embedded and durable, in this directory; one process at a time |
+  # | `redis://user:password@host:6379/db` | one server; `rediss:` for TLS |
+  # | `redis+unix:///path/to/socket` | one server on a Unix socket |
+  # | `redis+sentinel://host,host2/service/db` | follows failovers |
+  # | `redis+cluster://host,host2` | Redis Cluster |
+  #
+  # The URL can hold more options, as in `?pool=4`. A Redis client connects when it first has
+  # something to send, so it can be made before a fork.
+  #
+  # @param url [String]
+  # @param encoding [Encoding, String] what members are answered in, as in redis-rb: strings that
+  #   are not valid in it are binary. `Encoding::BINARY` for bytes.
+  # @param timeout [Numeric, nil] the most seconds that a call takes (5), connecting and trying
+  #   again included
+  # @param connect_timeout [Numeric, nil] the most seconds for one attempt to connect (1)
+  # @param retries [Integer, nil] attempts after the first to connect, or to reach a server that is
+  #   busy, loading or failing over (10)
+  # @param username [String, nil] goes with a password
+  # @param password [String, nil]
+  # @param client_name [String, nil] the connections' name in `CLIENT LIST`
+  # @yield [client] closes the client when the block ends
+  # @return [Client] or, with a block, what the block answers
+  # @raise [InvalidUrlError] for a URL or an option that is not known
+  # @raise [InvalidArgumentError, TypeError] for a wrong option
+  # @raise [LockedError] if another process holds the directory of a `file:`
+  # @raise [CorruptError] if what is in it is damaged
+  #
+  # @example
+  #   Millpond.connect("memory:") do |client|
+  #     client.ick("files").add([[1, "a.txt"]]).new
+  #   end # => 1
+  def self.connect(url, encoding: Encoding.default_external, timeout: nil, connect_timeout: nil,
+                   retries: nil, username: nil, password: nil, client_name: nil)
+    options = Native::Options.new
+    Native.millpond_options_init(options)
+    kept = { url: url, username: username, password: password, client_name: client_name }
+           .map { |name, value| Connecting.bytes(options[name], name, value) }
+    Connecting.time(options, :timeout, timeout)
+    Connecting.time(options, :connect_timeout, connect_timeout)
+    options[:retries] = Convert.small_size("retries", retries) unless retries.nil?
+    encoding = Encoding.find(encoding)
+
+    native = Call.handle(Native::Client) do |place, error|
+      Native.millpond_connect_with(options, place, error)
+    end
+    kept.clear
+    client = Client.new(native, encoding)
+    return client unless block_given?
+
+    begin
+      yield client
+    ensure
+      client.close
+    end
+  end
+
+  # The options of {Millpond.connect} as the library has them.
+  #
+  # @api private
+  module Connecting
+    # @return [FFI::MemoryPointer, nil] what has to live until the library has read it
+    def self.bytes(place, name, value)
+      return if value.nil? && name != :url
+
+      value = Convert.bytes(name, value)
+      memory = FFI::MemoryPointer.new(value.bytesize + 1).put_bytes(0, value)
+      place[:data] = memory
+      place[:length] = value.bytesize
+      memory
+    end
+
+    def self.time(options, name, seconds)
+      options[:"#{name}_ms"] = Convert.some_milliseconds(name, seconds) unless seconds.nil?
+    end
+  end
+  private_constant :Connecting
+end

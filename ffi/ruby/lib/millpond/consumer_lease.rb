@@ -1,0 +1,157 @@
+# frozen_string_literal: true
+
+require "millpond/batches"
+require "millpond/convert"
+
+module Millpond
+  # The right to consume an Ick, for as long as it is held; made by {Ick#lease}.
+  #
+  # A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once it
+  # is lost they raise {LeaseLostError} and do nothing, so a consumer that was stopped for too long
+  # cannot commit what another one works on. One thread at a time uses it. A lease that nobody refers
+  # to any more is given back in the background.
+  #
+  # @example
+  #   ick = Millpond.connect("memory:").ick("files")
+  #   ick.add([[1, "a.txt"]])
+  #   ick.lease(ttl: 30) do |lease|
+  #     lease.each_batch(100).to_a
+  #   end # => [[["a.txt", 1.0]]]
+  class ConsumerLease
+    # @api private
+    def initialize(native, encoding)
+      @native = native
+      @encoding = encoding
+      @released = false
+    end
+
+    # Whether the lease was lost or released: stop working on the batch. Sends nothing.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   lease = Millpond.connect("memory:").ick("files").lease(ttl: 30)
+    #   lease.lost? # => false
+    #   lease.release
+    #   lease.lost? # => true
+    def lost?
+      place = FFI::MemoryPointer.new(:bool)
+      Call.check { |error| Native.millpond_lease_is_lost(@native, place, error) }
+      place.get(:bool, 0)
+    end
+
+    # The token that the lease's steps carry, for steps that are sent by hand.
+    #
+    # @return [String] bytes
+    #
+    # @example
+    #   Millpond.connect("memory:").ick("files").lease(ttl: 30).token.empty? # => false
+    def token
+      token = Native::Bytes.new
+      Call.check { |error| Native.millpond_lease_token(@native, token, error) }
+      token[:data].read_bytes(token[:length])
+    end
+
+    # {Ick#reserve} for the holder alone.
+    #
+    # @param max [Integer] members, below 10^17
+    # @return [Array<Array(String, Float)>] members and scores
+    # @raise [LeaseLostError] if the lease is lost
+    # @raise (see Ick#reserve)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.lease(ttl: 30) { |lease| lease.reserve(10) } # => [["a.txt", 1.0]]
+    def reserve(max)
+      max = Convert.size("max", max)
+      Convert.entries(@encoding) do |place, error|
+        Native.millpond_lease_reserve(@native, max, place, error)
+      end
+    end
+
+    # {Ick#commit} for the holder alone; one step.
+    #
+    # @param members [Enumerable<String>] at most 250,000
+    # @return [Integer] how many of them were reserved
+    # @raise [LeaseLostError] if the lease is lost
+    # @raise (see Ick#commit)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.lease(ttl: 30) do |lease|
+    #     lease.reserve(10)
+    #     lease.commit(["a.txt"])
+    #   end # => 1
+    def commit(members)
+      list, count = Convert.members(members)
+      Call.number(:uint64) do |place, error|
+        Native.millpond_lease_commit(@native, list, count, place, error)
+      end
+    end
+
+    # {Ick#exchange} for the holder alone.
+    #
+    # @param max [Integer] members to reserve, below 10^17
+    # @param members [Enumerable<String>] members to commit, at most 250,000
+    # @return [Array<Array(String, Float)>] members and scores
+    # @raise [LeaseLostError] if the lease is lost
+    # @raise (see Ick#exchange)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"], [2, "b.txt"]])
+    #   ick.lease(ttl: 30) do |lease|
+    #     lease.exchange(1)
+    #     lease.exchange(1, ["a.txt"])
+    #   end # => [["b.txt", 2.0]]
+    def exchange(max, members = [])
+      max = Convert.size("max", max)
+      list, count = Convert.members(members)
+      Convert.entries(@encoding) do |place, error|
+        Native.millpond_lease_exchange(@native, max, list, count, place, error)
+      end
+    end
+
+    # {Ick#each_batch} for the holder alone.
+    #
+    # @param max [Integer] members
+    # @param wait [Numeric, nil] as in {Ick#each_batch}
+    # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
+    # @return [self] or, without a block, an Enumerator
+    # @raise [LeaseLostError] if the lease is lost
+    # @raise (see Ick#each_batch)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"], [2, "b.txt"]])
+    #   ick.lease(ttl: 30) { |lease| lease.each_batch(1).map(&:size) } # => [1, 1]
+    def each_batch(max, wait: nil, &block)
+      size = Convert.size("max", max)
+      wait_ms = Batches.wait_ms(wait)
+      return enum_for(:each_batch, max, wait: wait) unless block
+
+      open = ->(place, error) { Native.millpond_lease_batches(@native, size, wait_ms, place, error) }
+      Batches.each(@encoding, open, &block)
+      self
+    end
+
+    # Gives the lease back, so that another consumer can take it at once.
+    #
+    # @return [Boolean] false if it was not held any more
+    #
+    # @example
+    #   lease = Millpond.connect("memory:").ick("files").lease(ttl: 30)
+    #   lease.release # => true
+    #   lease.release # => false
+    def release
+      return false if @released
+
+      was_held = FFI::MemoryPointer.new(:bool)
+      Call.check { |error| Native.millpond_lease_release(@native, was_held, error) }
+      @released = true
+      was_held.get(:bool, 0)
+    end
+  end
+end

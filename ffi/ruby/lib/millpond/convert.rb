@@ -1,0 +1,207 @@
+# frozen_string_literal: true
+
+require "millpond/call"
+
+module Millpond
+  # Values of Ruby as the library takes them, and back. What is wrong is said with the name of the
+  # argument and the index in it, before anything is sent.
+  #
+  # @api private
+  module Convert
+    SIZE_MAX = (1 << 64) - 1
+    TIME_MS_MAX = (1 << 63) - 1
+    # One element of each kind of list: packed as the structures of the same name.
+    BYTES = "JJ"
+    PAIR = "JJdCx#{Native::Pair.size - Native::Pair.offset_of(:score_is_now) - 1}"
+    ENTRY = "JJd"
+
+    # A copy, since another thread can change the caller's own at any time, also while the library
+    # reads it. Long ones share their bytes until one of the two changes.
+    #
+    # @return [String] a frozen copy: its bytes are what counts
+    def self.bytes(argument, value)
+      return String.new(value).freeze if value.is_a?(String)
+
+      raise wrong_type(argument, "a String", value)
+    end
+
+    # @return [Integer] a size or a count
+    def self.size(argument, value, max = SIZE_MAX)
+      raise wrong_type(argument, "an Integer", value) unless value.is_a?(Integer)
+      raise invalid("#{argument} is #{value}; it has to be 0 or more") if value.negative?
+      raise invalid("#{argument} is #{value}, which is too large") if value > max
+
+      value
+    end
+
+    # @return [Integer] a size or a count of a smaller kind
+    def self.small_size(argument, value)
+      size(argument, value, (1 << 32) - 1)
+    end
+
+    # @return [Integer] milliseconds; what is too long for the library is as good as for ever
+    def self.milliseconds(argument, seconds)
+      unless seconds.is_a?(Numeric) && seconds.real?
+        raise wrong_type(argument, "a number of seconds", seconds)
+      end
+      unless seconds >= 0 # so that NaN is refused too
+        raise invalid("#{argument} is #{seconds}; a time has to be 0 or more seconds")
+      end
+
+      seconds >= TIME_MS_MAX / 1000 ? TIME_MS_MAX : (seconds * 1000).ceil
+    end
+
+    # @return [Integer] milliseconds, more than 0
+    def self.some_milliseconds(argument, seconds)
+      time = milliseconds(argument, seconds)
+      raise invalid("#{argument} has to be longer than 0 seconds") if time.zero?
+
+      time
+    end
+
+    # Members for the library.
+    #
+    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
+    def self.members(values)
+      strings = elements("members", values).each_with_index.map do |member, index|
+        member.is_a?(String) ? String.new(member) : raise(wrong_type("members[#{index}]", "a String", member))
+      end
+      list(BYTES, Native::Bytes.size, strings) do |row, _, address, member|
+        row << address << member.bytesize
+      end
+    end
+
+    # Scores and members for the library.
+    #
+    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
+    def self.pairs(values)
+      if values.is_a?(Hash)
+        raise TypeError, "pairs must be a list of [score, member], not a Hash; for a Hash of " \
+                         "scores write scores.map { |member, score| [score, member] }"
+      end
+
+      scores = []
+      members = elements("pairs", values).each_with_index.map do |pair, index|
+        score, member = pair(pair, index)
+        scores << score
+        member
+      end
+      list(PAIR, Native::Pair.size, members) do |row, index, address, member|
+        score = scores[index]
+        row << address << member.bytesize << (score || 0.0) << (score ? 0 : 1)
+      end
+    end
+
+    # Numbers of Icks for the library.
+    #
+    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
+    def self.numbers(values)
+      numbers = elements("numbers", values)
+      numbers = numbers.each_with_index.map { |number, index| small_size("numbers[#{index}]", number) }
+      [FFI::MemoryPointer.new(:uint32, numbers.size).write_array_of_uint32(numbers), numbers.size]
+    end
+
+    # What a call answered with entries, which this frees.
+    #
+    # @yield where to put the entries, and the error
+    # @return [Array<Array(String, Float)>, nil] members and scores; nil for NULL
+    def self.entries(encoding)
+      place = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| yield place, error }
+      pointer = place.read_pointer
+      read_entries(pointer, encoding) unless pointer.null?
+    ensure
+      Native.millpond_entries_free(place.read_pointer) if place
+    end
+
+    # @return [Array<String>] what a list of keys holds
+    def self.keys(pointer)
+      count = Native.millpond_keys_length(pointer)
+      return [] if count.zero?
+
+      rows = Native.millpond_keys_data(pointer).read_bytes(count * Native::Bytes.size)
+      rows.unpack(BYTES * count).each_slice(2).map do |address, length|
+        FFI::Pointer.new(address).read_bytes(length)
+      end
+    end
+
+    # Bytes as text, if they are any: what redis-rb does.
+    def self.text(bytes, encoding)
+      bytes.force_encoding(encoding)
+      bytes.valid_encoding? ? bytes : bytes.force_encoding(Encoding::BINARY)
+    end
+
+    def self.pair(pair, index)
+      return [nil, String.new(pair)] if pair.is_a?(String)
+      unless pair.is_a?(Array) && pair.size == 2
+        raise wrong_type("pairs[#{index}]", "[score, member] or a member", pair)
+      end
+
+      score, member = pair
+      score = score("pairs[#{index}][0]", score) unless score.nil? || score.is_a?(Float)
+      raise wrong_type("pairs[#{index}][1]", "a String", member) unless member.is_a?(String)
+
+      [score, String.new(member)]
+    end
+
+    def self.score(argument, value)
+      raise wrong_type(argument, "a number or nil", value) unless value.is_a?(Numeric)
+      raise invalid("#{argument} is #{value}, which is no real number") unless value.real?
+
+      too_large = value.is_a?(Integer) ? value.abs > Float::MAX : value.to_f.infinite? && !value.infinite?
+      raise invalid("#{argument} is beyond the range of a Float") if too_large
+
+      value.to_f
+    end
+
+    # @return [Array] of its own, which nobody else changes
+    def self.elements(argument, values)
+      return [*values] if values.is_a?(Array)
+      raise wrong_type(argument, "a list, such as an Array", values) unless values.respond_to?(:each_entry)
+
+      values.each_entry.to_a
+    end
+
+    # One block of memory: rows, each made by the block, and then the bytes that they point to. Nobody
+    # else has the strings, so that their lengths are those of the bytes.
+    def self.list(row_format, row_size, strings)
+      count = strings.size
+      return [nil, 0] if count.zero?
+
+      bytes = strings.pack("a*" * count)
+      memory = FFI::MemoryPointer.new(row_size * count + bytes.bytesize, 1, false)
+      address = memory.address + row_size * count
+      rows = []
+      strings.each_with_index do |string, index|
+        yield rows, index, address, string
+        address += string.bytesize
+      end
+      memory.put_bytes(0, rows.pack(row_format * count)).put_bytes(row_size * count, bytes)
+      [memory, count]
+    end
+
+    def self.read_entries(pointer, encoding)
+      count = Native.millpond_entries_length(pointer)
+      return [] if count.zero?
+
+      rows = Native.millpond_entries_data(pointer).read_bytes(count * Native::Entry.size)
+      bytes = Native.millpond_entries_bytes(pointer)
+      bytes = bytes.read_bytes(Native.millpond_entries_bytes_length(pointer))
+      start = 0
+      rows.unpack(ENTRY * count).each_slice(3).map do |_, length, score|
+        member = bytes.byteslice(start, length)
+        start += length
+        [text(member, encoding), score]
+      end
+    end
+
+    def self.wrong_type(argument, expected, value)
+      TypeError.new("#{argument} must be #{expected}, not #{value.nil? ? 'nil' : value.class}")
+    end
+
+    def self.invalid(message)
+      InvalidArgumentError.new(message)
+    end
+    private_class_method :pair, :score, :elements, :list, :read_entries, :wrong_type, :invalid
+  end
+end

@@ -1,0 +1,301 @@
+# frozen_string_literal: true
+
+require "millpond/batches"
+require "millpond/consumer_lease"
+require "millpond/convert"
+require "millpond/values"
+
+module Millpond
+  # A dirty list with write-folding and two-phase commit; made by {Client#ick}.
+  #
+  # For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
+  # as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
+  # it is worked on is not forgotten, and one that is dirtied often keeps its place, since a member
+  # keeps the lowest of its scores.
+  #
+  # Members are Strings: their bytes are what counts.
+  #
+  # @example
+  #   ick = Millpond.connect("memory:").ick("files")
+  #   ick.add([[2, "b.txt"], [1, "a.txt"]])
+  #   ick.reserve(10) # => [["a.txt", 1.0], ["b.txt", 2.0]]
+  #   ick.add([[3, "a.txt"]]) # dirty again while it is being worked on
+  #   ick.commit(["a.txt", "b.txt"])
+  #   ick.reserve(10) # => [["a.txt", 3.0]]
+  class Ick
+    SETS = { producer: 1, consumer: 2 }.freeze
+    private_constant :SETS
+
+    # The Redis keys of an Ick in the contract's order, which is the KEYS of each of its scripts:
+    # for connections of your own. Makes no call.
+    #
+    # @param name [String] the name of an Ick
+    # @return [Array<String>] the keys of the version flag, the producer set and the consumer set,
+    #   as bytes
+    # @raise [InvalidArgumentError] for more than 64 KiB
+    #
+    # @example
+    #   Millpond::Ick.keys("files")
+    #   # => ["files", "files/ick/{files}/pset", "files/ick/{files}/cset"]
+    def self.keys(name)
+      place = FFI::MemoryPointer.new(:pointer)
+      name = Convert.bytes("name", name)
+      Call.check { |error| Native.millpond_ick_keys(name, name.bytesize, place, error) }
+      Convert.keys(place.read_pointer)
+    ensure
+      Native.millpond_keys_free(place.read_pointer) if place
+    end
+
+    # @return [String] the name
+    attr_reader :name
+
+    # @api private
+    def initialize(client, name)
+      @client = client
+      @native = client.native
+      @name = Convert.bytes("name", name)
+      @length = @name.bytesize
+    end
+
+    # Flags members as dirty: each keeps the lower of its old and its new score.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the members may or may not be flagged; adding
+    # them again is safe. Above 250,000 members it takes several steps, each atomic.
+    #
+    # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and
+    #   members; a score that is nil or left out is the server's time in seconds
+    # @return [Added] how many members are new, and of how many the score went down
+    # @raise [InvalidArgumentError] for a score that is NaN or no real number, or a member of more
+    #   than 16 MiB, before anything is sent
+    # @raise [TypeError] for what is no pair, no number or no String
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[2, "b.txt"], [1, "a.txt"]]).new # => 2
+    #   ick.add([[1.5, "b.txt"]]).lowered # => 1
+    #   ick.add(["c.txt"]) # as old as now
+    def add(pairs)
+      list, count = Convert.pairs(pairs)
+      Added.of do |place, error|
+        Native.millpond_ick_add(@native, @name, @length, list, count, place, error)
+      end
+    end
+
+    # Moves the lowest members to the consumer set until that holds `max`, and answers its first
+    # `max`, lowest first. What was reserved before and not committed is part of the batch: a
+    # consumer that crashed gets it again.
+    #
+    # @param max [Integer] members, below 10^17
+    # @param backwash [Boolean] first fold everything that is reserved back, so that the batch holds
+    #   the lowest scores of both sets
+    # @return [Array<Array(String, Float)>] members and scores
+    # @raise [InvalidArgumentError, TypeError] for a wrong size
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[2, "b.txt"]])
+    #   ick.reserve(1) # => [["b.txt", 2.0]]
+    #   ick.add([[1, "a.txt"]])
+    #   ick.reserve(1) # => [["b.txt", 2.0]]
+    #   ick.reserve(1, backwash: true) # => [["a.txt", 1.0]]
+    def reserve(max, backwash: false)
+      max = Convert.size("max", max)
+      entries do |place, error|
+        Native.millpond_ick_reserve(@native, @name, @length, max, !!backwash, place, error)
+      end
+    end
+
+    # Removes members that are done from the consumer set. A member that was added again meanwhile
+    # stays dirty.
+    #
+    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: what comes is
+    # work to be done. Above 250,000 members it takes several steps, each atomic.
+    #
+    # @param members [Enumerable<String>]
+    # @return [Integer] how many of them were reserved
+    # @raise [TypeError] for what is no list of Strings
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.reserve(1)
+    #   ick.commit(["a.txt", "never reserved"]) # => 1
+    def commit(members)
+      list, count = Convert.members(members)
+      Call.number(:uint64) do |place, error|
+        Native.millpond_ick_commit(@native, @name, @length, list, count, place, error)
+      end
+    end
+
+    # Commits one batch and reserves the next in one step: one round trip a batch.
+    #
+    # @param max [Integer] members to reserve, below 10^17
+    # @param members [Enumerable<String>] members to commit, at most 250,000
+    # @param backwash [Boolean] as in {#reserve}
+    # @return [Array<Array(String, Float)>] members and scores
+    # @raise (see #reserve)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"], [2, "b.txt"]])
+    #   ick.exchange(1) # => [["a.txt", 1.0]]
+    #   ick.exchange(1, ["a.txt"]) # => [["b.txt", 2.0]]
+    def exchange(max, members = [], backwash: false)
+      max = Convert.size("max", max)
+      list, count = Convert.members(members)
+      entries do |place, error|
+        Native.millpond_ick_exchange(@native, @name, @length, max, list, count, !!backwash, place, error)
+      end
+    end
+
+    # The sizes and score ranges of both sets.
+    #
+    # @return [Stats, nil] nil if there is no such Ick
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.stats # => nil
+    #   ick.add([[1, "a.txt"]])
+    #   ick.stats.total_size # => 1
+    def stats
+      found = Native::Stats.new
+      Call.check { |error| Native.millpond_ick_stats_read(@native, @name, @length, found, error) }
+      return unless found[:exists]
+
+      @keys ||= Ick.keys(@name).map { |key| Convert.text(key, @client.encoding).freeze }
+      Stats.of(found, @keys)
+    end
+
+    # The lowest members of one set; moves nothing.
+    #
+    # @param max [Integer] members, below 10^17
+    # @param set [Symbol] `:producer` for what is flagged, `:consumer` for what is reserved
+    # @return [Array<Array(String, Float)>] members and scores
+    # @raise [InvalidArgumentError, TypeError] for a wrong size, or a set that there is not
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.peek(10) # => [["a.txt", 1.0]]
+    #   ick.peek(10, set: :consumer) # => []
+    def peek(max, set: :producer)
+      max = Convert.size("max", max)
+      number = SETS.fetch(set) do
+        raise InvalidArgumentError, "set is #{set.inspect}; it has to be :producer or :consumer"
+      end
+      entries do |place, error|
+        Native.millpond_ick_peek(@native, @name, @length, number, max, place, error)
+      end
+    end
+
+    # Removes the Ick's keys, whatever they hold: the way out of a broken Ick.
+    #
+    # @return [Integer] how many keys there were
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.delete # => 2
+    def delete
+      remove(false)
+    end
+
+    # {#delete}, but Redis frees the memory in the background.
+    #
+    # @return [Integer] how many keys there were
+    #
+    # @example
+    #   Millpond.connect("memory:").ick("files").unlink # => 0
+    def unlink
+      remove(true)
+    end
+
+    # Takes the consumer lease, which keeps two consumers from working on one batch by mistake; see
+    # {ConsumerLease}.
+    #
+    # @param ttl [Numeric] its term in seconds, from a millisecond to a day; a native thread renews
+    #   it until it is released, and a consumer that crashed loses it after a term at most
+    # @yield [lease] releases the lease when the block ends, in the process that took it; not called
+    #   if there is none to be had
+    # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, what that answers
+    # @raise [InvalidArgumentError, TypeError] for a wrong term
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.lease(ttl: 30) do |lease|
+    #     [lease.reserve(10), ick.lease(ttl: 30)]
+    #   end # => [[["a.txt", 1.0]], nil]
+    def lease(ttl:)
+      time = Convert.some_milliseconds("ttl", ttl)
+      native = Call.handle(Native::Lease) do |place, error|
+        Native.millpond_ick_lease_acquire(@native, @name, @length, time, place, error)
+      end
+      return if native.nil?
+
+      lease = ConsumerLease.new(native, @client.encoding)
+      return lease unless block_given?
+
+      process = Process.pid
+      begin
+        yield lease
+      ensure
+        # The child of a fork inside of the block leaves it too, but the lease is its parent's.
+        lease.release if Process.pid == process
+      end
+    end
+
+    # The consumer's loop: batches of up to `max` members, each committed when the block returns, in
+    # the same round trip that asks for the next. A loop that is left by an exception or by `break`
+    # leaves its batch reserved, and the next reserve brings it again: at least once.
+    #
+    # @param max [Integer] members
+    # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
+    #   nothing has come for so many seconds, `Float::INFINITY` being for ever. Waiting costs the
+    #   server next to nothing.
+    # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
+    # @return [self] or, without a block, an Enumerator
+    # @raise [InvalidArgumentError, TypeError] for a wrong size or time
+    # @raise (see #exchange)
+    #
+    # @example
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"], [2, "b.txt"], [3, "c.txt"]])
+    #   ick.each_batch(2).map { |batch| batch.map(&:first) } # => [["a.txt", "b.txt"], ["c.txt"]]
+    #   ick.stats.total_size # => 0
+    #
+    # @example What is left by `break` comes again.
+    #   ick = Millpond.connect("memory:").ick("files")
+    #   ick.add([[1, "a.txt"]])
+    #   ick.each_batch(100) { |batch| break }
+    #   ick.reserve(100) # => [["a.txt", 1.0]]
+    def each_batch(max, wait: nil, &block)
+      size = Convert.size("max", max)
+      wait_ms = Batches.wait_ms(wait)
+      return enum_for(:each_batch, max, wait: wait) unless block
+
+      open = lambda do |place, error|
+        Native.millpond_ick_batches(@native, @name, @length, size, wait_ms, place, error)
+      end
+      Batches.each(@client.encoding, open, &block)
+      self
+    end
+
+    private
+
+    def entries(&call)
+      Convert.entries(@client.encoding, &call)
+    end
+
+    def remove(unlink)
+      Call.number(:uint64) do |place, error|
+        Native.millpond_ick_delete(@native, @name, @length, unlink, place, error)
+      end
+    end
+  end
+end

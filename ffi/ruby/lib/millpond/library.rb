@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "ffi"
+
+module Millpond
+  # Finds libmillpond: the file that MILLPOND_LIBRARY names, else the one that this gem carries,
+  # else the system's.
+  #
+  # @api private
+  module Library
+    CARRIED = File.join(__dir__, "libmillpond.#{FFI::Platform::LIBSUFFIX}")
+
+    # @return [Array<String>] the loader's names of the library, best first
+    def self.candidates
+      named = ENV["MILLPOND_LIBRARY"]
+      return [named] if named && !named.empty?
+      return [CARRIED] if File.exist?(CARRIED)
+
+      on_system
+    end
+
+    # A prefix that the loader does not search, such as /usr/local on some systems, is known to
+    # pkg-config alone.
+    def self.on_system
+      names = ["libmillpond.so.1", "libmillpond.#{FFI::Platform::LIBSUFFIX}"]
+      folder = `pkg-config --variable=libdir millpond 2>/dev/null`.strip
+      folder.empty? ? names : names + names.map { |name| File.join(folder, name) }
+    rescue Errno::ENOENT
+      names
+    end
+    private_class_method :on_system
+
+    # Loads the library into a module that extends FFI::Library.
+    #
+    # @raise [LoadError] where there is none, or one with another ABI
+    def self.load_into(native, abi_version)
+      tried = candidates
+      begin
+        native.ffi_lib(tried)
+      rescue LoadError => failure
+        raise LoadError, "millpond: cannot load libmillpond (tried #{tried.join(', ')}); " \
+                         "MILLPOND_LIBRARY can name the file: #{failure.message}"
+      end
+      check_abi(native, abi_version)
+    end
+
+    def self.check_abi(native, abi_version)
+      native.attach_function :millpond_abi_version, [], :uint32
+      found = native.millpond_abi_version
+      return if found == abi_version
+
+      raise LoadError, "millpond: #{native.ffi_libraries.first.name} has the ABI version #{found}, " \
+                       "but this gem needs version #{abi_version}; install the two together"
+    rescue FFI::NotFoundError
+      raise LoadError, "millpond: #{native.ffi_libraries.first.name} is not libmillpond"
+    end
+    private_class_method :check_abi
+  end
+end

@@ -1,0 +1,8 @@
+# frozen_string_literal: true
+
+class Redis
+  class Ick
+    # The version of the gem redis-ick whose place this takes.
+    VERSION = "0.1.4"
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# The project's examples and the program in its README do what they say.
+class ExamplesTest < MillpondTest
+  EXAMPLES = File.join(ROOT, "examples", "ruby")
+
+  def output_of(*arguments)
+    output, status = run_ruby(*arguments, seconds: 60)
+    assert_predicate status, :success?, output
+    output
+  end
+
+  def example(name)
+    File.join(EXAMPLES, "#{name}.rb")
+  end
+
+  Dir[File.join(EXAMPLES, "*.rb")].sort.each do |file|
+    define_method(:"test_#{File.basename(file, '.rb')}_alone") { refute_empty output_of(file) }
+  end
+
+  def test_producer_and_consumer_share_a_server
+    url = own_server.url
+    2.times do
+      assert_includes output_of(example("producer"), url), "4 documents wait"
+      assert_includes output_of(example("consumer"), url), "busy.txt"
+    end
+  end
+
+  # There is one as soon as the README shows Ruby.
+  def test_program_in_the_readme
+    File.read(File.join(ROOT, "README.md")).scan(/```ruby\n(.*?)```/m) do |(program)|
+      assert_equal "index a.txt\nindex b.txt\n", output_of("-e", program)
+    end
+  end
+end

@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+require "json"
+require "minitest/autorun"
+require "open3"
+require "rbconfig"
+require "securerandom"
+require "set"
+require "timeout"
+require "tmpdir"
+
+require "millpond"
+require_relative "servers"
+
+ROOT = File.expand_path("../../..", __dir__)
+GEM_ROOT = File.expand_path("..", __dir__)
+LIBRARY_PATH = Millpond::Native.ffi_libraries.first.name
+
+# What all tests share.
+class MillpondTest < Minitest::Test
+  # Defines a test for each backend; the block gets a URL. Everything that it opens on a file is
+  # gone when it ends.
+  def self.on_every_backend(name, &body)
+    define_method(:"test_#{name}_memory") { instance_exec("memory:", &body) }
+    define_method(:"test_#{name}_redis") { instance_exec(Servers.shared.url, &body) }
+    define_method(:"test_#{name}_file") do
+      Dir.mktmpdir do |folder|
+        instance_exec("file:#{folder}/data", &body)
+      ensure
+        close_clients
+      end
+    end
+  end
+
+  # The name of a queue that nobody else uses.
+  def name_of_queue
+    @name_of_queue ||= SecureRandom.hex(8)
+  end
+
+  # A client that is closed when the test ends.
+  def connect(url, **options)
+    client = Millpond.connect(url, **options)
+    (@clients ||= []) << client
+    client
+  end
+
+  # An Ick that nobody else uses.
+  def ick_on(url, **options)
+    connect(url, **options).ick(name_of_queue)
+  end
+
+  def own_server(kind = "redis")
+    server = Servers.new(kind)
+    (@servers ||= []) << server
+    server
+  end
+
+  def teardown
+    close_clients
+    @servers&.each(&:close)
+  end
+
+  def close_clients
+    @clients&.each(&:close)
+    @clients = nil
+  end
+
+  # Does it in a child, which may neither fail nor hang.
+  def in_child(seconds = 20)
+    child = fork do
+      yield
+      $stderr.flush
+      exit! 0
+    rescue Exception => failure
+      warn "child: #{failure.full_message}"
+      exit! 1
+    end
+    status = Timeout.timeout(seconds) { Process.wait2(child).last }
+    assert status.success?, status.inspect
+  rescue Timeout::Error
+    Process.kill(:KILL, child)
+    Process.wait(child)
+    flunk "the child hangs"
+  end
+
+  # Runs a program of Ruby with this gem.
+  def run_ruby(*arguments, env: {}, chdir: ROOT, seconds: 120)
+    command = [RbConfig.ruby, "-I", File.join(GEM_ROOT, "lib"), *arguments]
+    env = { "MILLPOND_LIBRARY" => LIBRARY_PATH }.merge(env)
+    Timeout.timeout(seconds) { Open3.capture2e(env, *command, chdir: chdir) }
+  end
+
+  def seconds
+    began = now
+    yield
+    now - began
+  end
+
+  def now
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  def threads_of_process
+    Dir.children("/proc/self/task").size
+  end
+end

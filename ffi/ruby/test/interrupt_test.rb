@@ -1,0 +1,249 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "helper"
+
+# Ctrl-C, Thread#kill, Thread#raise and Timeout end a call that waits; other threads go on meanwhile.
+class InterruptTest < MillpondTest
+  def after(time, &work)
+    Thread.new do
+      sleep time
+      work.call
+    end
+  end
+
+  # Presses Ctrl-C soon; it has to end what is under way.
+  def interrupted_within(limit, &call)
+    began = now
+    pressing = after(0.3) { Process.kill(:INT, Process.pid) }
+    assert_raises(Interrupt, &call)
+    pressing.join
+    assert_operator now - began, :<, limit
+  end
+
+  def hung_server
+    server = own_server
+    connect(server.url).ick("x").add([[1, "a"]])
+    server.run("stop")
+    server
+  end
+
+  def test_ctrl_c_while_a_server_hangs
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    interrupted_within(3) { ick.add([[1, "b"]]) }
+    server.run("cont")
+    assert_equal 1, ick.add([[1, "c"]]).new
+  end
+
+  def test_ctrl_c_while_a_server_cannot_be_reached
+    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    ick = connect("redis://127.0.0.1:#{port}", timeout: 60, retries: 1000).ick("x")
+    interrupted_within(5) { ick.add([[1, "b"]]) }
+  end
+
+  on_every_backend :ctrl_c_while_waiting_for_work do |url|
+    ick = ick_on(url)
+    interrupted_within(3) { ick.each_batch(10, wait: Float::INFINITY) { flunk } }
+    ick.add([[1, "a"]])
+    assert_equal [[["a", 1.0]]], ick.each_batch(10).to_a
+  end
+
+  on_every_backend :timeout_while_waiting_for_work do |url|
+    ick = ick_on(url)
+    began = now
+    assert_raises(Timeout::Error) do
+      Timeout.timeout(0.2) { ick.each_batch(10, wait: Float::INFINITY) { flunk } }
+    end
+    assert_operator now - began, :<, 3
+  end
+
+  def test_timeout_while_a_server_hangs
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    began = now
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { ick.add([[1, "b"]]) } }
+    assert_operator now - began, :<, 3
+    server.run("cont")
+  end
+
+  on_every_backend :killing_a_thread_that_waits_for_work do |url|
+    ick = ick_on(url)
+    cleaned = false
+    thread = Thread.new do
+      ick.each_batch(10, wait: Float::INFINITY) { flunk }
+    ensure
+      cleaned = true
+    end
+    sleep 0.2
+    thread.kill
+    assert_same thread, thread.join(5)
+    assert cleaned
+    assert_equal false, thread.status
+  end
+
+  def test_killing_a_thread_whose_server_hangs
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    thread = Thread.new { ick.add([[1, "b"]]) }
+    sleep 0.2
+    thread.kill
+    assert_same thread, thread.join(5)
+    server.run("cont")
+  end
+
+  def test_raising_in_a_thread_that_waits
+    ick = ick_on("memory:")
+    thread = Thread.new do
+      ick.each_batch(10, wait: Float::INFINITY) { flunk }
+    rescue IndexError => error
+      error.message
+    end
+    sleep 0.2
+    thread.raise(IndexError, "from another thread")
+    assert_equal "from another thread", thread.value
+  end
+
+  def test_a_signal_handler_that_raises_nothing_ends_nothing
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    handled = []
+    before = trap(:USR1) { handled << :usr1 }
+    after(0.2) { Process.kill(:USR1, Process.pid) }
+    going_on = after(0.6) { server.run("cont") }
+    assert_equal 1, ick.add([[1, "b"]]).new
+    assert_equal [:usr1], handled
+    going_on.join
+  ensure
+    trap(:USR1, before)
+  end
+
+  def test_a_signal_handler_can_raise_what_it_likes_and_call
+    server = hung_server
+    hung = connect(server.url, timeout: 60).ick("x")
+    ick = ick_on("memory:")
+    before = trap(:USR1) do
+      ick.add([[1, "handled"]])
+      raise IndexError, "from the handler"
+    end
+    after(0.2) { Process.kill(:USR1, Process.pid) }
+    error = assert_raises(IndexError) { hung.add([[1, "b"]]) }
+    assert_equal "from the handler", error.message
+    assert_equal [["handled", 1.0]], ick.peek(1)
+    server.run("cont")
+  ensure
+    trap(:USR1, before)
+  end
+
+  def test_a_signal_handler_that_throws
+    ick = ick_on("memory:")
+    before = trap(:USR1) { throw :out }
+    after(0.2) { Process.kill(:USR1, Process.pid) }
+    began = now
+    catch(:out) do
+      assert_raises(Millpond::CancelledError) { ick.each_batch(1, wait: 60) { flunk } }
+    end
+    assert_operator now - began, :<, 5
+    assert_equal 1, ick.add([[1, "a"]]).new
+  ensure
+    trap(:USR1, before)
+  end
+
+  def test_an_interrupt_that_is_held_back_comes_when_it_may
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    reached = nil
+    thread = Thread.new do
+      Thread.handle_interrupt(IndexError => :never) do
+        reached = assert_raises(Millpond::CancelledError) { ick.add([[1, "b"]]) }
+      end
+      flunk "it comes here"
+    rescue IndexError => error
+      error.message
+    end
+    sleep 0.2
+    thread.raise(IndexError, "held back")
+    assert_equal "held back", thread.value
+    assert_equal :unknown, reached.retry
+    server.run("cont")
+  end
+
+  def test_many_signals
+    ick = ick_on("memory:")
+    handled = 0
+    before = trap(:USR1) { handled += 1 }
+    sending = Thread.new do
+      300.times do
+        Process.kill(:USR1, Process.pid)
+        sleep 0.001
+      end
+      ick.add([[1, "done"]])
+    end
+    assert_equal [["done", 1.0]], ick.each_batch(1, wait: 60).first
+    sending.join
+    assert_operator handled, :>, 0
+  ensure
+    trap(:USR1, before)
+  end
+
+  def test_other_threads_go_on
+    server = hung_server
+    ick = connect(server.url, timeout: 60).ick("x")
+    thread = Thread.new { ick.add([[1, "b"]]) }
+    began = now
+    20.times { sleep 0.001 }
+    assert_operator now - began, :<, 2
+    interrupted_within(3) { sleep 10 }
+    assert_predicate thread, :alive?
+    server.run("cont")
+    assert_equal 1, thread.value.new
+  end
+
+  def test_a_loop_that_is_an_enumerator_is_for_one_thread
+    batches = ick_on("memory:").each_batch(1, wait: Float::INFINITY)
+    thread = Thread.new { batches.next }
+    sleep 0.2
+    assert_raises(FiberError) { batches.next }
+    thread.kill.join
+  end
+
+  def test_a_lease_is_for_one_thread
+    server = hung_server
+    server.run("cont")
+    lease = connect(server.url, timeout: 60).ick("x").lease(ttl: 60)
+    server.run("stop")
+    thread = Thread.new { lease.reserve(1) }
+    sleep 0.2
+    error = assert_raises(Millpond::InvalidArgumentError) { lease.reserve(1) }
+    assert_match(/another thread/, error.message)
+    server.run("cont")
+    assert_equal [["a", 1.0]], thread.value
+  end
+
+  on_every_backend :a_program_ends_although_threads_wait do |url|
+    program = <<~'PROGRAM'
+      ick = Millpond.connect(ARGV[0]).ick(ARGV[1])
+      4.times { Thread.new { ick.each_batch(1, wait: Float::INFINITY) { } } }
+      other = Millpond.connect("memory:").ick("x")
+      Thread.new { loop { other.add([[1, "a"]]) } }
+      sleep 0.3
+      print "end"
+    PROGRAM
+    3.times do
+      output, status = run_ruby("-rmillpond", "-e", program, url, name_of_queue, seconds: 30)
+      assert_equal ["end", true], [output, status.success?]
+    end
+  end
+
+  def test_a_program_that_ctrl_c_ends
+    reading, writing = IO.pipe
+    program = 'puts; $stdout.flush; Millpond.connect("memory:").ick("x").each_batch(1, wait: 60) { }'
+    child = spawn({ "MILLPOND_LIBRARY" => LIBRARY_PATH }, RbConfig.ruby, "-I#{GEM_ROOT}/lib",
+                  "-rmillpond", "-e", program, out: writing, err: File::NULL)
+    reading.gets
+    sleep 0.2
+    Process.kill(:INT, child)
+    _, status = Timeout.timeout(10) { Process.wait2(child) }
+    assert_equal Signal.list["INT"], status.termsig
+  end
+end

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "helper"
+
+# Where the library is found, and what is said where it is not.
+class LibraryTest < MillpondTest
+  PROGRAM = "begin; require 'millpond'; print Millpond.library_version; rescue LoadError => e; print e.message; end"
+
+  # Loads a copy of the gem's files, with or without a library inside.
+  def load_copy(library: nil, env: {})
+    Dir.mktmpdir do |folder|
+      FileUtils.cp_r(File.join(GEM_ROOT, "lib"), folder)
+      carried = File.join(folder, "lib/millpond/libmillpond.#{FFI::Platform::LIBSUFFIX}")
+      FileUtils.rm_f(carried)
+      FileUtils.cp(library, carried) if library
+      env = { "MILLPOND_LIBRARY" => nil, "PKG_CONFIG_PATH" => folder }.merge(env) { |_, _, ours| ours }
+      output, = Open3.capture2e(env, RbConfig.ruby, "-I", "#{folder}/lib", "-e", PROGRAM)
+      output
+    end
+  end
+
+  # A library that answers another version.
+  def with_library_of_version(version)
+    Dir.mktmpdir do |folder|
+      File.write("#{folder}/a.c", "unsigned millpond_abi_version(void) { return #{version}; }") if version
+      File.write("#{folder}/a.c", "int nothing;") unless version
+      system("cc", "-shared", "-fPIC", "-o", "#{folder}/a.so", "#{folder}/a.c", exception: true)
+      yield "#{folder}/a.so"
+    end
+  end
+
+  def test_the_one_that_the_environment_names
+    assert_equal Millpond.library_version, load_copy(env: { "MILLPOND_LIBRARY" => LIBRARY_PATH })
+  end
+
+  def test_the_one_that_the_gem_carries
+    assert_equal Millpond.library_version, load_copy(library: LIBRARY_PATH)
+  end
+
+  def test_the_systems
+    Dir.mktmpdir do |folder|
+      FileUtils.cp(LIBRARY_PATH, "#{folder}/libmillpond.so.1")
+      assert_equal Millpond.library_version, load_copy(env: { "LD_LIBRARY_PATH" => folder })
+    end
+  end
+
+  def test_the_one_that_pkg_config_knows
+    Dir.mktmpdir do |folder|
+      FileUtils.cp(LIBRARY_PATH, "#{folder}/libmillpond.so")
+      File.write("#{folder}/millpond.pc", "libdir=#{folder}\nName: millpond\nDescription: x\nVersion: 1\n")
+      assert_equal Millpond.library_version, load_copy(env: { "PKG_CONFIG_PATH" => folder })
+    end
+  end
+
+  def test_none
+    told = load_copy
+    assert_match(/\Amillpond: cannot load libmillpond \(tried libmillpond.so.1/, told)
+    assert_includes told, "MILLPOND_LIBRARY"
+    assert_match(%r{tried /nowhere/a.so}, load_copy(env: { "MILLPOND_LIBRARY" => "/nowhere/a.so" }))
+  end
+
+  def test_one_of_another_version
+    with_library_of_version(99) do |library|
+      told = load_copy(env: { "MILLPOND_LIBRARY" => library })
+      assert_equal "millpond: #{library} has the ABI version 99, but this gem needs version 1; " \
+                   "install the two together", told
+    end
+  end
+
+  def test_one_that_is_something_else
+    with_library_of_version(nil) do |library|
+      assert_equal "millpond: #{library} is not libmillpond", load_copy(env: { "MILLPOND_LIBRARY" => library })
+    end
+  end
+end

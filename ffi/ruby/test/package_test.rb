@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "helper"
+
+# The gem is built, installed into a clean place and used there.
+class PackageTest < MillpondTest
+  def run!(*command, chdir:, env: {})
+    env = { "RUBYLIB" => nil, "RUBYOPT" => nil }.merge(env)
+    output, status = Open3.capture2e(env, *command, chdir: chdir)
+    assert_predicate status, :success?, output
+    output
+  end
+
+  def with_copy
+    Dir.mktmpdir do |folder|
+      copy = File.join(folder, "copy")
+      FileUtils.mkdir_p(copy)
+      kept = %w[lib README.md LICENSE-MIT LICENSE-APACHE Rakefile millpond.gemspec]
+      kept.each { |name| FileUtils.cp_r(File.join(GEM_ROOT, name), copy, dereference_root: true) }
+      FileUtils.rm_f(Dir[File.join(copy, "lib/millpond/libmillpond.*")])
+      yield copy, File.join(folder, "home")
+    end
+  end
+
+  # Installs a gem and runs a program that sees only that and the system's gems.
+  def use(gem, home, program, env = {})
+    run!("gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", home, gem,
+         chdir: home)
+    env = { "GEM_HOME" => home, "GEM_PATH" => ([home] + Gem.path).join(":"), "MILLPOND_LIBRARY" => nil }.merge(env)
+    run!(RbConfig.ruby, "-e", program, Servers.shared.url, chdir: home, env: env)
+  end
+
+  PROGRAM = <<~'RUBY'
+    require "millpond"
+    require "redis/ick"
+    Millpond.connect(ARGV[0]) do |client|
+      ick = client.ick("package")
+      ick.delete
+      ick.add(["a.txt"])
+      puts Redis::Ick.new(Redis.new(url: ARGV[0])).ickstats("package")["pset_size"]
+    end
+    puts Millpond::Native.ffi_libraries.first.name, $LOADED_FEATURES.grep(/millpond\.rb/)
+  RUBY
+
+  def test_a_gem_that_carries_the_library
+    with_copy do |copy, home|
+      FileUtils.mkdir_p(home)
+      run!("rake", "build", chdir: copy, env: { "MILLPOND_LIBRARY" => LIBRARY_PATH })
+      gem = Dir[File.join(copy, "pkg/*.gem")].first
+      assert_match(/millpond-#{Millpond::VERSION}-.*\.gem\z/, gem)
+      answer, library, loaded = use(gem, home, PROGRAM).split("\n")
+      assert_equal "1", answer
+      [library, loaded].each { |file| assert_operator File.realpath(file), :start_with?, File.realpath(home) }
+      refute_empty Dir[File.join(home, "gems/millpond-*/README.md")]
+      assert_empty Dir[File.join(home, "gems/millpond-*/test")]
+    end
+  end
+
+  def test_a_gem_that_uses_the_systems_library
+    with_copy do |copy, home|
+      FileUtils.mkdir_p(home)
+      run!("gem", "build", "--strict", "millpond.gemspec", chdir: copy)
+      FileUtils.cp(LIBRARY_PATH, File.join(home, "libmillpond.so.1"))
+      gem = File.join(copy, "millpond-#{Millpond::VERSION}.gem")
+      answer, library, = use(gem, home, PROGRAM, "LD_LIBRARY_PATH" => home).split("\n")
+      assert_equal %w[1 libmillpond.so.1], [answer, library]
+    end
+  end
+end

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Every kind of server works from Ruby: what the URL says reaches the library.
+class ServersTest < MillpondTest
+  %w[redis tls sentinel cluster].each do |kind|
+    define_method(:"test_#{kind}") do
+      servers = own_server(kind)
+      url = servers.url
+      url += "?tls_ca=#{servers.started['ca_file']}" if kind == "tls"
+      ick = connect(url).ick("documents")
+      assert_equal [1, 0], ick.add([[1, "a.txt"]]).to_a
+      assert_equal [["a.txt", 1.0]], ick.reserve(10)
+      in_child { assert_equal 1, ick.commit(["a.txt"]) }
+    end
+  end
+
+  def test_unix_socket
+    assert_equal 1, ick_on(Servers.shared.unix_url).add(["a.txt"]).new
+  end
+
+  def test_a_certificate_that_nobody_vouches_for
+    ick = connect(own_server("tls").url, retries: 0).ick("documents")
+    error = assert_raises(Millpond::ConnectionFailedError) { ick.stats }
+    assert_match(/certificate/, error.message)
+  end
+
+  def test_a_name_that_breaks_on_a_cluster
+    ick = connect(own_server("cluster").url).ick("{}abc")
+    assert_raises(Millpond::CrossSlotError) { ick.stats }
+  end
+
+  def test_a_server_that_restarts
+    server = own_server
+    ick = connect(server.url).ick("x")
+    ick.add([[1, "a"]])
+    server.run("kill")
+    error = assert_raises(Millpond::Error) { ick.add([[1, "b"]]) }
+    assert_includes %i[later unknown], error.retry
+    server.run("restart")
+    assert_equal 1, ick.add([[1, "c"]]).new
+  end
+end
