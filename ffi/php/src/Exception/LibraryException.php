@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Exception;
+
+/**
+ * libmillpond cannot be used here; the message says what to install or to set. It is no
+ * MillpondException: it is about the installation and never about a call.
+ */
+final class LibraryException extends \RuntimeException
+{
+}

@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Exception;
+
+use Millpond\Retry;
+
+/**
+ * Something went wrong. There is one class for each kind of error; `getCode()` and `errorName` are
+ * the same in every language that Millpond has, and `getMessage()` is one line for people, without
+ * a password or a payload.
+ *
+ *     try {
+ *         Millpond::connect('memory:')->ick('files')->add([[NAN, 'a.txt']]);
+ *     } catch (MillpondException $error) {
+ *         echo $error->getCode(), ' ', $error->errorName, ' ', $error->operation, "\n";
+ *         // 1 INVALID_ARGUMENT ick.add
+ *     }
+ *
+ * @property-read string $errorName the stable name of the kind of error, such as CONNECTION_LOST
+ * @property-read Retry  $retry     whether the same call can help
+ * @property-read string $operation what failed, such as ick.add; empty where nothing was under way
+ */
+interface MillpondException extends \Throwable
+{
+}

@@ -1,0 +1,202 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\NativeBatches;
+use Millpond\Internal\NativeClient;
+use Millpond\Internal\Packed;
+use Millpond\Internal\Signals;
+
+/**
+ * Several Icks that share the members of one dirty list, so that as many consumers can work at
+ * once; made by `Client::ickChannel()`. The Icks are named `name/0`, `name/1` and so on; a member
+ * always lives in the same one.
+ *
+ *     $channel = Millpond::connect('memory:')->ickChannel('files', 4);
+ *     echo $channel->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']])->new, "\n"; // 3
+ *     foreach ($channel->batches(range(0, 3), 100) as $batch) {
+ *         echo count($batch), "\n";
+ *     }
+ */
+final class IckChannel
+{
+    private function __construct(
+        private readonly NativeClient $client,
+        private readonly string $name,
+        private readonly CData $handle,
+    ) {
+        Handles::keep($this, $client->library->ffi, 'millpond_ick_channel_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `Client::ickChannel()` does */
+    public static function make(NativeClient $client, string $name, int $shards, int $draining = 0): self
+    {
+        $shards = Arguments::smallSize('shards', $shards);
+        $draining = Arguments::smallSize('earlier', $draining);
+
+        return Signals::held(static function () use ($client, $name, $shards, $draining): self {
+            $library = $client->library;
+            $call = $library->call();
+            $status = $library->ffi->millpond_ick_channel_new(
+                $client->handle,
+                $name,
+                \strlen($name),
+                $shards,
+                $draining,
+                $call->channel,
+                $call->error,
+            );
+            $library->check($status, $call);
+
+            return new self($client, $name, $call->channel[0]);
+        });
+    }
+
+    /**
+     * How many Icks members are spread over.
+     */
+    public function shards(): int
+    {
+        return $this->small('millpond_ick_channel_shards');
+    }
+
+    /**
+     * How many Icks consumers have to read, which is more while an earlier size is drained.
+     */
+    public function readable(): int
+    {
+        return $this->small('millpond_ick_channel_readable');
+    }
+
+    /**
+     * The same channel for a consumer that also reads the Icks of an earlier, larger size.
+     * Resizing is safe at any time: a member may be processed twice on the way; none is lost.
+     *
+     * @throws Exception\InvalidArgumentException for a negative or huge number
+     */
+    public function draining(int $earlier): self
+    {
+        return self::make($this->client, $this->name, $this->shards(), $earlier);
+    }
+
+    /**
+     * The Ick with this number.
+     *
+     * @throws Exception\InvalidArgumentException for a negative or huge number
+     */
+    public function ick(int $number): Ick
+    {
+        $library = $this->client->library;
+        $call = $library->call();
+        $status = $library->ffi->millpond_ick_channel_ick_name(
+            $this->handle,
+            Arguments::smallSize('number', $number),
+            $call->keys,
+            $call->error,
+        );
+        $library->check($status, $call);
+
+        return $this->client->ick($library->keys($call)[0]);
+    }
+
+    /**
+     * The number of the Ick in which this member lives.
+     */
+    public function ickOf(string $member): int
+    {
+        $library = $this->client->library;
+        $call = $library->call();
+        $status = $library->ffi->millpond_ick_channel_ick_of(
+            $this->handle,
+            $member,
+            \strlen($member),
+            $call->small,
+            $call->error,
+        );
+        $library->check($status, $call);
+
+        return $call->small[0];
+    }
+
+    /**
+     * Flags members as dirty, each in its Ick; see `Ick::add()`. One step an Ick: after an
+     * exception some may have their members already; adding all of them again is safe.
+     *
+     * @param iterable<array{float|int|null, string}|string> $pairs as for `Ick::add()`
+     *
+     * @throws Exception\MillpondException what `Ick::add()` throws
+     */
+    public function add(iterable $pairs): Added
+    {
+        $library = $this->client->library;
+        $packed = Packed::pairs($library->ffi, ...Arguments::pairs($pairs));
+        $call = $library->call();
+        $status = $library->ffi->millpond_ick_channel_add(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $call->added,
+            $call->error,
+        );
+        $library->check($status, $call);
+
+        return new Added($call->added[0]->new_members, $call->added[0]->lowered_members);
+    }
+
+    /**
+     * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+     *
+     * @param iterable<int> $numbers at least one, each below readable()
+     * @param int           $max     as for `Ick::batches()`
+     * @param float|null    $wait    as for `Ick::batches()`
+     *
+     * @throws Exception\InvalidArgumentException for a number that the channel does not have
+     */
+    public function batches(iterable $numbers, int $max, ?float $wait = null): Batches
+    {
+        $library = $this->client->library;
+        $packed = Packed::numbers($library->ffi, Arguments::smallSizes('numbers', $numbers));
+        $size = Arguments::size('max', $max);
+        $milliseconds = Arguments::wait($wait);
+        $open = fn (CData $call): int => $library->ffi->millpond_ick_channel_batches(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $size,
+            $milliseconds,
+            $call->batches,
+            $call->error,
+        );
+
+        return NativeBatches::open($library, $open, $wait !== null, $this);
+    }
+
+    private function small(string $function): int
+    {
+        $library = $this->client->library;
+        $call = $library->call();
+        $status = $library->ffi->$function(
+            $this->handle,
+            $call->small,
+            $call->error,
+        );
+        $library->check($status, $call);
+
+        return $call->small[0];
+    }
+}

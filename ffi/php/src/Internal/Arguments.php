@@ -1,0 +1,147 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Exception\InvalidArgumentException;
+
+/**
+ * Values of PHP as the library takes them. What is wrong is said with the name of the argument and
+ * the index in it, before anything is sent.
+ *
+ * @internal
+ */
+final class Arguments
+{
+    private const SMALL_SIZE_MAX = 0xffff_ffff;
+
+    /**
+     * Reads `[score, member]`, `[null, member]` or just a member, of each item.
+     *
+     * @param iterable<mixed> $pairs
+     *
+     * @return array{list<float|int|null>, list<string>} the scores and the members
+     */
+    public static function pairs(iterable $pairs): array
+    {
+        $scores = $members = [];
+        foreach ($pairs as $pair) {
+            $isPair = \is_array($pair);
+            $score = $isPair ? $pair[0] ?? null : null;
+            $member = $isPair ? $pair[1] ?? null : $pair;
+            $isScore = \is_float($score) || \is_int($score) || $score === null;
+            if (!\is_string($member) || !$isScore || $isPair && (\count($pair) !== 2 || !\array_is_list($pair))) {
+                throw self::wrongPair(\count($members), $pair);
+            }
+            $scores[] = $score;
+            $members[] = $member;
+        }
+
+        return [$scores, $members];
+    }
+
+    /**
+     * What is wrong with an item of an add.
+     */
+    public static function wrongPair(int $index, mixed $pair): InvalidArgumentException
+    {
+        if (!\is_array($pair)) {
+            return self::wrong("pairs[$index]", 'be [score, member] or a member', $pair);
+        }
+        if (\count($pair) !== 2 || !\array_is_list($pair)) {
+            return self::wrong("pairs[$index]", 'be [score, member]', $pair);
+        }
+
+        return \is_string($pair[1])
+            ? self::wrong("pairs[$index][0]", 'be float, int or null', $pair[0])
+            : self::wrong("pairs[$index][1]", 'be string', $pair[1]);
+    }
+
+    /**
+     * @param iterable<mixed> $members
+     *
+     * @return list<string>
+     */
+    public static function members(iterable $members): array
+    {
+        $found = [];
+        foreach ($members as $member) {
+            if (!\is_string($member)) {
+                throw self::wrong('members[' . \count($found) . ']', 'be string', $member);
+            }
+            $found[] = $member;
+        }
+
+        return $found;
+    }
+
+    /**
+     * A size or a count; the library knows how large it may be.
+     */
+    public static function size(string $argument, int $size): int
+    {
+        if ($size < 0) {
+            throw new InvalidArgumentException("$argument is $size; it has to be 0 or more");
+        }
+
+        return $size;
+    }
+
+    /**
+     * A size of 32 bits.
+     */
+    public static function smallSize(string $argument, int $size): int
+    {
+        if (self::size($argument, $size) > self::SMALL_SIZE_MAX) {
+            throw new InvalidArgumentException("$argument is $size, which is too large");
+        }
+
+        return $size;
+    }
+
+    /**
+     * @param iterable<mixed> $sizes
+     *
+     * @return list<int>
+     */
+    public static function smallSizes(string $argument, iterable $sizes): array
+    {
+        $found = [];
+        foreach ($sizes as $size) {
+            $place = $argument . '[' . \count($found) . ']';
+            if (!\is_int($size)) {
+                throw self::wrong($place, 'be int', $size);
+            }
+            $found[] = self::smallSize($place, $size);
+        }
+
+        return $found;
+    }
+
+    /**
+     * Seconds in milliseconds. What is more than a number can hold is as good as for ever.
+     */
+    public static function milliseconds(string $argument, float $seconds): int
+    {
+        if (!($seconds >= 0)) {
+            throw new InvalidArgumentException("$argument is $seconds; a time has to be 0 or more seconds");
+        }
+        $milliseconds = \ceil($seconds * 1000);
+
+        return $milliseconds >= \PHP_INT_MAX ? \PHP_INT_MAX : (int) $milliseconds;
+    }
+
+    /**
+     * How long a loop over batches waits, in milliseconds; -1 if it does not.
+     */
+    public static function wait(?float $wait): int
+    {
+        return $wait === null ? -1 : self::milliseconds('wait', $wait);
+    }
+
+    private static function wrong(string $place, string $expected, mixed $found): InvalidArgumentException
+    {
+        return new InvalidArgumentException("$place must $expected, not " . \get_debug_type($found));
+    }
+}

@@ -1,0 +1,54 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+
+/**
+ * Memory for lists, seen as what they are made of, and its address.
+ *
+ * @internal
+ */
+final class Block
+{
+    private const BYTES_MIN = 4096;
+
+    public readonly int $bytes;
+
+    public readonly int $address;
+
+    /** A word whose first byte is a C bool that is true. */
+    public readonly int $true;
+
+    public readonly CData $memory;
+
+    public readonly CData $words;
+
+    public readonly CData $doubles;
+
+    public readonly CData $numbers;
+
+    public readonly CData $pairs;
+
+    public readonly CData $members;
+
+    private readonly CData $owned;
+
+    public function __construct(FFI $ffi, int $needed)
+    {
+        // Some more, so that lists of about one size need it once.
+        $this->bytes = \max(self::BYTES_MIN, $needed + \intdiv($needed, 4));
+        $this->owned = $ffi->new("char[$this->bytes]");
+        $this->memory = FFI::addr($this->owned[0]);
+        $this->address = FFI::cast('uintptr_t', $this->memory)->cdata;
+        $this->true = \unpack('Q', "\1\0\0\0\0\0\0\0")[1];
+        $this->words = $ffi->cast('uint64_t *', $this->memory);
+        $this->doubles = $ffi->cast('double *', $this->memory);
+        $this->numbers = $ffi->cast('uint32_t *', $this->memory);
+        $this->pairs = $ffi->cast('millpond_ick_pair *', $this->memory);
+        $this->members = $ffi->cast('millpond_bytes *', $this->memory);
+    }
+}

@@ -1,0 +1,67 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Client;
+use Millpond\Exception\ClosedException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Ick;
+use Millpond\IckChannel;
+
+/**
+ * A client that sends through a connection that belongs to somebody else.
+ *
+ * @internal
+ */
+final class ForeignClient implements Client
+{
+    private bool $closed = false;
+
+    private function __construct(
+        public readonly Library $library,
+        private readonly Connection $connection,
+    ) {
+    }
+
+    public static function over(Library $library, object $connection): self
+    {
+        return new self($library, match (true) {
+            $connection instanceof \Redis, $connection instanceof \RedisCluster => new PhpRedisConnection($connection),
+            $connection instanceof \Predis\ClientInterface => PredisConnection::of($connection),
+            default => throw new InvalidArgumentException(
+                'connection must be Redis, RedisCluster or Predis\ClientInterface, not ' . $connection::class,
+            ),
+        });
+    }
+
+    public function ick(string $name): Ick
+    {
+        return new ForeignIck($this, $name);
+    }
+
+    public function ickChannel(string $name, int $shards): IckChannel
+    {
+        throw new InvalidArgumentException(
+            'a channel needs a connection of Millpond\'s own, made by Millpond::connect()',
+        );
+    }
+
+    public function close(): void
+    {
+        $this->closed = true;
+    }
+
+    /**
+     * The connection, unless the client was closed.
+     */
+    public function connection(string $operation): Connection
+    {
+        if ($this->closed) {
+            throw new ClosedException("$operation: the client is closed", $operation);
+        }
+
+        return $this->connection;
+    }
+}

@@ -1,0 +1,334 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Added;
+use Millpond\Batches;
+use Millpond\ConsumerLease;
+use Millpond\Entry;
+use Millpond\Exception\InternalException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Ick;
+use Millpond\IckSet;
+use Millpond\Stats;
+
+/**
+ * An Ick over a connection that belongs to somebody else. Scripts, keys and the meaning of errors
+ * are the library's; arguments and replies are as the comment in each script says.
+ *
+ * @internal
+ */
+final class ForeignIck implements Ick
+{
+    /** The most members in one step, as everywhere. */
+    public const STEP_MEMBERS_MAX = 250_000;
+
+    /** Below this each whole float is an int too. */
+    private const WHOLE_MAX = 9e15;
+
+    /** Below this a millionth of a score is an int that a float can hold. */
+    private const MICROS_MAX = 9e9;
+
+    private ?string $prefix = null;
+
+    /** @var list<string> behind the prefix */
+    private array $keys = [];
+
+    public function __construct(
+        private readonly ForeignClient $client,
+        private readonly string $name,
+    ) {
+    }
+
+    public function add(iterable $pairs): Added
+    {
+        $new = $lowered = 0;
+        foreach (self::steps($pairs) as $arguments) {
+            $counts = $this->evaluate('ick.add', $arguments);
+            if (!\is_array($counts) || \count($counts) !== 2) {
+                throw $this->badReply('ick.add');
+            }
+            $new += $counts[0];
+            $lowered += $counts[1];
+        }
+
+        return new Added($new, $lowered);
+    }
+
+    public function reserve(int $max, bool $backwash = false): array
+    {
+        $arguments = ['', (string) Arguments::size('max', $max), $backwash ? '1' : '0'];
+
+        return $this->entries('ick.reserve', $arguments);
+    }
+
+    public function commit(iterable $members): int
+    {
+        $committed = 0;
+        $parts = \array_chunk(Arguments::members($members), self::STEP_MEMBERS_MAX);
+        foreach ($parts === [] ? [[]] : $parts as $part) {
+            $committed += $this->number('ick.commit', ['', ...$part]);
+        }
+
+        return $committed;
+    }
+
+    public function exchange(int $max, iterable $members = [], bool $backwash = false): array
+    {
+        $members = Arguments::members($members);
+        if (\count($members) > self::STEP_MEMBERS_MAX) {
+            throw new InvalidArgumentException(
+                'ick.exchange: a step takes at most ' . self::STEP_MEMBERS_MAX . ' members',
+                'ick.exchange',
+            );
+        }
+        $arguments = ['', (string) Arguments::size('max', $max), $backwash ? '1' : '0', ...$members];
+
+        return $this->entries('ick.exchange', $arguments);
+    }
+
+    public function stats(): ?Stats
+    {
+        $reply = $this->evaluate('ick.stats', []);
+        if ($reply === null) {
+            return null;
+        }
+        if (!\is_array($reply) || \count($reply) !== 7) {
+            throw $this->badReply('ick.stats');
+        }
+        [$version, $psetSize, $csetSize] = $reply;
+        $scores = \array_map(
+            static fn (string|false|null $text): ?float => \is_string($text) ? self::score($text) : null,
+            \array_slice($reply, 3),
+        );
+        [$psetMin, $psetMax, $csetMin, $csetMax] = $scores;
+        $known = \array_filter($scores, static fn (?float $score): bool => $score !== null);
+
+        return new Stats(
+            $version,
+            ...$this->keys,
+            psetSize: $psetSize,
+            csetSize: $csetSize,
+            totalSize: $psetSize + $csetSize,
+            psetMin: $psetMin,
+            psetMax: $psetMax,
+            csetMin: $csetMin,
+            csetMax: $csetMax,
+            totalMin: $known === [] ? null : \min($known),
+            totalMax: $known === [] ? null : \max($known),
+        );
+    }
+
+    public function peek(int $max, IckSet $set = IckSet::Producer): array
+    {
+        return $this->entries('ick.peek', [$set->value, (string) Arguments::size('max', $max)]);
+    }
+
+    public function delete(): int
+    {
+        return $this->number('ick.delete', ['DEL']);
+    }
+
+    public function unlink(): int
+    {
+        return $this->number('ick.delete', ['UNLINK']);
+    }
+
+    public function lease(float $ttl): ?ConsumerLease
+    {
+        throw new InvalidArgumentException(
+            'a lease is renewed by a thread while its holder works, and a connection that belongs to somebody else'
+            . ' cannot be shared with one: use Millpond::connect()',
+        );
+    }
+
+    public function batches(int $max, ?float $wait = null): Batches
+    {
+        if ($wait !== null) {
+            throw new InvalidArgumentException(
+                'wait needs a connection of Millpond\'s own, which can listen: use Millpond::connect(), or leave it'
+                . ' out and the loop ends when there is nothing left',
+            );
+        }
+
+        return new ForeignBatches($this, \min(Arguments::size('max', $max), self::STEP_MEMBERS_MAX));
+    }
+
+    /**
+     * The arguments of an add, one list a step.
+     *
+     * @param iterable<mixed> $pairs
+     *
+     * @return list<list<string>>
+     */
+    private static function steps(iterable $pairs): array
+    {
+        $steps = [];
+        $arguments = ['0'];
+        $index = 0;
+        foreach ($pairs as $pair) {
+            if (\is_array($pair) && \count($pair) === 2 && \array_is_list($pair)) {
+                [$score, $member] = $pair;
+            } else {
+                $score = null;
+                $member = $pair;
+            }
+            if (\is_float($score)) {
+                // Most are times. Read as a text or divided as floats, this is rounded in the same
+                // way, so it is exact if the quotient is; and nothing else is made as fast.
+                $text = $score >= 1 && $score < self::MICROS_MAX
+                    && ($micros = (int) ($score * 1e6 + 0.5)) / 1e6 === $score
+                    ? $micros . 'e-6' : self::text($score, $index);
+            } elseif ($score === null) {
+                $text = '';
+                $arguments[0] = '1';
+            } elseif (\is_int($score)) {
+                $text = (string) $score;
+            } else {
+                throw Arguments::wrongPair($index, $pair);
+            }
+            if (!\is_string($member)) {
+                throw Arguments::wrongPair($index, $pair);
+            }
+            $arguments[] = $text;
+            $arguments[] = $member;
+            if (++$index % self::STEP_MEMBERS_MAX === 0) {
+                $steps[] = $arguments;
+                $arguments = ['0'];
+            }
+        }
+        if ($steps === [] || \count($arguments) > 1) {
+            $steps[] = $arguments;
+        }
+
+        return $steps;
+    }
+
+    /**
+     * A text that reads back as exactly this score. PHP's own has as many digits as php.ini says, and
+     * loses some of those of a time.
+     */
+    private static function text(float $score, int $index): string
+    {
+        if (\abs($score) < self::WHOLE_MAX && ($whole = (int) $score) == $score) {
+            return (string) $whole;
+        }
+        if (\is_nan($score)) {
+            throw new InvalidArgumentException(
+                "ick.add: score $index is NaN; a score can be any number but NaN",
+                'ick.add',
+            );
+        }
+        if (\is_infinite($score)) {
+            return $score > 0 ? 'inf' : '-inf';
+        }
+
+        return \sprintf('%.*H', -1, $score);
+    }
+
+    private static function score(string $text): float
+    {
+        return match ($text) {
+            'inf' => \INF,
+            '-inf' => -\INF,
+            default => (float) $text,
+        };
+    }
+
+    /**
+     * @param list<string> $arguments
+     *
+     * @return list<Entry>
+     */
+    private function entries(string $operation, array $arguments): array
+    {
+        $reply = $this->evaluate($operation, $arguments);
+        if (!\is_array($reply) || \count($reply) % 2 !== 0) {
+            throw $this->badReply($operation);
+        }
+        $entries = [];
+        for ($index = 0, $end = \count($reply); $index < $end; $index += 2) {
+            $text = $reply[$index + 1];
+            // What PHP cannot read is 0 to it: an infinity.
+            $entries[] = new Entry($reply[$index], (float) $text ?: self::score($text));
+        }
+
+        return $entries;
+    }
+
+    /**
+     * @param list<string> $arguments
+     */
+    private function number(string $operation, array $arguments): int
+    {
+        $reply = $this->evaluate($operation, $arguments);
+
+        return \is_int($reply) ? $reply : throw $this->badReply($operation);
+    }
+
+    /**
+     * @param list<string> $arguments
+     *
+     * @return int|string|list<int|string|false|null>|null
+     */
+    private function evaluate(string $operation, array $arguments): int|string|array|null
+    {
+        $library = $this->client->library;
+        $script = Script::of($library, $operation);
+        $connection = $this->client->connection($operation);
+        $keys = $this->keys($connection->prefix());
+        try {
+            try {
+                return $connection->evaluate($script, false, $keys, $arguments);
+            } catch (ServerError $error) {
+                if (!\str_starts_with($error->getMessage(), 'NOSCRIPT')) {
+                    throw $error;
+                }
+
+                return $connection->evaluate($script, true, $keys, $arguments);
+            }
+        } catch (ServerError $error) {
+            $call = $library->call();
+            $text = $error->getMessage();
+            $library->ffi->millpond_script_error($text, \strlen($text), $call->error);
+            throw $library->exception($call->error[0], $operation);
+        }
+    }
+
+    /**
+     * @return list<string>
+     */
+    private function keys(string $prefix): array
+    {
+        if ($prefix !== $this->prefix) {
+            $name = $prefix . $this->name;
+            $library = $this->client->library;
+            $call = $library->call();
+            $status = $library->ffi->millpond_ick_keys(
+                $name,
+                \strlen($name),
+                $call->keys,
+                $call->error,
+            );
+            $library->check($status, $call);
+            [$this->keys, $this->prefix] = [$library->keys($call), $prefix];
+        }
+
+        return $this->keys;
+    }
+
+    /**
+     * What came is no answer of this step: somebody has read the one before only in part.
+     */
+    private function badReply(string $operation): InternalException
+    {
+        $this->client->connection($operation)->abandon();
+
+        return new InternalException(
+            "$operation: the server's answer does not have the form of this step's",
+            $operation,
+        );
+    }
+}

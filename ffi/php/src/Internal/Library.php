@@ -1,0 +1,277 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+use FFI\CType;
+use Millpond\Entry;
+use Millpond\Exception;
+use Millpond\Exception\LibraryException;
+
+/**
+ * libmillpond as this process has it: finds it, calls it, and turns its answers into PHP's.
+ *
+ * Every call has places of its own for what the library answers, so that a signal handler that runs
+ * between two lines of PHP and makes a call itself does not write into them.
+ *
+ * @internal
+ */
+final class Library
+{
+    /** What lib/millpond.ffi.h describes; another library would be called wrongly. */
+    private const ABI_VERSION = 1;
+
+    /** The scope under which preload.php, or ffi.preload in php.ini, loads the header. */
+    private const SCOPE = 'millpond';
+
+    private const ERRORS = [
+        Exception\InvalidArgumentException::CODE => Exception\InvalidArgumentException::class,
+        Exception\InvalidUrlException::CODE => Exception\InvalidUrlException::class,
+        Exception\CrossSlotException::CODE => Exception\CrossSlotException::class,
+        Exception\WrongTypeException::CODE => Exception\WrongTypeException::class,
+        Exception\IncompatibleVersionException::CODE => Exception\IncompatibleVersionException::class,
+        Exception\ConnectionFailedException::CODE => Exception\ConnectionFailedException::class,
+        Exception\ConnectionLostException::CODE => Exception\ConnectionLostException::class,
+        Exception\TimeoutException::CODE => Exception\TimeoutException::class,
+        Exception\AuthenticationFailedException::CODE => Exception\AuthenticationFailedException::class,
+        Exception\PermissionDeniedException::CODE => Exception\PermissionDeniedException::class,
+        Exception\UnavailableException::CODE => Exception\UnavailableException::class,
+        Exception\OutOfMemoryException::CODE => Exception\OutOfMemoryException::class,
+        Exception\ServerException::CODE => Exception\ServerException::class,
+        Exception\LeaseLostException::CODE => Exception\LeaseLostException::class,
+        Exception\LockedException::CODE => Exception\LockedException::class,
+        Exception\CorruptException::CODE => Exception\CorruptException::class,
+        Exception\StorageException::CODE => Exception\StorageException::class,
+        Exception\ForkedException::CODE => Exception\ForkedException::class,
+        Exception\ClosedException::CODE => Exception\ClosedException::class,
+        Exception\CancelledException::CODE => Exception\CancelledException::class,
+        Exception\InternalException::CODE => Exception\InternalException::class,
+    ];
+
+    private static ?self $loaded = null;
+
+    /** Where one call's answers go. */
+    private readonly CType $answers;
+
+    private readonly CType $lengths;
+
+    private readonly CType $scores;
+
+    private function __construct(public readonly FFI $ffi)
+    {
+        [$this->lengths, $this->scores] = [$ffi->type('uint64_t *'), $ffi->type('double *')];
+        $this->answers = $ffi->type('struct {
+            millpond_error *error[1];
+            millpond_client *client[1];
+            millpond_lease *lease[1];
+            millpond_batches *batches[1];
+            millpond_ick_channel *channel[1];
+            millpond_entries *entries[1];
+            millpond_keys *keys[1];
+            millpond_ick_added added[1];
+            millpond_ick_stats stats[1];
+            millpond_script script[1];
+            uint64_t number[1];
+            uint32_t small[1];
+            bool flag[1];
+        }');
+    }
+
+    /**
+     * The library of this process.
+     *
+     * @throws LibraryException
+     */
+    public static function get(): self
+    {
+        return self::$loaded ??= new self(self::open());
+    }
+
+    private static function open(): FFI
+    {
+        if (!\extension_loaded('ffi')) {
+            throw new LibraryException(
+                'Millpond needs the PHP extension ffi: install it, and write extension=ffi into php.ini',
+            );
+        }
+        try {
+            $ffi = self::preloaded() ?? self::loaded();
+        } catch (FFI\Exception $failure) {
+            // PHP has no class of its own for what is switched off.
+            throw new LibraryException(
+                \str_contains($failure->getMessage(), 'ffi.enable') ? self::switchedOff()
+                    : 'libmillpond cannot be loaded: ' . $failure->getMessage(),
+                0,
+                $failure,
+            );
+        }
+        $version = $ffi->millpond_abi_version();
+        if ($version !== self::ABI_VERSION) {
+            throw new LibraryException(\sprintf(
+                'the libmillpond that was found has ABI %d, and this package was made for %d: install the'
+                . ' package and the library of one release',
+                $version,
+                self::ABI_VERSION,
+            ));
+        }
+
+        return $ffi;
+    }
+
+    private static function switchedOff(): string
+    {
+        return \sprintf(
+            'FFI is switched off here (ffi.enable=%s, SAPI %s), and Millpond calls its library with it. In php.ini'
+            . ' set ffi.enable=1; or leave ffi.enable=preload and set opcache.preload=%s',
+            \ini_get('ffi.enable'),
+            \PHP_SAPI,
+            \dirname(__DIR__, 2) . '/preload.php',
+        );
+    }
+
+    private static function preloaded(): ?FFI
+    {
+        try {
+            return FFI::scope(self::SCOPE);
+        } catch (FFI\Exception) {
+            return null;
+        }
+    }
+
+    private static function loaded(): FFI
+    {
+        return FFI::cdef(self::header(), self::path());
+    }
+
+    /**
+     * What FFI has to know of the library.
+     */
+    private static function header(): string
+    {
+        $file = \dirname(__DIR__, 2) . '/lib/millpond.ffi.h';
+        $header = @\file_get_contents($file);
+        if ($header === false) {
+            throw new LibraryException("$file is missing: the build of this package puts it there");
+        }
+
+        return $header;
+    }
+
+    /**
+     * The library: the one that is named, the one in this package, or the system's.
+     */
+    private static function path(): string
+    {
+        $named = \defined('MILLPOND_LIBRARY') ? \constant('MILLPOND_LIBRARY') : \getenv('MILLPOND_LIBRARY');
+        if (\is_string($named) && $named !== '') {
+            return $named;
+        }
+        $ours = \dirname(__DIR__, 2) . '/lib/libmillpond.so';
+
+        return \is_file($ours) ? $ours : 'libmillpond.so.' . self::ABI_VERSION;
+    }
+
+    /**
+     * The header as FFI::load() and ffi.preload take it.
+     */
+    public static function scope(): string
+    {
+        return \sprintf("#define FFI_SCOPE \"%s\"\n#define FFI_LIB \"%s\"\n%s", self::SCOPE, self::path(), self::header());
+    }
+
+    /**
+     * Places for the answers of one call, all zero.
+     */
+    public function call(): CData
+    {
+        return $this->ffi->new($this->answers);
+    }
+
+    /**
+     * Throws what a call answered, if it failed.
+     *
+     * @throws Exception\MillpondException
+     */
+    public function check(int $status, CData $call): void
+    {
+        if ($status !== 0) {
+            throw $this->exception($call->error[0]);
+        }
+    }
+
+    /**
+     * The exception for an error, which is freed.
+     *
+     * @param string $operation what failed, if the library does not know
+     */
+    public function exception(CData $error, string $operation = ''): Exception\MillpondException
+    {
+        $ffi = $this->ffi;
+        $message = $ffi->millpond_error_message($error);
+        if ($operation !== '') {
+            $message = "$operation: $message";
+        }
+        $cause = $ffi->millpond_error_cause($error);
+        $class = self::ERRORS[$ffi->millpond_error_code($error)] ?? Exception\InternalException::class;
+        if ($operation === '') {
+            $operation = $ffi->millpond_error_operation($error);
+        }
+        $previous = $cause === null ? null : new \RuntimeException($cause);
+        $exception = new $class($message, $operation, $previous);
+        $ffi->millpond_error_free($error);
+
+        return $exception;
+    }
+
+    /**
+     * The entries that a call answered, which are freed.
+     *
+     * @return list<Entry>
+     */
+    public function entries(CData $call): array
+    {
+        $entries = $call->entries[0];
+        $count = $this->ffi->millpond_entries_length($entries);
+        if ($count === 0) {
+            $this->ffi->millpond_entries_free($entries);
+
+            return [];
+        }
+        $start = $this->ffi->millpond_entries_bytes($entries);
+        $size = $this->ffi->millpond_entries_bytes_length($entries);
+        $bytes = FFI::string($start, $size);
+        // An entry is a pointer, a length and a score, of eight bytes each.
+        $array = $this->ffi->millpond_entries_data($entries);
+        [$lengths, $scores] = [FFI::cast($this->lengths, $array), FFI::cast($this->scores, $array)];
+        $found = [];
+        for ($field = 1, $offset = 0; $field < 3 * $count; $field += 3) {
+            $length = $lengths[$field];
+            $member = \substr($bytes, $offset, $length);
+            $found[] = new Entry($member, $scores[$field + 1]);
+            $offset += $length;
+        }
+        $this->ffi->millpond_entries_free($entries);
+
+        return $found;
+    }
+
+    /**
+     * The keys that a call answered, which are freed.
+     *
+     * @return list<string>
+     */
+    public function keys(CData $call): array
+    {
+        $array = $this->ffi->millpond_keys_data($call->keys[0]);
+        $found = [];
+        for ($index = 0; $index < $this->ffi->millpond_keys_length($call->keys[0]); ++$index) {
+            $found[] = FFI::string($array[$index]->data, $array[$index]->length);
+        }
+        $this->ffi->millpond_keys_free($call->keys[0]);
+
+        return $found;
+    }
+}

@@ -1,0 +1,100 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+use Millpond\Client;
+use Millpond\Ick;
+use Millpond\IckChannel;
+
+/**
+ * A client of the library's.
+ *
+ * @internal
+ */
+final class NativeClient implements Client
+{
+    private function __construct(
+        public readonly Library $library,
+        public readonly CData $handle,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_client_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    public static function connect(
+        Library $library,
+        #[\SensitiveParameter] string $url,
+        ?float $timeout,
+        ?float $connectTimeout,
+        ?int $retries,
+        ?string $username,
+        #[\SensitiveParameter] ?string $password,
+        ?string $clientName,
+    ): self {
+        $ffi = $library->ffi;
+        $options = $ffi->new('millpond_options');
+        $place = FFI::addr($options);
+        $ffi->millpond_options_init($place);
+        $kept = [];
+        $texts = ['url' => $url, 'username' => $username, 'password' => $password, 'client_name' => $clientName];
+        foreach ($texts as $option => $text) {
+            if ($text !== null) {
+                $kept[] = $copy = $ffi->new('char[' . \strlen($text) + 1 . ']');
+                FFI::memcpy($copy, $text, \strlen($text));
+                $options->$option->data = FFI::addr($copy[0]);
+                $options->$option->length = \strlen($text);
+            }
+        }
+        if ($timeout !== null) {
+            $options->timeout_ms = Arguments::milliseconds('timeout', $timeout);
+        }
+        if ($connectTimeout !== null) {
+            $options->connect_timeout_ms = Arguments::milliseconds('connectTimeout', $connectTimeout);
+        }
+        if ($retries !== null) {
+            $options->retries = Arguments::smallSize('retries', $retries);
+        }
+
+        return Signals::held(static function () use ($library, $ffi, $place): self {
+            Handles::sweep();
+            $call = $library->call();
+            $status = $ffi->millpond_connect_with($place, $call->client, $call->error);
+            $library->check($status, $call);
+
+            return new self($library, $call->client[0]);
+        });
+    }
+
+    public function ick(string $name): Ick
+    {
+        return new NativeIck($this, $name);
+    }
+
+    public function ickChannel(string $name, int $shards): IckChannel
+    {
+        return IckChannel::make($this, $name, $shards);
+    }
+
+    public function close(): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_close(
+            $this->handle,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
+}

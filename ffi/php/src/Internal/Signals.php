@@ -1,0 +1,161 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+
+/**
+ * The program's signal handlers, while the library waits.
+ *
+ * PHP runs handlers between two of its own steps, and a call into C is one step, however long. So
+ * the signals that have a handler are held back during the call, the library asks now and then
+ * whether one has come, and if so it returns. Handlers then run outside of it, where they may throw,
+ * exit or make calls as they like.
+ *
+ * @internal
+ */
+final class Signals
+{
+    /** Whether a signal has come, as a C function. Made once: PHP frees those only at its end. */
+    private static ?CData $question = null;
+
+    /** @var list<int> the signals that are held back */
+    private static array $held = [];
+
+    /** @var list<array{int, array<string, mixed>}> those that have come, and what is known of them */
+    private static array $come = [];
+
+    /**
+     * Does something that no handler can throw out of, so that nothing of what it makes gets lost.
+     * Handlers run before it or after it.
+     *
+     * @template Made
+     *
+     * @param callable(list<int>): Made $work gets the signals that are held back for it
+     *
+     * @return Made
+     */
+    public static function held(callable $work): mixed
+    {
+        $signals = self::handled();
+        if ($signals === []) {
+            return $work([]);
+        }
+        $before = null;
+        try {
+            \pcntl_sigprocmask(\SIG_BLOCK, $signals, $before);
+            // Those that came before run now, where that is safe.
+            \pcntl_signal_dispatch();
+            // What the program itself has blocked is not for its handlers yet.
+            $held = \array_values(\array_diff($signals, $before));
+            $made = $work($held);
+        } finally {
+            if ($before !== null) {
+                \pcntl_sigprocmask(\SIG_SETMASK, $before);
+            }
+        }
+
+        return $made;
+    }
+
+    /**
+     * Makes a call that can take long: it ends early if a signal comes that has a handler.
+     *
+     * @param callable(): void $call keeps what the call answers; that may be that it was cancelled
+     *
+     * @return list<array{int, array<string, mixed>}> the signals that came, for handle()
+     */
+    public static function waiting(FFI $ffi, callable $call): array
+    {
+        return self::held(static function (array $held) use ($ffi, $call): array {
+            if ($held === []) {
+                $call();
+
+                return [];
+            }
+            $outer = [self::$held, self::$come];
+            [self::$held, self::$come] = [$held, []];
+            $check = self::question($ffi);
+            $ffi->millpond_on_interrupt($check);
+            try {
+                $call();
+            } finally {
+                $ffi->millpond_on_interrupt(null);
+            }
+            while (self::take()) {
+            }
+            $come = self::$come;
+            [self::$held, self::$come] = $outer;
+
+            return $come;
+        });
+    }
+
+    /**
+     * Runs the handlers of signals that came: all of them, even if one throws.
+     *
+     * @param list<array{int, array<string, mixed>}> $signals
+     */
+    public static function handle(array $signals): void
+    {
+        if ($signals === []) {
+            return;
+        }
+        [$signal, $details] = \array_shift($signals);
+        try {
+            $handler = \pcntl_signal_get_handler($signal);
+            if (!\is_int($handler)) {
+                $handler($signal, $details);
+            }
+        } finally {
+            self::handle($signals);
+        }
+    }
+
+    /**
+     * The signals that have a handler: only in the CLI can they have one. PHP does not tell those of
+     * real-time signals, which so run after a call.
+     *
+     * @return list<int>
+     */
+    private static function handled(): array
+    {
+        $handled = [];
+        if (\PHP_SAPI !== 'cli' || !\function_exists('pcntl_sigtimedwait')) {
+            return $handled;
+        }
+        for ($signal = 1; $signal < 32; ++$signal) {
+            if (!\is_int(\pcntl_signal_get_handler($signal))) {
+                $handled[] = $signal;
+            }
+        }
+
+        return $handled;
+    }
+
+    private static function question(FFI $ffi): CData
+    {
+        if (self::$question === null) {
+            self::$question = $ffi->new('struct { bool (*check)(void); }');
+            self::$question->check = self::take(...);
+        }
+
+        return self::$question->check;
+    }
+
+    /**
+     * Takes a signal that has come, if there is one.
+     */
+    private static function take(): bool
+    {
+        $signal = @\pcntl_sigtimedwait(self::$held, $details, 0, 0);
+        if ($signal > 0) {
+            self::$come[] = [$signal, $details];
+        }
+
+        return $signal > 0;
+    }
+}

@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use Millpond\Internal\ForeignClient;
+use Millpond\Internal\Library;
+use Millpond\Internal\NativeClient;
+
+/**
+ * The two doors in: a client with connections of its own, and one over a connection that is there.
+ *
+ *     $files = Millpond::connect('memory:')->ick('files');
+ *     $files->add([[1.0, 'a.txt'], [2.0, 'b.txt']]);
+ *     foreach ($files->batches(100) as $batch) {
+ *         foreach ($batch as $entry) {
+ *             echo $entry->member, "\n";
+ *         }
+ *     }
+ */
+final class Millpond
+{
+    private function __construct()
+    {
+    }
+
+    /**
+     * Connects to a server or opens an embedded engine.
+     *
+     * | URL                                         | where the queues are                       |
+     * | ------------------------------------------- | ------------------------------------------ |
+     * | `memory:`                                   | embedded, gone with the client             |
+     * | `memory:name`                               | embedded, shared in the process            |
+     * | `file:dir`                                  | embedded and durable, in this directory    |
+     * | `redis://user:password@host:6379/db`        | one server; `rediss:` for TLS              |
+     * | `redis+unix:///path/to/socket`              | one server on a Unix socket                |
+     * | `redis+sentinel://host,host2/service/db`    | follows failovers                          |
+     * | `redis+cluster://host,host2`                | Redis Cluster                              |
+     *
+     * A Redis client connects when it first has something to send; it can be made before a fork.
+     *
+     * @param string      $url            one of the above; it can hold more options, as in `?pool=4`
+     * @param float|null  $timeout        seconds that one call takes at most, connecting and trying
+     *                                    again included; 5 if it is not given
+     * @param float|null  $connectTimeout seconds that one attempt to connect takes at most; 1
+     * @param int|null    $retries        attempts after the first to connect, or to reach a server
+     *                                    that is busy, loading or failing over; 10
+     * @param string|null $username       the user, as it is: nothing is unescaped
+     * @param string|null $password       the password, as it is
+     * @param string|null $clientName     the name of the connections in `CLIENT LIST`
+     *
+     * @throws Exception\InvalidUrlException      for a URL or an option in it that is not known
+     * @throws Exception\InvalidArgumentException for another argument that is wrong
+     * @throws Exception\LockedException          if another process holds the directory of `file:`
+     * @throws Exception\CorruptException         if that directory is damaged
+     * @throws Exception\LibraryException         if libmillpond cannot be used here
+     */
+    public static function connect(
+        #[\SensitiveParameter] string $url,
+        ?float $timeout = null,
+        ?float $connectTimeout = null,
+        ?int $retries = null,
+        ?string $username = null,
+        #[\SensitiveParameter] ?string $password = null,
+        ?string $clientName = null,
+    ): Client {
+        return NativeClient::connect(
+            Library::get(),
+            $url,
+            $timeout,
+            $connectTimeout,
+            $retries,
+            $username,
+            $password,
+            $clientName,
+        );
+    }
+
+    /**
+     * A client that sends through a connection that is there, where a second one is not wanted.
+     *
+     * It has the same Icks, without what needs a thread or a connection of its own: leases, loops
+     * that wait, channels. The connection's prefix, if it has one, becomes a part of the name of
+     * every Ick: `ick('files')` behind the prefix `app:` is what `ick('app:files')` is for
+     * everybody else. Its serializer and its compression are left aside.
+     *
+     * @param \Redis|\RedisCluster|\Predis\ClientInterface $connection phpredis, or Predis to one
+     *        server; Predis to a cluster or to replicas sends calls again by itself, which could
+     *        lose members, and is refused
+     *
+     * @throws Exception\InvalidArgumentException for any other connection
+     * @throws Exception\LibraryException         if libmillpond cannot be used here
+     */
+    public static function over(object $connection): Client
+    {
+        return ForeignClient::over(Library::get(), $connection);
+    }
+
+    /**
+     * The version of libmillpond, such as `0.1.0`.
+     *
+     * @throws Exception\LibraryException if libmillpond cannot be used here
+     */
+    public static function version(): string
+    {
+        return Library::get()->ffi->millpond_version();
+    }
+}

@@ -1,0 +1,173 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Entry;
+use Millpond\Exception\MillpondException;
+use Millpond\Ick;
+use Millpond\Retry;
+
+/**
+ * The consumer's loop, with every kind of client.
+ */
+final class BatchesTest extends TestCase
+{
+    /**
+     * @param list<Entry> $batch
+     *
+     * @return list<string>
+     */
+    private static function members(array $batch): array
+    {
+        return \array_column($batch, 'member');
+    }
+
+    private function ick(string $kind): Ick
+    {
+        $ick = $this->connect($kind)->ick($this->name);
+        $ick->add([[1, 'a'], [2, 'b'], [3, 'c']]);
+
+        return $ick;
+    }
+
+    /** @dataProvider kinds */
+    public function testATurnIsCommittedWhenTheNextIsAskedFor(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $seen = [];
+        foreach ($ick->batches(2) as $turn => $batch) {
+            $seen[$turn] = self::members($batch);
+            self::assertSame(\count($batch), $ick->stats()->csetSize);
+        }
+        self::assertSame([['a', 'b'], ['c']], $seen);
+        self::assertSame(0, $ick->stats()->totalSize);
+    }
+
+    /** @dataProvider kinds */
+    public function testABreakLeavesTheBatchReserved(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        foreach ($ick->batches(2) as $batch) {
+            break;
+        }
+        self::assertSame(['a', 'b'], self::members($ick->reserve(2)));
+    }
+
+    /** @dataProvider kinds */
+    public function testAnExceptionLeavesTheBatchReserved(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        self::thrown(static function () use ($ick): void {
+            foreach ($ick->batches(2) as $batch) {
+                throw new \DomainException();
+            }
+        });
+        self::assertSame(['a', 'b'], self::members($ick->reserve(2)));
+    }
+
+    /** @dataProvider kinds */
+    public function testALoopThatIsLeftEarlyCanCommit(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $batches = $ick->batches(2);
+        foreach ($batches as $batch) {
+            break;
+        }
+        self::assertSame(2, $batches->commit());
+        self::assertSame(0, $batches->commit());
+        self::assertSame(['c'], self::members($ick->reserve(2)));
+    }
+
+    /** @dataProvider kinds */
+    public function testASecondLoopGoesOn(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $batches = $ick->batches(1);
+        foreach ($batches as $batch) {
+            break;
+        }
+        self::assertSame(['b'], self::members($batches->next() ?? []));
+        self::assertSame(1, $batches->commit());
+        self::assertSame([['c']], \array_map(self::members(...), \iterator_to_array($batches)));
+        self::assertNull($batches->next());
+        $ick->add([[1, 'd']]);
+        self::assertSame(['d'], self::members($batches->next() ?? []));
+    }
+
+    /** @dataProvider kinds */
+    public function testASecondLoopBeginsWithTheBatchThatFailed(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $batches = $ick->batches(1);
+        self::thrown(static function () use ($batches): void {
+            foreach ($batches as $batch) {
+                throw new \DomainException();
+            }
+        });
+        self::assertSame([['a'], ['b'], ['c']], \array_map(self::members(...), \iterator_to_array($batches)));
+    }
+
+    /** @dataProvider kinds */
+    public function testADocumentThatChangesMeanwhileComesAgain(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $seen = [];
+        foreach ($ick->batches(10) as $turn => $batch) {
+            $seen[] = self::members($batch);
+            if ($turn === 0) {
+                $ick->add([[9, 'b']]);
+            }
+        }
+        self::assertSame([['a', 'b', 'c'], ['b']], $seen);
+    }
+
+    /** @dataProvider kinds */
+    public function testABatchIsNeverLargerThanACommit(string $kind): void
+    {
+        $ick = $this->connect($kind)->ick($this->name);
+        $members = \array_map(\strval(...), \range(1, 250_001));
+        $ick->add($members);
+        $counts = \array_map(\count(...), \iterator_to_array($ick->batches(\PHP_INT_MAX)));
+        self::assertSame([250_000, 1], $counts);
+    }
+
+    /** @dataProvider kinds */
+    public function testAnErrorThatTryingAgainCannotMendEndsTheLoop(string $kind): void
+    {
+        $client = $this->connect($kind);
+        $batches = $client->ick($this->name)->batches(1);
+        $client->close();
+        $thrown = self::thrown($batches->next(...));
+        self::assertInstanceOf(MillpondException::class, $thrown);
+        self::assertSame(Retry::Never, $thrown->retry);
+        self::assertNull($batches->next());
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAWaitEndsWhenNothingComes(string $kind): void
+    {
+        $ick = $this->ick($kind);
+        $start = \hrtime(true);
+        self::assertCount(2, \iterator_to_array($ick->batches(2, wait: 0.2)));
+        self::assertGreaterThan(0.19e9, \hrtime(true) - $start);
+        self::assertSame(0, $ick->stats()->totalSize);
+    }
+
+    public function testAWaitEndsWhenSomethingComes(): void
+    {
+        $ick = $this->connect('redis')->ick($this->name);
+        $batches = $ick->batches(2, wait: \INF);
+        $name = $this->name;
+        $child = \pcntl_fork();
+        if ($child === 0) {
+            \usleep(200_000);
+            \pcntl_exec(\PHP_BINARY, ['-r', 'require $argv[1]; Millpond\Millpond::connect($argv[2])->ick($argv[3])'
+                . '->add([[1, "late"]]);', __DIR__ . '/bootstrap.php', Servers::shared()->url, $name]);
+        }
+        self::assertSame(['late'], self::members($batches->next() ?? []));
+        \pcntl_waitpid($child, $status);
+        self::assertSame(0, $status);
+    }
+}

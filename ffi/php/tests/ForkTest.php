@@ -1,0 +1,177 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Exception\ForkedException;
+use Millpond\Millpond;
+
+/**
+ * Fork is normal: a client on Redis works in every child, whatever the parent did before.
+ */
+final class ForkTest extends TestCase
+{
+    /**
+     * @return array<string, array{bool}>
+     */
+    public function used(): array
+    {
+        return ['before first use' => [false], 'after first use' => [true]];
+    }
+
+    /** @dataProvider used */
+    public function testAClientWorksInAChild(bool $used): void
+    {
+        $client = Millpond::connect(Servers::shared()->url, clientName: $this->name);
+        $ick = $client->ick($this->name);
+        if ($used) {
+            $ick->add([[1, 'parent']]);
+        }
+        self::inChild(static function () use ($ick, $used): void {
+            for ($number = 0; $number < 100; ++$number) {
+                self::assertSame(1, $ick->add([[1, (string) $number]])->new);
+            }
+            $counts = \array_map(\count(...), \iterator_to_array($ick->batches(30, wait: 0.1)));
+            self::assertSame(100 + (int) $used, \array_sum($counts));
+        });
+        self::assertSame(1, $ick->add([[1, 'after']])->new);
+        self::assertSame([['after', 1.0]], self::plain($ick->reserve(10)));
+    }
+
+    /** @dataProvider used */
+    public function testNoSocketIsShared(bool $used): void
+    {
+        $servers = new Servers();
+        $client = Millpond::connect($servers->url, clientName: $this->name);
+        $ick = $client->ick($this->name);
+        if ($used) {
+            $ick->stats();
+        }
+        $children = [];
+        $ready = \stream_socket_pair(\STREAM_PF_UNIX, \STREAM_SOCK_STREAM, 0);
+        for ($child = 0; $child < 4; ++$child) {
+            $children[] = $pid = \pcntl_fork();
+            if ($pid === 0) {
+                for ($number = 0; $number < 50; ++$number) {
+                    $ick->add([[1, "$child-$number"]]);
+                }
+                \fwrite($ready[1], 'r');
+                // Its parent ends it, after it has seen its connection.
+                \sleep(60);
+            }
+        }
+        for ($child = 0; $child < 4; ++$child) {
+            self::assertSame('r', \fread($ready[0], 1));
+        }
+        $ick->add([[1, 'parent']]);
+        $ids = $servers->clients($this->name);
+        self::assertCount(5, \array_unique($ids), 'one connection a process');
+        foreach ($children as $pid) {
+            \posix_kill($pid, \SIGKILL);
+            \pcntl_waitpid($pid, $status);
+        }
+        self::assertSame(201, $ick->stats()->psetSize);
+    }
+
+    public function testManyForks(): void
+    {
+        $client = Millpond::connect(Servers::shared()->url);
+        $ick = $client->ick($this->name);
+        for ($turn = 0; $turn < 50; ++$turn) {
+            $ick->add([[1, "parent-$turn"]]);
+            self::inChild(function () use ($client, $turn): void {
+                $ick = $client->ick("$this->name-$turn");
+                for ($number = 0; $number < 20; ++$number) {
+                    self::assertSame(1, $ick->add([[1, (string) $number]])->new);
+                }
+                self::assertCount(20, $ick->reserve(100));
+            });
+        }
+        self::assertSame(50, $ick->stats()->psetSize);
+    }
+
+    public function testAChildHasNoMoreThreadsThanItStarts(): void
+    {
+        $client = Millpond::connect(Servers::shared()->url);
+        $ick = $client->ick($this->name);
+        $lease = $ick->lease(30);
+        $ick->batches(1, wait: 0.05)->next();
+        self::assertGreaterThan(1, self::threads(), 'the parent has some: a lease is renewed');
+        self::inChild(static function () use ($ick): void {
+            self::assertSame(1, self::threads());
+            $ick->add([[1, 'a']]);
+            $ick->stats();
+            self::assertSame(1, self::threads(), 'a call that blocks needs none');
+        });
+        self::assertTrue($lease->release());
+    }
+
+    private static function threads(): int
+    {
+        return \count(\glob('/proc/self/task/*'));
+    }
+
+    public function testAChildDoesNotGiveBackItsParentsLease(): void
+    {
+        $ick = Millpond::connect(Servers::shared()->url)->ick($this->name);
+        $held = [$ick->lease(30)];
+        self::inChild(static function () use ($ick, &$held): void {
+            $ick->stats();
+            $held = [];
+            \usleep(200_000);
+        });
+        self::assertNull($ick->lease(30));
+        self::assertTrue($held[0]->release());
+    }
+
+    /**
+     * @return array<string, array{string}>
+     */
+    public function embedded(): array
+    {
+        return ['memory' => ['memory'], 'file' => ['file']];
+    }
+
+    /** @dataProvider embedded */
+    public function testAnEmbeddedClientBelongsToItsProcess(string $kind): void
+    {
+        $client = $this->connect($kind);
+        $ick = $client->ick('x');
+        $ick->add([[1, 'a']]);
+        $batches = $ick->batches(1, wait: \INF);
+        self::inChild(static function () use ($client, $ick, $batches): void {
+            foreach ([$ick->stats(...), $batches->next(...), static fn () => $ick->add(['b'])] as $call) {
+                self::assertInstanceOf(ForkedException::class, self::thrown($call));
+            }
+            $client->close();
+            self::assertSame(1, Millpond::connect('memory:')->ick('x')->add(['a'])->new);
+        });
+        self::assertSame(1, $ick->add([[1, 'c']])->new);
+    }
+
+    public function testAChildThatEndsByItself(): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            $clients = array_map(Millpond\Millpond::connect(...), [$argv[2], 'memory:', 'file:data']);
+            $icks = array_map(fn ($client) => $client->ick($argv[3]), $clients);
+            foreach ($icks as $ick) {
+                $ick->add([[1, 'a']]);
+            }
+            $kept = [$icks[0]->batches(1, wait: INF), $icks[0]->lease(30), $icks[2]->batches(1, wait: 1)];
+            $kept[0]->next();
+            if (pcntl_fork() === 0) {
+                $icks[0]->stats();
+                exit(7);
+            }
+            pcntl_wait($status);
+            $icks[2]->add([[1, 'b']]);
+            echo pcntl_wexitstatus($status);
+            PHP;
+        for ($turn = 0; $turn < 5; ++$turn) {
+            $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "$this->name$turn"];
+            self::assertSame('7', self::program($command, folder: $this->folder()));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Ick;
+use Millpond\Millpond;
+
+/**
+ * Nothing grows with the number of calls.
+ */
+final class MemoryTest extends TestCase
+{
+    private const GROWTH_BYTES_MAX = 8 * 1024 * 1024;
+
+    /**
+     * Half a million rounds of two calls.
+     */
+    public function testAMillionCalls(): void
+    {
+        $ick = Millpond::connect('memory:')->ick($this->name);
+        $calls = static function (int $rounds) use ($ick): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                $ick->add([[1.0, 'a'], [2.0, 'b']]);
+                $ick->exchange(2, ['a', 'b']);
+            }
+        };
+        self::assertGrowth($calls, 20_000, 500_000);
+    }
+
+    public function testEveryKindOfCall(): void
+    {
+        $client = Millpond::connect('memory:');
+        $every = function (int $rounds) use ($client): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                self::useAll($client->ick($this->name));
+                $lease = $client->ick($this->name)->lease(30);
+                $lease->reserve(1);
+                $lease->release();
+                $channel = $client->ickChannel($this->name, 4)->draining(5);
+                $channel->add(['a', 'b']);
+                foreach ($channel->batches([0, 1, 2, 3], 10, wait: 0) as $batch) {
+                    $channel->ickOf($batch[0]->member);
+                }
+                Millpond::connect('memory:')->ick('x')->add(['a']);
+            }
+        };
+        self::assertGrowth($every, 1_000, 10_000);
+    }
+
+    /**
+     * @return array<string, array{string}>
+     */
+    public function foreign(): array
+    {
+        return ['phpredis' => ['phpredis'], 'predis' => ['predis'], 'redis' => ['redis']];
+    }
+
+    /** @dataProvider foreign */
+    public function testOverAConnection(string $kind): void
+    {
+        $ick = $this->connect($kind)->ick($this->name);
+        $every = static function (int $rounds) use ($ick): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                self::useAll($ick);
+            }
+        };
+        self::assertGrowth($every, 300, 3_000);
+    }
+
+    private static function useAll(Ick $ick): void
+    {
+        $ick->add([[1, 'a'], [2, 'b'], 'c']);
+        $ick->reserve(2);
+        $ick->peek(10);
+        $ick->stats();
+        foreach ($ick->batches(2) as $batch) {
+            $ick->add(['d']);
+            break;
+        }
+        $ick->commit(['a']);
+        self::thrown(static fn () => $ick->add([[\NAN, 'x']]));
+        self::thrown(static fn () => $ick->reserve(10 ** 17));
+        $ick->delete();
+    }
+
+    /**
+     * @param callable(int): void $calls makes so many rounds of calls
+     */
+    private static function assertGrowth(callable $calls, int $warmUp, int $rounds): void
+    {
+        $calls($warmUp);
+        [$php, $resident] = [\memory_get_usage(), self::residentBytes()];
+        $calls($rounds);
+        self::assertLessThan(self::GROWTH_BYTES_MAX, self::residentBytes() - $resident);
+        self::assertLessThan(64 * 1024, \memory_get_usage() - $php);
+    }
+
+    private static function residentBytes(): int
+    {
+        \gc_collect_cycles();
+        \preg_match('/^VmRSS:\s+(\d+) kB/m', \file_get_contents('/proc/self/status'), $found);
+
+        return (int) $found[1] * 1024;
+    }
+}

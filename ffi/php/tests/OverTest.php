@@ -1,0 +1,385 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Client;
+use Millpond\Exception\ConnectionFailedException;
+use Millpond\Exception\ConnectionLostException;
+use Millpond\Exception\CrossSlotException;
+use Millpond\Exception\InternalException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\UnavailableException;
+use Millpond\Millpond;
+use Millpond\Retry;
+
+/**
+ * Steps over a connection that belongs to somebody else, whatever its options are.
+ */
+final class OverTest extends TestCase
+{
+    private function redis(): \Redis
+    {
+        return Servers::shared()->admin();
+    }
+
+    private function usesTheIck(Client $client, string $name): void
+    {
+        $ick = $client->ick($name);
+        $ick->add([[1, "a\0"], [1763691473.123456, 'i:5;']]);
+        self::assertSame([["a\0", 1.0], ['i:5;', 1763691473.123456]], self::plain($ick->reserve(10)));
+        self::assertSame(2, $ick->stats()->csetSize);
+        self::assertSame(1, $ick->commit(["a\0"]));
+        self::assertSame([], $ick->exchange(10, ['i:5;']));
+        self::assertSame([], self::plain($ick->peek(10)));
+    }
+
+    public function testItIsTheSameIckForEverybody(): void
+    {
+        $over = Millpond::over($this->redis())->ick($this->name);
+        $own = Millpond::connect(Servers::shared()->url)->ick($this->name);
+        $over->add([[1, 'from PHP'], [2, 'b']]);
+        self::assertSame([['from PHP', 1.0]], self::plain($own->reserve(1)));
+        self::assertSame([['from PHP', 1.0], ['b', 2.0]], self::plain($over->reserve(2)));
+        self::assertEquals($own->stats(), $over->stats());
+    }
+
+    public function testAPrefixIsAPartOfTheName(): void
+    {
+        $redis = $this->redis();
+        $redis->setOption(\Redis::OPT_PREFIX, 'app:');
+        $cluster = $this->redisCluster();
+        $cluster->setOption(\Redis::OPT_PREFIX, 'app:');
+        $clients = [
+            [Millpond::over($redis), Servers::shared()],
+            [Millpond::over($this->predis(['prefix' => 'app:'])), Servers::shared()],
+            [Millpond::over($cluster), Servers::shared('cluster')],
+        ];
+        foreach ($clients as $number => [$client, $servers]) {
+            $name = "$this->name$number";
+            $this->usesTheIck($client, $name);
+            $client->ick($name)->add([[1, 'a']]);
+            $own = Millpond::connect($servers->url);
+            self::assertSame('app:' . $name, $own->ick("app:$name")->stats()->key);
+            self::assertEquals($own->ick("app:$name")->stats(), $client->ick($name)->stats());
+            self::assertNull($own->ick($name)->stats());
+            self::assertSame(2, $client->ick($name)->delete());
+        }
+    }
+
+    public function testAPrefixMayChange(): void
+    {
+        $redis = $this->redis();
+        $ick = Millpond::over($redis)->ick($this->name);
+        foreach (['', 'one:', 'two:', ''] as $prefix) {
+            $redis->setOption(\Redis::OPT_PREFIX, $prefix);
+            $ick->add(['a']);
+            self::assertSame("$prefix$this->name", $ick->stats()->key);
+        }
+    }
+
+    /**
+     * @return iterable<string, array{string, int, mixed}>
+     */
+    public function options(): iterable
+    {
+        foreach ([\Redis::SERIALIZER_PHP, \Redis::SERIALIZER_IGBINARY, \Redis::SERIALIZER_JSON] as $serializer) {
+            yield "serializer $serializer" => ['redis', \Redis::OPT_SERIALIZER, $serializer];
+            yield "serializer $serializer, cluster" => ['cluster', \Redis::OPT_SERIALIZER, $serializer];
+        }
+        foreach ([\Redis::COMPRESSION_LZF, \Redis::COMPRESSION_ZSTD, \Redis::COMPRESSION_LZ4] as $compression) {
+            yield "compression $compression" => ['redis', \Redis::OPT_COMPRESSION, $compression];
+        }
+        yield 'reply literal' => ['redis', \Redis::OPT_REPLY_LITERAL, true];
+        yield 'null multibulk' => ['redis', \Redis::OPT_NULL_MULTIBULK_AS_NULL, true];
+        yield 'replicas answer reads' => ['cluster', \RedisCluster::OPT_SLAVE_FAILOVER, \RedisCluster::FAILOVER_DISTRIBUTE];
+    }
+
+    /** @dataProvider options */
+    public function testAnOptionOfTheConnection(string $kind, int $option, mixed $value): void
+    {
+        $redis = $kind === 'redis' ? $this->redis() : $this->redisCluster();
+        $redis->setOption($option, $value);
+        $before = $redis->getOption($option);
+        $client = Millpond::over($redis);
+        self::assertNull($client->ick($this->name)->stats());
+        // A read before it, so that whatever reads leave behind is there.
+        $redis->get('nothing');
+        $this->usesTheIck($client, $this->name);
+        self::assertSame($before, $redis->getOption($option));
+    }
+
+    public function testPrecisionInPhpIni(): void
+    {
+        $ick = Millpond::over($this->redis())->ick($this->name);
+        foreach (['3', '14', '17', '-1'] as $precision) {
+            $before = \ini_set('precision', $precision);
+            try {
+                $ick->add([[1763691473.123456, "precision $precision"]]);
+            } finally {
+                \ini_set('precision', $before);
+            }
+        }
+        self::assertSame([1763691473.123456], \array_unique(\array_column($ick->peek(10), 'score')));
+    }
+
+    public function testInsideOfMultiOrPipelineThereIsNoAnswer(): void
+    {
+        foreach ([\Redis::MULTI, \Redis::PIPELINE] as $mode) {
+            $redis = $this->redis();
+            $ick = Millpond::over($redis)->ick($this->name);
+            $redis->multi($mode)->set("$this->name-other", '1');
+            $thrown = self::thrown(static fn () => $ick->add(['a']));
+            self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+            self::assertStringContainsString('inside of multi() or pipeline()', $thrown->getMessage());
+            self::assertSame([true], $redis->exec(), 'the transaction is as it was');
+            self::assertNull($ick->stats());
+        }
+        $cluster = $this->redisCluster();
+        $cluster->multi();
+        $thrown = self::thrown(fn () => Millpond::over($cluster)->ick($this->name)->add(['a']));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        $cluster->discard();
+    }
+
+    public function testPredisWithoutExceptions(): void
+    {
+        $this->usesTheIck(Millpond::over($this->predis(['exceptions' => false])), $this->name);
+    }
+
+    public function testScriptsThatTheServerForgets(): void
+    {
+        foreach (['phpredis', 'predis', 'phpredis-cluster'] as $kind) {
+            $servers = Servers::shared($kind === 'phpredis-cluster' ? 'cluster' : 'redis');
+            $client = $this->connect($kind);
+            for ($turn = 0; $turn < 3; ++$turn) {
+                foreach ($servers->ports as $port) {
+                    $node = new \Redis();
+                    $node->connect('127.0.0.1', $port);
+                    $node->script('flush');
+                }
+                $this->usesTheIck($client, $this->name . $kind);
+            }
+        }
+    }
+
+    public function testNamesWhoseSlotsDiffer(): void
+    {
+        $client = Millpond::over($this->redisCluster());
+        foreach (['{}abc', 'a{b', '}{', ''] as $name) {
+            $thrown = self::thrown(static fn () => $client->ick($name)->add(['a']));
+            self::assertInstanceOf(CrossSlotException::class, $thrown);
+            self::assertSame('ick.add', $thrown->operation);
+        }
+        $this->usesTheIck($client, "a{{$this->name}}b");
+    }
+
+    /**
+     * A server that takes one call and closes the connection without an answer, as often as asked.
+     * Answers its port, and a stream with one line a call.
+     *
+     * @return array{int, resource}
+     */
+    private function mute(): array
+    {
+        $program = <<<'PHP'
+            $server = stream_socket_server('tcp://127.0.0.1:0');
+            echo explode(':', stream_socket_get_name($server, false))[1], "\n";
+            while ($connection = stream_socket_accept($server, 60)) {
+                stream_set_timeout($connection, 0, 100_000);
+                $call = (string) fread($connection, 100_000);
+                fclose($connection);
+                if ($call !== '') {
+                    echo substr(strtr($call, "\r\n", '  '), 0, 20), "\n";
+                }
+            }
+            PHP;
+        // It ends with its standard output.
+        $process = \proc_open([\PHP_BINARY, '-r', $program], [1 => ['pipe', 'w']], $pipes);
+        $this->mutes[] = $process;
+
+        return [(int) \fgets($pipes[1]), $pipes[1]];
+    }
+
+    /** @var list<resource> */
+    private array $mutes = [];
+
+    protected function tearDown(): void
+    {
+        foreach ($this->mutes as $mute) {
+            \proc_terminate($mute);
+        }
+        parent::tearDown();
+    }
+
+    public function testACallIsSentOnce(): void
+    {
+        [$port, $calls] = $this->mute();
+        $redis = new \Redis();
+        $redis->connect('127.0.0.1', $port);
+        $predis = new \Predis\Client(['host' => '127.0.0.1', 'port' => $port]);
+        foreach ([$redis, $predis] as $connection) {
+            $thrown = self::thrown(static fn () => Millpond::over($connection)->ick('x')->add(['a']));
+            self::assertInstanceOf(ConnectionLostException::class, $thrown);
+            self::assertSame(['ick.add', Retry::Unknown], [$thrown->operation, $thrown->retry]);
+            self::assertNotNull($thrown->getPrevious());
+        }
+        $call = "*9  $7  EVALSHA  $40\n";
+        self::assertSame([$call, $call], [\fgets($calls), \fgets($calls)]);
+        \stream_set_blocking($calls, false);
+        \usleep(300_000);
+        self::assertSame('', \stream_get_contents($calls), 'and no more');
+    }
+
+    public function testACommitThatMayHaveBeenDoneIsNotSentAgain(): void
+    {
+        $redis = $this->redis();
+        $ick = Millpond::over($redis)->ick($this->name);
+        $ick->add([[1, 'a'], [2, 'b']]);
+        $batches = $ick->batches(1);
+        self::assertCount(1, $batches->next());
+        $slow = Servers::shared()->admin();
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
+        $slow->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
+        $thrown = self::thrown($batches->next(...));
+        self::assertInstanceOf(ConnectionLostException::class, $thrown);
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 5);
+        self::assertSame(0, $batches->commit());
+        $left = \array_merge(...\array_map(null, \iterator_to_array($batches)));
+        self::assertContains('b', \array_column($left, 'member'));
+        self::assertSame(0, $ick->stats()->totalSize);
+    }
+
+    /**
+     * @return array<string, array{bool, int}>
+     */
+    public function connections(): array
+    {
+        return ['of its own' => [false, 0], 'persistent' => [true, 0], 'in another database' => [false, 3]];
+    }
+
+    /** @dataProvider connections */
+    public function testALateAnswerIsNobodyElses(bool $persistent, int $database): void
+    {
+        $port = Servers::shared()->ports[0];
+        $connect = function () use ($port, $persistent): \Redis {
+            $redis = new \Redis();
+            $persistent ? $redis->pconnect('127.0.0.1', $port, 0, $this->name) : $redis->connect('127.0.0.1', $port);
+
+            return $redis;
+        };
+        $redis = $connect();
+        $redis->select($database);
+        $redis->set($this->name . 'mine', 'mine');
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
+        $ick = Millpond::over($redis)->ick($this->name);
+        $ick->add([[1, 'a']]);
+        Servers::shared()->admin()->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
+        $thrown = self::thrown(static fn () => $ick->add([[2, 'b']]));
+        self::assertInstanceOf(ConnectionLostException::class, $thrown);
+        \usleep(1_700_000);
+        if ($database !== 0) {
+            // The server did not answer the SELECT either, so nothing may go on as if it had.
+            self::assertInstanceOf(\RedisException::class, self::thrown(fn () => $redis->get($this->name . 'mine')));
+            $redis->connect('127.0.0.1', $port);
+            $redis->select($database);
+        }
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 5);
+        self::assertSame('mine', $redis->get($this->name . 'mine'));
+        self::assertSame('mine', $connect()->select($database) ? $redis->get($this->name . 'mine') : null);
+        self::assertContains('a', \array_column($ick->peek(10), 'member'));
+    }
+
+    public function testABusyServerInAnotherDatabase(): void
+    {
+        $redis = $this->redis();
+        $redis->select(3);
+        $redis->set($this->name, 'three');
+        $ick = Millpond::over($redis)->ick("$this->name-ick");
+        $ick->add(['a']);
+        // The connection is closed under it; phpredis opens it again, in the database it was in.
+        Servers::shared()->admin()->rawCommand('CLIENT', 'KILL', 'ID', (string) $redis->client('ID'));
+        self::assertSame(1, $ick->add(['b'])->new);
+        self::assertSame('three', $redis->get($this->name));
+    }
+
+    public function testAnAnswerOfAnotherCall(): void
+    {
+        $redis = $this->redis();
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
+        $ick = Millpond::over($redis)->ick($this->name);
+        $ick->add(['a']);
+        Servers::shared()->admin()->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
+        // Its owner gives up waiting, and phpredis before 6 gives its answer to whoever calls next.
+        self::assertInstanceOf(\RedisException::class, self::thrown(static fn () => $redis->echo('late')));
+        \usleep(1_700_000);
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 5);
+        try {
+            self::assertNotNull($ick->stats());
+        } catch (InternalException $unexpected) {
+            self::assertStringContainsString('does not have the form', $unexpected->getMessage());
+        }
+        self::assertSame(1, $ick->stats()->psetSize);
+    }
+
+    public function testNobodyListens(): void
+    {
+        $unconnected = Millpond::over(new \Redis())->ick('x');
+        self::assertInstanceOf(ConnectionFailedException::class, self::thrown($unconnected->stats(...)));
+        $server = new Servers();
+        $predis = new \Predis\Client(['host' => '127.0.0.1', 'port' => $server->ports[0]]);
+        $redis = $server->admin();
+        foreach ([$redis, $predis] as $connection) {
+            Millpond::over($connection)->ick('x')->add(['a']);
+        }
+        $server->run('kill');
+        foreach ([$redis, $predis] as $connection) {
+            $add = static fn () => Millpond::over($connection)->ick('x')->add(['a']);
+            // That it is gone is found out by sending; from then on there is nothing to send to.
+            self::assertInstanceOf(ConnectionLostException::class, self::thrown($add));
+            $thrown = self::thrown($add);
+            self::assertInstanceOf(ConnectionFailedException::class, $thrown);
+            self::assertSame(Retry::Later, $thrown->retry);
+        }
+        $server->run('restart');
+        self::assertSame(1, Millpond::over($predis)->ick('x')->add(['b'])->new);
+    }
+
+    public function testAServerThatCannotNow(): void
+    {
+        $server = new Servers();
+        $admin = $server->admin();
+        $admin->rawCommand('REPLICAOF', '127.0.0.1', '1');
+        $thrown = self::thrown(static fn () => Millpond::over($server->admin())->ick('x')->add(['a']));
+        self::assertInstanceOf(UnavailableException::class, $thrown);
+        self::assertSame('ick.add', $thrown->operation);
+    }
+
+    public function testPredisThatSendsAgain(): void
+    {
+        $parameters = \array_map(static fn (int $port): string => "tcp://127.0.0.1:$port", Servers::shared('cluster')->ports);
+        $refused = [
+            new \Predis\Client($parameters, ['cluster' => 'redis']),
+            new \Predis\Client([$parameters[0] . '?alias=master', $parameters[1]], ['replication' => true]),
+        ];
+        foreach ($refused as $client) {
+            $thrown = self::thrown(static fn () => Millpond::over($client));
+            self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+            self::assertStringContainsString('sends a call again by itself', $thrown->getMessage());
+        }
+        $pipeline = $this->predis()->pipeline();
+        self::assertInstanceOf(InvalidArgumentException::class, self::thrown(static fn () => Millpond::over($pipeline)));
+    }
+
+    public function testClosingLeavesTheConnectionOpen(): void
+    {
+        $redis = $this->redis();
+        $id = $redis->client('ID');
+        $client = Millpond::over($redis);
+        $client->ick($this->name)->add(['a']);
+        $client->close();
+        unset($client);
+        self::assertSame($id, $redis->client('ID'));
+    }
+}

@@ -1,0 +1,175 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Client;
+use Millpond\Entry;
+use Millpond\Millpond;
+
+abstract class TestCase extends \PHPUnit\Framework\TestCase
+{
+    /** The name of a queue that nobody else uses. */
+    protected string $name;
+
+    /** @var list<string> */
+    private array $folders = [];
+
+    protected function setUp(): void
+    {
+        $this->name = \bin2hex(\random_bytes(8));
+    }
+
+    protected function tearDown(): void
+    {
+        foreach ($this->folders as $folder) {
+            \exec('rm -rf ' . \escapeshellarg($folder));
+        }
+    }
+
+    /**
+     * The kinds of client that all tests of an Ick run with.
+     *
+     * @return array<string, array{string}>
+     */
+    public function kinds(): array
+    {
+        return $this->ownKinds() + ['phpredis' => ['phpredis'], 'phpredis-cluster' => ['phpredis-cluster'],
+            'predis' => ['predis']];
+    }
+
+    /**
+     * Those with connections of their own.
+     *
+     * @return array<string, array{string}>
+     */
+    public function ownKinds(): array
+    {
+        return ['memory' => ['memory'], 'file' => ['file'], 'redis' => ['redis'], 'cluster' => ['cluster']];
+    }
+
+    protected function connect(string $kind): Client
+    {
+        return match ($kind) {
+            'memory' => Millpond::connect('memory:'),
+            'file' => Millpond::connect('file:' . $this->folder() . '/data?sync=never'),
+            'redis' => Millpond::connect(Servers::shared()->url),
+            'cluster' => Millpond::connect(Servers::shared('cluster')->url),
+            'phpredis' => Millpond::over(Servers::shared()->admin()),
+            'phpredis-cluster' => Millpond::over($this->redisCluster()),
+            'predis' => Millpond::over($this->predis()),
+        };
+    }
+
+    protected function redisCluster(float $readTimeout = 5.0): \RedisCluster
+    {
+        $seeds = \array_map(
+            static fn (int $port): string => "127.0.0.1:$port",
+            Servers::shared('cluster')->ports,
+        );
+
+        return new \RedisCluster(null, $seeds, 5.0, $readTimeout);
+    }
+
+    /**
+     * @param array<string, mixed> $options
+     */
+    protected function predis(array $options = []): \Predis\Client
+    {
+        return new \Predis\Client(['host' => '127.0.0.1', 'port' => Servers::shared()->ports[0]], $options);
+    }
+
+    /**
+     * An empty folder that is gone after the test.
+     */
+    protected function folder(): string
+    {
+        $folder = \sys_get_temp_dir() . '/millpond-php-' . \bin2hex(\random_bytes(8));
+        \mkdir($folder);
+
+        return $this->folders[] = $folder;
+    }
+
+    /**
+     * @param list<Entry> $entries
+     *
+     * @return list<array{string, float}>
+     */
+    protected static function plain(array $entries): array
+    {
+        return \array_map(static fn (Entry $entry): array => [$entry->member, $entry->score], $entries);
+    }
+
+    /**
+     * What a call throws.
+     */
+    protected static function thrown(callable $call): \Throwable
+    {
+        try {
+            $call();
+        } catch (\Throwable $thrown) {
+            return $thrown;
+        }
+        self::fail('nothing was thrown');
+    }
+
+    /**
+     * Runs a program, which may neither fail nor hang, and answers what it printed.
+     *
+     * @param list<string>          $command
+     * @param array<string, string> $environment
+     */
+    protected static function program(array $command, array $environment = [], ?string $folder = null): string
+    {
+        $streams = [0 => ['file', '/dev/null', 'r'], 1 => ['pipe', 'w'], 2 => ['redirect', 1]];
+        $process = \proc_open(
+            ['timeout', '--kill-after=5', '60', ...$command],
+            $streams,
+            $pipes,
+            $folder,
+            $environment + \getenv(),
+        );
+        $output = \stream_get_contents($pipes[1]);
+        self::assertSame(0, \proc_close($process), $output);
+
+        return $output;
+    }
+
+    /**
+     * Does it in a child, which may neither fail nor hang.
+     */
+    protected static function inChild(callable $work, float $seconds = 20): void
+    {
+        $child = \pcntl_fork();
+        if ($child === 0) {
+            $status = 1;
+            try {
+                $work();
+                $status = 0;
+            } catch (\Throwable $failure) {
+                \fwrite(\STDERR, "child: $failure\n");
+            }
+            // Not exit: what PHPUnit does at its end is the parent's.
+            self::end($status);
+        }
+        $until = \microtime(true) + $seconds;
+        while (\microtime(true) < $until) {
+            if (\pcntl_waitpid($child, $status, \WNOHANG) === $child) {
+                self::assertTrue(\pcntl_wifexited($status) && \pcntl_wexitstatus($status) === 0, "child: $status");
+
+                return;
+            }
+            \usleep(5_000);
+        }
+        \posix_kill($child, \SIGKILL);
+        \pcntl_waitpid($child, $status);
+        self::fail('the child hangs');
+    }
+
+    private static function end(int $status): never
+    {
+        \FFI::cdef('void _exit(int status);')->_exit($status);
+        throw new \LogicException('unreachable');
+    }
+}
