@@ -7,12 +7,23 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::adapter::repository;
+use crate::backend::BACKENDS;
 
 /// A language and the command that starts its adapter.
 #[derive(Clone)]
 pub(crate) struct Language {
     pub(crate) name: String,
     pub(crate) command: Vec<String>,
+    /// The backends that it can reach; all where none is named.
+    backends: Option<Vec<String>>,
+}
+
+impl Language {
+    /// Whether it can reach this backend: an adapter that sends through somebody else's connection
+    /// to a server has no embedded engine.
+    pub(crate) fn reaches(&self, backend: &str) -> bool {
+        self.backends.as_ref().is_none_or(|backends| backends.iter().any(|name| name == backend))
+    }
 }
 
 /// The languages of these names; all that this machine has an adapter for where none is named.
@@ -26,8 +37,10 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
     let table = table.as_object().ok_or("adapters.json is a table of languages")?;
     let language = |name: &String| {
         let entry = table.get(name).ok_or("adapters.json has no such language".to_owned());
-        let command = entry.and_then(command).map_err(|why| format!("{name}: {why}"))?;
-        Ok(Language { name: name.clone(), command })
+        let in_language = |why| format!("{name}: {why}");
+        let command = entry.clone().and_then(command).map_err(in_language)?;
+        let backends = entry.and_then(backends).map_err(in_language)?;
+        Ok(Language { name: name.clone(), command, backends })
     };
     Ok(match named {
         Some(named) => named.iter().map(language).collect(),
@@ -52,6 +65,17 @@ fn command(entry: &Value) -> Result<Vec<String>> {
     let arguments = entry["arguments"].as_array().into_iter().flatten();
     let arguments = arguments.filter_map(Value::as_str).map(str::to_owned);
     Ok(std::iter::once(program).chain(arguments).collect())
+}
+
+/// The backends that an adapter is restricted to.
+fn backends(entry: &Value) -> Result<Option<Vec<String>>> {
+    let Some(named) = entry.get("backends") else { return Ok(None) };
+    let named = named.as_array().ok_or("backends is a list of names")?;
+    let known = |name: &Value| {
+        let name = name.as_str().filter(|name| BACKENDS.contains(name));
+        name.map(str::to_owned).ok_or_else(|| format!("backends can name {}", BACKENDS.join(", ")))
+    };
+    named.iter().map(known).collect::<Result<_>>().map(Some)
 }
 
 /// The path of a program: as it is given, in the repository, or on the search path.

@@ -1,0 +1,12 @@
+/* Base64 with padding, as JSON carries bytes. */
+
+#ifndef BASE64_H
+#define BASE64_H
+
+#include <stddef.h>
+
+/* Both answers are to be freed. */
+char *base64_encode(const char *data, size_t length);
+char *base64_decode(const char *text, size_t *length);
+
+#endif

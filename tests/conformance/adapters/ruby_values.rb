@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Ruby, or the gem, has no way to say this.
+class Unsupported < StandardError
+end
+
+# What both adapters for Ruby do: one JSON request a line in, one JSON answer a line out.
+module Values
+  NUMBERS = { "inf" => Float::INFINITY, "-inf" => -Float::INFINITY, "nan" => Float::NAN }.freeze
+
+  # Answers all requests, one after the other.
+  def self.serve(session)
+    $stdin.each_line do |line|
+      request = JSON.parse(line)
+      answer =
+        begin
+          session.answer(request)
+        rescue Unsupported => why
+          { unsupported: why.message }
+        end
+      puts JSON.generate(answer.merge(id: request["id"]))
+      $stdout.flush
+    end
+    session.close
+  end
+
+  # A value of a request as Ruby has it: strings are bytes.
+  def decoded(value)
+    case value
+    when String then value.b
+    when Array then value.map { |item| decoded(item) }
+    when Hash then labelled(*value.first)
+    else value
+    end
+  end
+
+  # A value of an answer as JSON has it.
+  def encoded(value)
+    case value
+    when String
+      text = value.dup.force_encoding(Encoding::UTF_8)
+      text.valid_encoding? ? text : { "b64" => [value].pack("m0") }
+    when Float then value.finite? ? value : { "float" => NUMBERS.key(value) }
+    when Array then value.map { |item| encoded(item) }
+    when Hash then value.transform_values { |item| encoded(item) }
+    else value
+    end
+  end
+
+  private
+
+  def labelled(label, text)
+    case label
+    when "b64" then text.unpack1("m")
+    when "float" then NUMBERS.fetch(text.downcase)
+    when "int" then Integer(text)
+    when "rational" then Rational(text)
+    # A text where a number belongs.
+    when "string" then text
+    when "symbol" then text.to_sym
+    else raise Unsupported, "this adapter knows no #{label}"
+    end
+  end
+end
