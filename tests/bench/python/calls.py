@@ -21,11 +21,13 @@ ARGS = ["0", "1763691473.5", "document-00000001"]
 PAIR = [(1763691473.5, "document-00000001")]
 
 
-def row(name, concurrent, figures):
+def row(name, concurrent, aim, figures):
     ours, theirs = zip(*figures[1:])  # the first round warms up
     return {
         "name": name,
         "concurrent": concurrent,
+        "peer": "redis-py",
+        "aim": aim,
         "ours": statistics.median(ours),
         "theirs": statistics.median(theirs),
         "ratio": statistics.median(a / b for a, b in zip(ours, theirs)),
@@ -49,7 +51,7 @@ def sync(url, sha):
             client.evalsha(sha, 3, *KEYS, *ARGS)
         return calls / (time.perf_counter() - start)
 
-    return row("sync", 1, [in_turn(i, ours, theirs) for i in range(ROUNDS + 1)])
+    return row("sync", 1, 1, [in_turn(i, ours, theirs) for i in range(ROUNDS + 1)])
 
 
 def in_turn(number, ours, theirs):
@@ -83,7 +85,7 @@ async def asynchronous(url, sha, concurrent):
         else:
             figures.append((await measure(order[0]), await measure(order[1])))
     await pool.aclose()
-    return row("asyncio", concurrent, figures)
+    return row("asyncio", concurrent, 3 if concurrent == 64 else None, figures)
 
 
 def main():

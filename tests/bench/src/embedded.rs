@@ -180,7 +180,7 @@ fn sizes(report: &mut Report) -> Outcome {
 }
 
 /// This process's resident memory in bytes.
-fn resident() -> Outcome<usize> {
+pub(crate) fn resident() -> Outcome<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages: usize = statm.split(' ').nth(1).ok_or("statm has a second field")?.parse()?;
     Ok(pages * 4096)

@@ -3,15 +3,16 @@
 //! Machines are noisy, so nothing here is a verdict on one time: what is compared runs in turn,
 //! round by round in one process, and the tables show medians and the median of the ratios.
 //!
-//! `millpond-bench [part …]` measures only the named parts and prints them without writing the
-//! file: `server`, `rust`, `python`, `embedded`.
+//! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
+//! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `embedded`.
 
 mod embedded;
+mod languages;
 mod measure;
-mod python;
 mod report;
 mod rust_calls;
 mod server_time;
+mod shuffle;
 
 use std::error::Error;
 
@@ -20,10 +21,15 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 9] = [
     ("server", server_time::measure),
+    ("shuffle", shuffle::measure),
     ("rust", rust_calls::measure),
-    ("python", python::measure),
+    ("python", |report| languages::PYTHON.measure(report)),
+    ("node", |report| languages::NODE.measure(report)),
+    ("c", |report| languages::C.measure(report)),
+    ("ruby", |report| languages::RUBY.measure(report)),
+    ("php", |report| languages::PHP.measure(report)),
     ("embedded", embedded::measure),
 ];
 
@@ -40,9 +46,11 @@ fn main() -> Outcome {
         }
     }
     print!("{report}");
-    if wanted.is_empty() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
-        std::fs::write(path, report.to_string())?;
-    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+    let written = match wanted.is_empty() {
+        true => report.to_string(),
+        false => report.replace_in(&std::fs::read_to_string(path)?),
+    };
+    std::fs::write(path, written)?;
     Ok(())
 }

@@ -32,6 +32,25 @@ impl Report {
     }
 }
 
+impl Report {
+    /// An earlier report with these sections in place of its own; new ones come at its end.
+    pub(crate) fn replace_in(&self, earlier: &str) -> String {
+        let mut parts = earlier.trim_end().split("\n## ").map(str::to_owned);
+        let mut text = parts.next().unwrap_or_default();
+        let mut left: Vec<&Section> = self.sections.iter().collect();
+        for part in parts {
+            let title = part.lines().next().unwrap_or_default();
+            let measured = left.iter().position(|section| section.title == title);
+            let part = measured.map_or(part.clone(), |at| left.remove(at).to_string());
+            text += &format!("\n## {}\n", part.trim_end());
+        }
+        for section in left {
+            text += &format!("\n## {}\n", section.to_string().trim_end());
+        }
+        text
+    }
+}
+
 impl Section {
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         assert_eq!(N, self.columns.len(), "a row has a cell for each column");
@@ -51,15 +70,16 @@ impl fmt::Display for Report {
              rounds' ratios.",
             std::thread::available_parallelism().map_or(0, usize::from)
         )?;
-        for section in &self.sections {
-            writeln!(f, "\n## {}\n\n{}\n", section.title, section.text)?;
-            writeln!(f, "| {} |", section.columns.join(" | "))?;
-            writeln!(f, "|{}", " --- |".repeat(section.columns.len()))?;
-            for row in &section.rows {
-                writeln!(f, "| {} |", row.join(" | "))?;
-            }
-        }
-        Ok(())
+        self.sections.iter().try_for_each(|section| write!(f, "\n## {section}"))
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n\n{}\n", self.title, self.text)?;
+        writeln!(f, "| {} |", self.columns.join(" | "))?;
+        writeln!(f, "|{}", " --- |".repeat(self.columns.len()))?;
+        self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))
     }
 }
 

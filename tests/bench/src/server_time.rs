@@ -83,7 +83,10 @@ fn zadd<M: redis::ToRedisArgs>(set: &str, pairs: impl Iterator<Item = (f64, M)>)
 }
 
 /// Sends a step over a plain connection, as its invocation says.
-fn send(connection: &mut redis::Connection, step: &impl Operation) -> Outcome<redis::Value> {
+pub(crate) fn send(
+    connection: &mut redis::Connection,
+    step: &impl Operation,
+) -> Outcome<redis::Value> {
     let call = step.invocation();
     let command = evalsha(&call);
     match command.query(connection) {
@@ -116,7 +119,7 @@ const PRODUCER: &str = "k/ick/{k}/pset";
 const BARE: &str = "p";
 
 /// Microseconds that the server spent on these commands since the last reset, for one call.
-fn spent(server: &Redis, commands: &[&str], calls: usize) -> f64 {
+pub(crate) fn spent(server: &Redis, commands: &[&str], calls: usize) -> f64 {
     let usec = |command: &&str| {
         let line = server.info("commandstats", &format!("cmdstat_{command}")).unwrap_or_default();
         let usec = line.split(',').find_map(|part| part.strip_prefix("usec="));
