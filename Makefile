@@ -3,14 +3,21 @@
 CARGO ?= cargo
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-SERVERS := target/debug/millpond-test-servers
+# What the suites of the other languages need: servers, and the library for C.
+export MILLPOND_TEST_SERVERS := $(CURDIR)/target/debug/millpond-test-servers
+PREFIX := $(CURDIR)/target/prefix
+LIBRARY := $(PREFIX)/lib/libmillpond.so
+ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
-.PHONY: help demo check test setup python conformance chaos bench clean
+.PHONY: help demo polyglot check test test-rust test-python test-node test-c test-ruby test-php setup \
+	python node library conformance chaos bench clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
+	@echo "make polyglot     Ruby and PHP producers, Node and Python consumers, one queue"
 	@echo "make check        format, lints and unit tests"
 	@echo "make test         installs what the tests need and runs every suite of every language"
+	@echo "make test-node    one language's suite; also rust, python, c, ruby, php"
 	@echo "make conformance  the cases, in every language, on every backend"
 	@echo "make chaos        kills processes and servers, and counts"
 	@echo "make bench        measures against what users have, and writes tests/bench/RESULTS.md"
@@ -31,39 +38,75 @@ check:
 	$(CARGO) test --quiet -p millpond --lib
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
 
-# What the suites need beyond Rust: a redis-server and a Python with venv.
+# What the suites need beyond Rust: servers, languages, and their clients for Redis.
 setup:
 	tests/setup
+	$(CARGO) build --quiet -p millpond-tests --bins
 
-test: setup python
+test: test-rust test-python test-node test-c test-ruby test-php polyglot conformance
+
+test-rust: setup
 	$(CARGO) test --workspace
 	for example in first producer consumer; do \
 		$(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
 	done
-	MILLPOND_TEST_SERVERS=$(abspath $(SERVERS)) $(PYTHON) -m pytest -q python/tests
-	$(MAKE) --no-print-directory conformance
 
-# The Python package, installed as a user would, with what its tests need.
+test-python: python
+	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
+
+test-node: node
+	cd node && npm test
+
+test-c: setup
+	$(MAKE) --no-print-directory -C ffi test
+
+test-ruby: library
+	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -Ilib test/run.rb
+
+test-php: library
+	cd ffi/php && phpunit
+
+# The Python package, from its wheel as a user would install it, with what its tests need.
 python: setup
 	test -x $(PYTHON) || python3 -m venv $(VENV)
+	rm -rf target/wheels
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels ./python
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./python
-	$(CARGO) build --quiet -p millpond-tests --bins
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/*.whl
+
+# The Node package and what its tests need; builds the addon.
+node: setup
+	cd node && npm ci --silent
+
+# libmillpond in a prefix of its own, for Ruby, and in the PHP package.
+library: setup
+	$(MAKE) --no-print-directory --silent -C ffi install php PROFILE=demo PREFIX=$(PREFIX)
+
+polyglot: python node library
+	MILLPOND_LIBRARY=$(LIBRARY) $(PYTHON) examples/polyglot/polyglot.py
 
 # CONFORMANCE_DIR=folder runs another folder of cases of the same format.
-conformance: python
-	MILLPOND_PYTHON=$(abspath $(PYTHON)) CONFORMANCE_DIR="$(CONFORMANCE_DIR)" \
+conformance: python node library
+	$(MAKE) --no-print-directory -C ffi adapter
+	MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) CONFORMANCE_DIR="$(CONFORMANCE_DIR)" \
 		$(CARGO) run --quiet --profile demo -p millpond-tests --bin millpond-conformance -- \
-		--adapters rust,python,python-asyncio
+		--adapters $(ADAPTERS)
 
 chaos: setup
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- redis
 
-bench: python
+bench: python node
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/bench/python/requirements.txt
-	MILLPOND_BENCH_PYTHON=$(abspath $(PYTHON)) $(CARGO) run --release -p millpond-bench
+	cd tests/bench/node && npm ci --silent
+	$(MAKE) --no-print-directory --silent -C ffi install php PREFIX=$(CURDIR)/target/release-prefix
+	$(MAKE) --no-print-directory --silent -C ffi bench
+	MILLPOND_BENCH_PYTHON=$(abspath $(PYTHON)) MILLPOND_BENCH_NODE=node \
+		MILLPOND_BENCH_C=$(CURDIR)/target/bench/millpond-bench-c \
+		MILLPOND_BENCH_RUBY=ruby MILLPOND_BENCH_PHP=php \
+		MILLPOND_LIBRARY=$(CURDIR)/target/release-prefix/lib/libmillpond.so \
+		$(CARGO) run --release -p millpond-bench
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) node/node_modules node/prebuilt

@@ -69,11 +69,34 @@ impl<M: Mode> Drop for Slot<M> {
     }
 }
 
-/// The next batch of an event loop's. A future that is dropped leaves its question to the next.
+/// The question for the next batch. One that is dropped is left to the next, but does not listen
+/// meanwhile: it would be told of work in place of another loop.
+struct Asking {
+    slot: Arc<Slot<Async>>,
+    is_answered: bool,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if !self.is_answered
+            && let Ok(mut batches) = self.slot.batches()
+            && let Some(batches) = &mut *batches
+        {
+            batches.stop_waiting();
+        }
+    }
+}
+
+/// The next batch of an event loop's.
 fn next(slot: Arc<Slot<Async>>) -> impl Future<Output = Result<Option<Batch>>> + Unpin + Send {
-    poll_fn(move |context| match &mut *slot.batches()? {
-        Some(batches) => pin!(batches.next()).poll(context).map(Option::transpose),
-        None => Poll::Ready(Ok(None)),
+    let mut asking = Asking { slot, is_answered: false };
+    poll_fn(move |context| {
+        let answer = match &mut *asking.slot.batches()? {
+            Some(batches) => pin!(batches.next()).poll(context).map(Option::transpose),
+            None => Poll::Ready(Ok(None)),
+        };
+        asking.is_answered = answer.is_ready();
+        answer
     })
 }
 

@@ -73,6 +73,18 @@ async def test_a_cancelled_wait_loses_no_batch(url: str, name: str) -> None:
     assert (await ick.stats()).cset_size == 1
 
 
+async def test_a_cancelled_wait_takes_no_wake_up(name: str) -> None:
+    async with millpond.aio.connect("memory:") as client:
+        ick = client.ick(name)
+        given_up = ick.batches(1, wait=60)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(given_up.__anext__(), 0.05)
+        waiting = asyncio.ensure_future(ick.batches(1, wait=60).__anext__())
+        await asyncio.sleep(0.05)  # it listens now
+        await ick.add([(1, "a")])
+        assert await asyncio.wait_for(waiting, 10) == [(b"a", 1.0)]
+
+
 async def test_a_batch_that_came_with_the_cancellation_is_not_committed(
     url: str, name: str
 ) -> None:

@@ -48,21 +48,40 @@ def in_child(work: Callable[[], None], seconds: float = 20) -> None:
     raise AssertionError("the child hangs")
 
 
+def connection_ids(admin: redis.Redis, client_name: str) -> set[str]:
+    return {one["id"] for one in admin.client_list() if one["name"] == client_name}
+
+
+def thread_count() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
 @pytest.mark.parametrize("used", [False, True])
 def test_a_client_works_in_a_child(shared_server: Any, name: str, used: bool) -> None:
     client = millpond.connect(shared_server.url, client_name=name)
     ick = client.ick(name)
     if used:
         ick.add([(1, "parent")])
+    with redis.Redis.from_url(shared_server.url) as admin:
+        of_parent = connection_ids(admin, name)
+    assert len(of_parent) == used
 
     def work() -> None:
         for number in range(100):
             assert ick.add([(1, str(number))]).new == 1
+        with redis.Redis.from_url(shared_server.url) as admin:
+            own = connection_ids(admin, name) - of_parent
+            assert len(own) == 1, "the child has one connection, and not its parent's"
+        assert thread_count() == 1, "calls that do not wait need no thread"
         assert sum(len(batch) for batch in ick.batches(30, wait=0.1)) == 100 + used
 
     in_child(work)
     assert ick.add([(1, "after")]).new == 1
     assert ick.reserve(10) == [(b"after", 1.0)]
+    with redis.Redis.from_url(shared_server.url) as admin:
+        of_parent_now = connection_ids(admin, name)
+    assert len(of_parent_now) == 1, "the child's connections went with it"
+    assert of_parent_now == of_parent or not used
 
 
 def test_many_forks_while_threads_work(shared_server: Any, name: str) -> None:
@@ -157,6 +176,14 @@ def test_a_child_does_not_give_back_its_parents_lease(shared_server: Any, name: 
     in_child(work)
     assert ick.lease(30) is None
     assert held[0] is not None
+
+    def give_back() -> None:
+        lease = held.pop()
+        assert lease is not None
+        assert lease.release() is False, "the copy in a child is not the lease"
+
+    in_child(give_back)
+    assert ick.lease(30) is None
     assert held[0].release() is True
 
 
