@@ -11,6 +11,11 @@ impl Effects {
         Self(turn.is_durable().then(Vec::new))
     }
 
+    /// Effects that nobody records, because they are being replayed.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     /// Effects that go on in this record, for a snapshot.
     pub(crate) fn after(record: Vec<u8>) -> Self {
         Self(Some(record))
@@ -27,7 +32,8 @@ impl Effects {
         self.0.unwrap_or_default()
     }
 
-    /// Records them, if there are any; while the step still holds its locks.
+    /// Records them, if there are any; while the step still holds its locks. In a step that spans
+    /// several states the last one records.
     pub(crate) fn record(self, turn: &mut Turn<'_>) {
         let record = self.into_record();
         if !record.is_empty() {

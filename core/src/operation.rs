@@ -45,6 +45,9 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// Only such steps are sent again when a connection breaks before the answer.
     const IDEMPOTENT: bool;
 
+    /// What a name has to be like for a cluster, where the keys of a step lie in one slot.
+    const ON_CLUSTER: &'static str = "give it a name without braces, or with one {tag}";
+
     /// The queue's name: the embedded engine keeps one [`State`] for each.
     fn queue(&self) -> Arc<[u8]>;
 
@@ -139,27 +142,61 @@ pub trait Snapshot {
     fn record(&mut self, record: &[u8]);
 }
 
-/// One step's turn on the embedded engine: the time it runs at, and where its effects go.
+/// One step's turn on the embedded engine: the time it runs at, what else is there, and where its
+/// effects go.
 pub struct Turn<'a> {
     now: Timestamp,
+    states: &'a dyn States,
     journal: Option<&'a dyn Journal>,
+    others: Vec<Part>,
     woken: Vec<Arc<[u8]>>,
-    emptied: bool,
+    visited: Vec<(u8, Arc<[u8]>)>,
+    is_emptied: bool,
+}
+
+/// The states of an engine.
+pub(crate) trait States {
+    /// The state of a queue, an empty one if there is none.
+    ///
+    /// # Errors
+    /// `INCOMPATIBLE_VERSION` for a kind that there is not.
+    fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>>;
+}
+
+/// What a step changed in one state, where it changes several.
+pub(crate) struct Part {
+    pub(crate) kind: u8,
+    pub(crate) name: Arc<[u8]>,
+    pub(crate) effects: Vec<u8>,
 }
 
 /// Where the effects of steps are written so that they survive the process.
 pub(crate) trait Journal {
-    /// Takes one step's effects; records come back in this order. Called under the state's locks,
-    /// so it only copies.
-    fn append(&self, record: &[u8]);
+    /// Takes one step's effects, those on its own state and those on others, which come back
+    /// together or not at all; records come back in this order. Called under the states' locks, so
+    /// it only copies.
+    fn append(&self, own: &[u8], others: &[Part]);
+}
+
+/// What is left to do when a step has given back its locks.
+pub(crate) struct Finished {
+    /// Topics with something new.
+    pub(crate) woken: Vec<Arc<[u8]>>,
+    /// Other queues that were looked at, by kind and name.
+    pub(crate) visited: Vec<(u8, Arc<[u8]>)>,
 }
 
 /// Microseconds since the Unix epoch.
 pub type Timestamp = u64;
 
 impl<'a> Turn<'a> {
-    pub(crate) fn new(now: Timestamp, journal: Option<&'a dyn Journal>) -> Self {
-        Self { now, journal, woken: Vec::new(), emptied: false }
+    pub(crate) fn new(
+        now: Timestamp,
+        states: &'a dyn States,
+        journal: Option<&'a dyn Journal>,
+    ) -> Self {
+        let (others, woken, visited) = (Vec::new(), Vec::new(), Vec::new());
+        Self { now, states, journal, others, woken, visited, is_emptied: false }
     }
 
     /// The time of the step, read once.
@@ -172,11 +209,27 @@ impl<'a> Turn<'a> {
         self.journal.is_some()
     }
 
+    /// Another queue's state, for a step that spans several. Whoever locks more than one does so
+    /// in the order of their kinds, from the highest to the lowest, and holds all of them until
+    /// everything is recorded.
+    pub(crate) fn state<S: State>(&mut self, name: &Arc<[u8]>) -> Result<Arc<S>> {
+        let state: Arc<dyn Any + Send + Sync> = self.states.state_of_kind(S::kind(), name)?;
+        self.visited.push((S::kind(), name.clone()));
+        Ok(state.downcast().expect("a kind's number belongs to one type of state"))
+    }
+
+    /// Adds what the step did to another queue's state to what it will [record](Self::record).
+    pub(crate) fn record_other<S: State>(&mut self, name: &Arc<[u8]>, effects: Vec<u8>) {
+        if self.journal.is_some() && !effects.is_empty() {
+            self.others.push(Part { kind: S::kind(), name: name.clone(), effects });
+        }
+    }
+
     /// Records everything the step did, at once; called while the step still holds its locks, so
     /// that the journal has the steps of a queue in the order in which they happened.
     pub fn record(&mut self, effects: &[u8]) {
         if let Some(journal) = self.journal {
-            journal.append(effects);
+            journal.append(effects, &self.others);
         }
     }
 
@@ -189,14 +242,15 @@ impl<'a> Turn<'a> {
     /// Says that the step may have left the queue as if it had never been used, so that the engine
     /// looks whether it can forget it.
     pub fn emptied(&mut self) {
-        self.emptied = true;
+        self.is_emptied = true;
     }
 
     pub(crate) fn is_emptied(&self) -> bool {
-        self.emptied
+        self.is_emptied
     }
 
-    pub(crate) fn woken(self) -> Vec<Arc<[u8]>> {
-        self.woken
+    /// Whom to wake, and which other states were looked at.
+    pub(crate) fn finish(self) -> Finished {
+        Finished { woken: self.woken, visited: self.visited }
     }
 }

@@ -17,7 +17,8 @@ struct Header {
 
 fn header(source: &str) -> Header {
     let text: String = source.lines().take_while(|line| line.starts_with("--")).collect();
-    let optional_keys = text.matches("if fenced").count().min(1);
+    let optional_keys =
+        text.matches("if fenced").count().min(1) + text.matches(" if tracked").count();
     let errors = text.split("errors ").nth(1).unwrap_or_default();
     Header {
         keys: text.matches("KEYS[").count() - optional_keys,

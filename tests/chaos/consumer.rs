@@ -1,15 +1,13 @@
 //! The consumers of the Redis test: one for each Ick, by each of the ways to write a loop.
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{JoinHandle, Thread};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use millpond::ick::{Batch, Batches, Entry, Ick};
 use millpond::{Async, Blocking, Error, ErrorKind, Result, Retry};
+use millpond_tests::block_on;
 
 use crate::clock;
 use crate::ledger::{Delivery, Nanos};
@@ -170,23 +168,4 @@ impl Log {
 
 fn unexpected(error: Error) -> Error {
     Error::new(error.kind(), format!("a consumer got {error:?}"))
-}
-
-/// Drives a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use millpond::ick::{Added, SIZE_MAX, Set};
 use millpond::{Client, ErrorKind, Options};
+use millpond_tests::block_on;
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::{Cluster, Redis, Sentinel};
 
@@ -626,23 +627,4 @@ fn script_calls(server: &Redis) -> u64 {
         line.split(['=', ',']).nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
     };
     count("cmdstat_evalsha") + count("cmdstat_eval")
-}
-
-/// Waits for a future without any runtime: Millpond's need none.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: std::sync::Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(output) => return output,
-            std::task::Poll::Pending => std::thread::park(),
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millpond::{Client, ErrorKind};
+use millpond_tests::block_on;
 use millpond_tests::servers::Redis;
 
 /// How many messages the large test writes; `MILLPOND_TEST_MESSAGES` says otherwise.
@@ -146,22 +147,4 @@ fn the_notifications_of_other_writers_count() {
     server.cli(&["XADD", "q:s0", "*", "f", "v"]);
     server.cli(&["XADD", "q:notifications", "MAXLEN", "1", "*", "s", "0"]);
     assert!(waiter.join().expect("no panic"));
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: std::sync::Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    loop {
-        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-        std::thread::park();
-    }
 }

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::codec::{Reader, put_bytes, put_integer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::{self, PerProcess};
-use crate::operation::{self, Operation, Snapshot, State, Turn};
+use crate::operation::{self, Finished, Operation, Part, Snapshot, State, States, Turn};
 use crate::options::Options;
 use crate::sync::lock;
 use crate::sync_mode::SyncMode;
@@ -212,13 +212,17 @@ impl Engine {
             ticket: Cell::new(None),
         });
         let journal = queue.as_ref().map(|queue| queue as &dyn operation::Journal);
-        let mut turn = Turn::new(self.clock.now(), journal);
+        let mut turn = Turn::new(self.clock.now(), &self.table, journal);
         let output = step.apply(&state, &mut turn);
         drop(state);
         if made || turn.is_emptied() {
             self.table.forget_unused(kind, &name, &self.is_snapshotting);
         }
-        for topic in turn.woken() {
+        let Finished { woken, visited } = turn.finish();
+        for (kind, name) in visited {
+            self.table.forget_unused(kind, &name, &self.is_snapshotting);
+        }
+        for topic in woken {
             self.waiters.wake_one(&topic);
         }
         // A step that changed nothing answers from what earlier steps did, perhaps from records
@@ -318,8 +322,11 @@ fn note_failure(failed: &AtomicBool, durable: Result<()>) -> Result<()> {
     })
 }
 
-/// What the records of a queue begin with: its kind and its name. Kind 0 is kept for a record of
-/// several queues, for steps that span them.
+/// What a record about several queues begins with, in place of a kind. After it comes for each its
+/// head and, as one string of bytes, the effects on it.
+const SEVERAL: u8 = 0;
+
+/// What the records of a queue begin with: its kind and its name.
 fn queue_head(kind: u8, name: &[u8]) -> Vec<u8> {
     let mut head = vec![kind];
     put_bytes(name, &mut head);
@@ -335,8 +342,21 @@ struct QueueJournal<'a> {
 }
 
 impl operation::Journal for QueueJournal<'_> {
-    fn append(&self, effects: &[u8]) {
-        self.ticket.set(Some(self.journal.append(&[&self.head, effects].concat())));
+    fn append(&self, own: &[u8], others: &[Part]) {
+        let record = match others {
+            [] => [&self.head, own].concat(),
+            _ => {
+                let mut record = vec![SEVERAL];
+                for part in others {
+                    record.extend(queue_head(part.kind, &part.name));
+                    put_bytes(&part.effects, &mut record);
+                }
+                record.extend(&self.head);
+                put_bytes(own, &mut record);
+                record
+            }
+        };
+        self.ticket.set(Some(self.journal.append(&record)));
     }
 }
 
@@ -373,7 +393,25 @@ impl Replay<'_> {
     fn record(&mut self, source: Source, record: &[u8]) -> Result<()> {
         let mut reader = Reader::new(record);
         let kind = reader.byte()?;
-        let name = reader.bytes()?;
+        if kind != SEVERAL {
+            let name = reader.bytes()?;
+            return self.part(source, kind, name, reader);
+        }
+        while !reader.is_empty() {
+            let (kind, name) = (reader.byte()?, reader.bytes()?);
+            self.part(source, kind, name, Reader::new(reader.bytes()?))?;
+        }
+        Ok(())
+    }
+
+    /// What a record says about one queue.
+    fn part(
+        &mut self,
+        source: Source,
+        kind: u8,
+        name: &[u8],
+        mut reader: Reader<'_>,
+    ) -> Result<()> {
         match source {
             Source::Snapshot => {
                 let next = reader.integer()?;

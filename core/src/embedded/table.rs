@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock};
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::State;
+use crate::operation::{State, States};
 use crate::{ick, shuffle};
 
 /// Parts of the table, each with its own lock, so that threads seldom meet.
@@ -47,6 +47,7 @@ fn empty_state(kind: u8) -> Result<Arc<dyn State>> {
     match kind {
         ick::embedded::KIND => Ok(Arc::new(ick::embedded::State::default())),
         shuffle::embedded::KIND => Ok(Arc::new(shuffle::embedded::State::default())),
+        shuffle::tracking::KIND => Ok(Arc::new(shuffle::tracking::State::default())),
         unknown => Err(Error::new(
             ErrorKind::IncompatibleVersion,
             format!(
@@ -67,12 +68,6 @@ impl Table {
         let (state, made) = self.find_or_make(kind, name, || Arc::new(S::default()));
         let state: Arc<dyn Any + Send + Sync> = state;
         (state.downcast().expect("a kind's number belongs to one type of state"), made)
-    }
-
-    /// The state of a queue by its kind's number, for a journal that is replayed.
-    pub(super) fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>> {
-        let empty = empty_state(kind)?;
-        Ok(self.find_or_make(kind, name, || empty).0)
     }
 
     fn find_or_make(
@@ -122,6 +117,13 @@ impl Table {
 
     fn part(&self, kind: u8, name: &[u8]) -> &RwLock<HashMap<Key, Arc<dyn State>>> {
         &self.parts[self.hasher.hash_one(KeyRef(kind, name)) as usize % PARTS]
+    }
+}
+
+impl States for Table {
+    fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>> {
+        let empty = empty_state(kind)?;
+        Ok(self.find_or_make(kind, name, || empty).0)
     }
 }
 

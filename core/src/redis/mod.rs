@@ -90,13 +90,19 @@ impl Connections {
     /// Runs a step on the caller's thread.
     pub(crate) fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
         let invocation = step.invocation();
-        let reply = self.call(&invocation, O::IDEMPOTENT)?;
+        let own = self.own();
+        let slot = own.router.slot(&invocation.keys, O::ON_CLUSTER)?;
+        let reply = self.call(&own, &invocation, slot, O::IDEMPOTENT)?;
         step.decode(reply)
     }
 
-    fn call(&self, invocation: &Invocation, idempotent: bool) -> Result<Reply> {
-        let own = self.own();
-        let slot = own.router.slot(&invocation.keys)?;
+    fn call(
+        &self,
+        own: &Own,
+        invocation: &Invocation,
+        slot: u16,
+        idempotent: bool,
+    ) -> Result<Reply> {
         let mut attempt = Attempt::new(&self.options, idempotent, Instant::now());
         loop {
             let outcome = own.send(&attempt, invocation, slot);
@@ -125,7 +131,7 @@ impl Connections {
     ) {
         let own = self.own();
         let invocation = step.invocation();
-        let slot = match own.router.slot(&invocation.keys) {
+        let slot = match own.router.slot(&invocation.keys, O::ON_CLUSTER) {
             Ok(slot) => slot,
             Err(error) => return done(Err(error)),
         };

@@ -68,7 +68,7 @@ impl Notifications {
     pub(super) fn listen(self: &Arc<Self>, topic: Topic, after: MessageId) -> Listener {
         let listener = self.waiters.listen(vec![topic.clone()]);
         // Whoever waits has read before, so the name has a slot.
-        let slot = self.router.slot(&[&topic]).unwrap_or(0);
+        let slot = self.router.slot(&[&topic], "").unwrap_or(0);
         let mut slots = lock(&self.slots);
         let is_new = !slots.contains_key(&slot);
         let watch = slots.entry(slot).or_default();

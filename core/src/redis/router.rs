@@ -38,9 +38,9 @@ impl Router {
     ///
     /// # Errors
     /// `CROSS_SLOT` on a cluster, if the keys lie in several slots.
-    pub(super) fn slot<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u16> {
+    pub(super) fn slot<K: AsRef<[u8]>>(&self, keys: &[K], advice: &str) -> Result<u16> {
         match self.dialer.options.target() {
-            Target::Cluster(_) => common_slot(keys),
+            Target::Cluster(_) => common_slot(keys, advice),
             _ => Ok(0),
         }
     }

@@ -17,20 +17,16 @@ pub(super) fn slot(key: &[u8]) -> u16 {
     crc16::State::<crc16::XMODEM>::calculate(tag.unwrap_or(key)) % SLOTS as u16
 }
 
-/// The one slot of a step's keys.
-pub(super) fn common_slot<K: AsRef<[u8]>>(keys: &[K]) -> Result<u16> {
-    let mut slots = keys.iter().map(|key| slot(key.as_ref()));
-    let first = slots.next().unwrap_or(0);
-    if slots.all(|slot| slot == first) {
+/// The one slot of a step's keys; the advice is for whom they have none.
+pub(super) fn common_slot<K: AsRef<[u8]>>(keys: &[K], advice: &str) -> Result<u16> {
+    let first = keys.first().map_or(0, |key| slot(key.as_ref()));
+    let Some(other) = keys.iter().find(|key| slot(key.as_ref()) != first) else {
         return Ok(first);
-    }
+    };
+    let [first, other] = [&keys[0], other].map(|key| String::from_utf8_lossy(key.as_ref()));
     Err(Error::new(
         ErrorKind::CrossSlot,
-        format!(
-            "the keys of {:?} lie in different slots of the cluster, because of the braces in its \
-             name or because it is empty; give it a name without braces, or with one {{tag}}",
-            String::from_utf8_lossy(keys[0].as_ref())
-        ),
+        format!("the keys {first:?} and {other:?} lie in different slots of the cluster; {advice}"),
     ))
 }
 
@@ -125,7 +121,7 @@ mod tests {
     #[test]
     fn keys_in_different_slots_are_refused_with_the_name() {
         let name = crate::ick::Name::new("a{b").unwrap();
-        let error = common_slot(&[b"a{b".to_vec(), name.producer_key().to_vec()]).unwrap_err();
+        let error = common_slot(&[b"a{b".to_vec(), name.producer_key().to_vec()], "").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CrossSlot);
         assert!(error.message().contains("\"a{b\""), "{error}");
     }

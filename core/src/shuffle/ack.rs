@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::embedded;
 use super::message::{Receipt, put_receipts};
 use super::name::Name;
+use super::{ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -65,6 +65,7 @@ impl Operation for Ack {
     type Output = u64;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.ack";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     /// The messages end up the same, but a second run would count none.
     const IDEMPOTENT: bool = false;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::embedded;
 use super::name::Name;
+use super::{ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -36,6 +36,7 @@ impl Operation for Backlog {
     type Output = u64;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.backlog";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
     fn queue(&self) -> Arc<[u8]> {

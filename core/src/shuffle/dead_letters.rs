@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::message::{Message, MessageId, Stream};
 use super::name::Name;
-use super::{READ_MESSAGES_MAX, embedded};
+use super::{ON_CLUSTER, READ_MESSAGES_MAX, embedded};
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
@@ -81,6 +81,7 @@ impl Operation for ReadDeadLetters {
     type Output = Vec<DeadLetter>;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.dead_letters";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
     fn queue(&self) -> Arc<[u8]> {

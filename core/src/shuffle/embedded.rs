@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::dead_letters::{DeadLetter, HISTORY};
@@ -118,13 +118,20 @@ impl State {
         turn: &mut Turn<'_>,
         step: impl FnOnce(&mut Queue, &mut Effects) -> Result<T>,
     ) -> Result<T> {
+        let (mut queue, mut effects) = self.open(turn);
+        let output = step(&mut queue, &mut effects);
+        effects.record(turn);
+        output
+    }
+
+    /// The queue without what has expired, and the effects of a step on it. Who calls this records
+    /// them before the queue is dropped.
+    pub(super) fn open(&self, turn: &Turn<'_>) -> (MutexGuard<'_, Queue>, Effects) {
         // A step that panicked left no half of a change that a later step could trip over.
         let mut queue = sync::lock(&self.0);
         let mut effects = Effects::of(turn);
         queue.expire(turn.now(), &mut effects);
-        let output = step(&mut queue, &mut effects);
-        effects.record(turn);
-        output
+        (queue, effects)
     }
 }
 
@@ -401,6 +408,21 @@ impl Queue {
                 put_id(receipt.id, record);
             });
         }
+    }
+
+    /// Deletes a message together with what is pending of it; answers whether it was there.
+    pub(super) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
+        let StreamName::Number(number) = receipt.stream else { return false };
+        let Some(stream) = self.stream_mut(number) else { return false };
+        if !stream.entries.contains_key(&receipt.id) {
+            return false;
+        }
+        let groups: Vec<_> = stream.groups.keys().cloned().collect();
+        for group in groups {
+            self.ack(&group, receipt, effects);
+        }
+        self.remove(receipt, effects);
+        true
     }
 
     /// Begins the idle time of a message anew, if it is this consumer's; answers whether it is.

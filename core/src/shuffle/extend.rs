@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::message::{Receipt, put_receipts};
 use super::name::Name;
-use super::{ACK_MESSAGES_MAX, embedded};
+use super::{ACK_MESSAGES_MAX, ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -61,6 +61,7 @@ impl Operation for Extend {
     type Output = u64;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.extend";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
     fn queue(&self) -> Arc<[u8]> {

@@ -18,6 +18,7 @@ mod stats;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
+pub(crate) mod tracking;
 mod write;
 
 pub use ack::{ACK_MESSAGES_MAX, Ack};
@@ -32,12 +33,17 @@ pub use read::{Batch, READ_MESSAGES_MAX, Read};
 pub use reclaim::{Reclaim, Reclaimed};
 pub use shard::shard;
 pub use stats::{ReadStats, Stats, StreamStats};
+pub use tracking::{
+    Cordon, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry, ForgetExpired, Garbage,
+    ScanExpired, TrackKeys,
+};
 pub use write::{BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use name::Name;
+use tracking::{Keys, Track};
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, invalid};
@@ -82,6 +88,7 @@ pub struct ShuffleQueue<M: Mode = Blocking> {
     streams: u32,
     streams_per_shard: Option<u32>,
     ttl: Duration,
+    track_keys: TrackKeys,
 }
 
 impl<M: Mode> ShuffleQueue<M> {
@@ -92,6 +99,7 @@ impl<M: Mode> ShuffleQueue<M> {
             streams: STREAMS_DEFAULT,
             streams_per_shard: None,
             ttl: TTL_DEFAULT,
+            track_keys: TrackKeys::default(),
         }
     }
 
@@ -116,6 +124,14 @@ impl<M: Mode> ShuffleQueue<M> {
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
+        self
+    }
+
+    /// Where the records of tracked messages are; [`TrackKeys::Global`] if not said. Whoever writes,
+    /// deletes or collects tracked messages of a queue has to say the same.
+    #[must_use]
+    pub fn track_keys(mut self, track_keys: TrackKeys) -> Self {
+        self.track_keys = track_keys;
         self
     }
 
@@ -186,6 +202,89 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_all(steps, |parts: Vec<Vec<Receipt>>| parts.concat())
     }
 
+    /// Writes one message of a tenant, and remembers where it is by the value of its field
+    /// `track_field`, until `deadline`: seconds since the Unix epoch, or `None` (or 0) for the
+    /// server's time and the [`ttl`](Self::ttl). A message without that field, or with nothing in it,
+    /// is written and not tracked; of two messages with the same value the later one is tracked.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// let fields = [("job", "j-1"), ("task", "resize")];
+    /// let receipt = queue.write_tracked("tenant-7", fields, "job", None)?;
+    /// assert_eq!(queue.delete_tracked("j-1")?, Some(receipt));
+    /// assert!(queue.consumer("workers", "worker-1").read()?.is_none());
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); also `INVALID_ARGUMENT` for an empty `track_field` and a deadline
+    /// beyond [`DEADLINE_MAX`], and `CROSS_SLOT` on a cluster with the global keys.
+    ///
+    /// # Delivery
+    /// As [`write`](Self::write).
+    pub fn write_tracked<F: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        shard_key: impl AsRef<[u8]>,
+        fields: impl IntoIterator<Item = (F, V)>,
+        track_field: impl AsRef<[u8]>,
+        deadline: impl Into<Option<Deadline>>,
+    ) -> M::Reply<Receipt> {
+        let step = self.empty_write().and_then(|mut step| {
+            let keys = Keys::of(&self.name()?, self.track_keys);
+            step.track(Track::new(track_field.as_ref(), deadline.into(), keys)?);
+            step.push(shard_key, fields)?;
+            Ok(step)
+        });
+        self.client.run_then(step, |receipts| {
+            receipts.into_iter().next().expect("a message that is written has a receipt")
+        })
+    }
+
+    /// Deletes the message that is tracked by this value, for all groups, taken or not. Answers
+    /// where it was, or nothing if there is none (any more). With the global keys it is found
+    /// whatever the name of its queue.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE` if a key holds something else, and `CROSS_SLOT` on a cluster with the global
+    /// keys; then nothing has changed.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it answers nothing then. A
+    /// consumer that has taken the message is not stopped.
+    pub fn delete_tracked(&self, value: impl AsRef<[u8]>) -> M::Reply<Option<Receipt>> {
+        let step =
+            self.name().map(|name| DeleteTracked::of(&name, self.track_keys, value.as_ref()));
+        self.client.run(step)
+    }
+
+    /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of
+    /// the deadlines, in one step, so that of several callers one gets each. Answers them by
+    /// deadline. They are garbage from then on; their messages stay until they are deleted.
+    ///
+    /// # Errors
+    /// As [`delete_tracked`](Self::delete_tracked).
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` values may be cordoned that nobody saw; [`gc`](Self::gc)
+    /// hands them out once more.
+    pub fn cordon_deadline_exceeded(&self, within: Duration) -> M::Reply<Vec<Vec<u8>>> {
+        self.client.run(self.name().and_then(|name| Cordon::of(&name, self.track_keys, within)))
+    }
+
+    /// Collects what is recorded of tracked messages whose deadline has passed, in batches of
+    /// values, those that were [cordoned](Self::cordon_deadline_exceeded) first. See [`Garbage`].
+    ///
+    /// # Errors
+    /// As [`delete_tracked`](Self::delete_tracked), and `INVALID_ARGUMENT` for a number of digits
+    /// that is none, when the first batch is asked for.
+    ///
+    /// # Delivery
+    /// At least once: what was handed out and not deleted yet is handed out by the next collection.
+    pub fn gc(&self) -> Garbage<M> {
+        Garbage::new(self.clone())
+    }
+
     /// A consumer of a group. Each message goes to one consumer of each group; a group begins with
     /// what the queue holds when it first reads.
     pub fn consumer(
@@ -245,6 +344,11 @@ macro_rules! seal {
 }
 
 seal!(Ack, Backlog, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Write, embedded::State);
+seal!(Cordon, DeleteTracked, ForgetExpired, ScanExpired, tracking::State);
+
+/// What a cluster asks for, where nothing in the wire contract's keys ties them to one slot.
+const ON_CLUSTER: &str = "give the queue a name with a {tag}, such as {jobs}, and keep the records of \
+                          tracked messages with it: track_keys has to be the queue's";
 
 fn check_group(group: &[u8]) -> Result<()> {
     match group.is_empty() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
-use super::{StreamNumber, embedded, ttl_ms};
+use super::{ON_CLUSTER, StreamNumber, embedded, ttl_ms};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -98,6 +98,7 @@ impl Operation for Read {
     type Output = Batch;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.read";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
     fn queue(&self) -> Arc<[u8]> {

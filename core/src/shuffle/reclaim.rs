@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::message::Message;
 use super::name::Name;
-use super::{READ_MESSAGES_MAX, TTL_DEFAULT, TTL_MAX, embedded, ttl_ms};
+use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_DEFAULT, TTL_MAX, embedded, ttl_ms};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -120,6 +120,7 @@ impl Operation for Reclaim {
     type Output = Reclaimed;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.reclaim";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
     fn queue(&self) -> Arc<[u8]> {

@@ -160,7 +160,7 @@ mod tests {
     use serde_json::Value;
 
     fn recorded() -> Value {
-        serde_json::from_str(include_str!("../../../tests/conformance/shuffle/shards.json"))
+        serde_json::from_str(include_str!("../../../tests/conformance/cases/shuffle/shards.json"))
             .unwrap()
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::embedded;
 use super::name::Name;
+use super::{ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -81,6 +81,7 @@ impl Operation for ReadStats {
     type Output = Stats;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.stats";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
     fn queue(&self) -> Arc<[u8]> {

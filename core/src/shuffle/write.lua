@@ -1,10 +1,12 @@
 -- Writes messages, each to the stream of its shard with the least to do: all of them, or none.
 --
--- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
+-- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications  KEYS[4] tracking if tracked  KEYS[5] deadlines if tracked
 -- ARGV[1] ttl_ms         how long each key lives after this
 -- ARGV[2] streams        that the queue should have
 -- ARGV[3] shard_streams  streams in a shard
--- ARGV[4…] for each message: its shard's streams, how many fields it has, field, value, field, value, …
+-- ARGV[4] track_field    the field whose value tracks a message; empty for none
+-- ARGV[5] deadline       seconds since the Unix epoch; empty for now and ttl_ms
+-- ARGV[6…] for each message: its shard's streams, how many fields it has, field, value, field, value, …
 -- returns {id, stream, id, stream, …}
 -- errors WRONGTYPE, INVALID_ARGUMENT
 local ttl, wanted = ttl_of(ARGV[1]), whole(ARGV[2], STREAMS_MAX)
@@ -13,11 +15,19 @@ if not wanted or wanted < 1 then return invalid('streams is not a whole number f
 local width = whole(ARGV[3], wanted)
 if not width or width < 1 then return invalid('shard_streams is not a whole number from 1 to streams') end
 
+local track_field, deadline = ARGV[4], ARGV[5]
+local tracking, deadlines = KEYS[4], KEYS[5]
+local is_tracked = tracking and deadlines and track_field and track_field ~= ''
+if is_tracked and deadline ~= '' then
+  local number = string.find(deadline or '', '^%-?%d+$') and tonumber(deadline)
+  if not number or math.abs(number) > 2 ^ 53 then return invalid('deadline is not a whole number of seconds') end
+end
+
 -- The numbers that streams' texts are, and those that say how many fields: each is checked once.
 local numbers, counts = {}, {}
 
 -- Where each message's arguments begin and end, and then in which stream it goes.
-local starts, firsts, lasts, chosen, at, arguments = {}, {}, {}, {}, 4, #ARGV
+local starts, firsts, lasts, chosen, at, arguments = {}, {}, {}, {}, 6, #ARGV
 while at <= arguments do
   for i = at, at + width - 1 do
     local text = ARGV[i] or ''
@@ -46,6 +56,14 @@ local failure, streams = stream_count()
 if failure then return failure end
 failure = length(NOTIFICATIONS)
 if failure then return failure end
+if is_tracked then
+  for key, kind in pairs({[tracking] = 'hash', [deadlines] = 'zset'}) do
+    local found = redis.call('TYPE', key).ok
+    if found ~= kind and found ~= 'none' then
+      return redis.error_reply('WRONGTYPE key ' .. key .. ' holds a ' .. found .. ', expected a ' .. kind)
+    end
+  end
+end
 
 -- More streams at once; fewer when those beyond have nothing left to deliver or to acknowledge.
 local is_resized = wanted > streams
@@ -101,6 +119,27 @@ for message = 1, #starts do
 end
 for _, key in pairs(keys) do
   redis.call('PEXPIRE', key, ttl)
+end
+if is_tracked then
+  if deadline == '' then
+    deadline = string.format('%.0f', redis.call('TIME')[1] + math.floor(ttl / 1000))
+  end
+  for message = 1, #starts do
+    local value
+    for i = firsts[message], lasts[message], 2 do
+      if ARGV[i] == track_field then
+        value = ARGV[i + 1]
+        break
+      end
+    end
+    if value and value ~= '' then
+      local record = cjson.encode({stream_id = keys[chosen[message]], track_value = value, msg_id = ids[2 * message - 1]})
+      -- The encoder would write a large deadline in exponent form, which the original cannot read.
+      record = string.sub(record, 1, -2) .. ',"deadline":' .. deadline .. '}'
+      redis.call('HSET', tracking, value, record, value .. ':expiry:' .. deadline, '1')
+      redis.call('ZADD', deadlines, deadline, value)
+    end
+  end
 end
 if is_resized then redis.call('HSET', META, 'streams', wanted) end
 prolong(META, ttl)

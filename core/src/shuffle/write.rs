@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::embedded::Queue;
 use super::message::{Receipt, decode_receipts};
 use super::name::Name;
 use super::shard::{check_sizes, shard};
-use super::{StreamNumber, embedded, ttl_ms};
+use super::tracking::{self, Deadline, Keys, Record, Track, TrackKeys};
+use super::{ON_CLUSTER, StreamNumber, embedded, ttl_ms};
 use crate::byte_list::ByteList;
+use crate::effects::Effects;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::operation::{Invocation, Operation, Script, Timestamp, Turn};
 use crate::reply::Reply;
 
 static SCRIPT: Script = Script::new(concat!(
@@ -46,6 +49,7 @@ pub struct Write {
     strings: ByteList,
     /// The tenant of the last message: a batch often has several for one.
     last_key: Vec<u8>,
+    track: Option<Track>,
 }
 
 impl Write {
@@ -79,7 +83,29 @@ impl Write {
             counts: Vec::new(),
             strings: ByteList::default(),
             last_key: Vec::new(),
+            track: None,
         })
+    }
+
+    /// Tracks each message by the value of a field, until a deadline; see
+    /// [`write_tracked`](super::ShuffleQueue::write_tracked).
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an empty field and a deadline beyond
+    /// [`DEADLINE_MAX`](super::DEADLINE_MAX).
+    pub fn tracked(
+        mut self,
+        field: impl AsRef<[u8]>,
+        deadline: impl Into<Option<Deadline>>,
+        track_keys: TrackKeys,
+    ) -> Result<Self> {
+        let keys = Keys::of(&self.name, track_keys);
+        self.track(Track::new(field.as_ref(), deadline.into(), keys)?);
+        Ok(self)
+    }
+
+    pub(super) fn track(&mut self, track: Track) {
+        self.track = Some(track);
     }
 
     /// Adds a message for a tenant.
@@ -149,6 +175,7 @@ impl Operation for Write {
     type Output = Vec<Receipt>;
     type State = embedded::State;
     const NAME: &'static str = "shuffle.write";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
     fn queue(&self) -> Arc<[u8]> {
@@ -156,10 +183,20 @@ impl Operation for Write {
     }
 
     fn invocation(&self) -> Invocation {
-        let strings = 3 + self.shards.len() + self.counts.len() + self.strings.len();
+        let strings = 5 + self.shards.len() + self.counts.len() + self.strings.len();
         let mut args = ByteList::with_capacity(strings, self.strings.total_bytes() + 4 * strings);
         for number in [self.ttl_ms, self.streams.into(), self.streams_per_shard.into()] {
             args.push(number.to_string().as_bytes());
+        }
+        let mut keys = self.name.keys();
+        match &self.track {
+            None => [b"", b""].into_iter().for_each(|none| args.push(none)),
+            Some(track) => {
+                args.push(&track.field);
+                let deadline = track.deadline.map(|deadline| deadline.to_string());
+                args.push(deadline.unwrap_or_default().as_bytes());
+                keys.extend(track.keys.written());
+            }
         }
         let shards = self.shards.chunks(self.streams_per_shard as usize);
         let mut strings = self.strings.iter();
@@ -170,7 +207,7 @@ impl Operation for Write {
             args.push(count.to_string().as_bytes());
             strings.by_ref().take(2 * count).for_each(|string| args.push(string));
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: &SCRIPT, keys, args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Receipt>> {
@@ -178,27 +215,70 @@ impl Operation for Write {
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Receipt>> {
-        let now = turn.now();
-        let receipts = state.step(turn, |queue, effects| {
-            let mut receipts = Vec::with_capacity(self.len());
-            if self.is_empty() {
-                return Ok(receipts);
+        let receipts = match &self.track {
+            None => {
+                let now = turn.now();
+                state.step(turn, |queue, effects| Ok(self.put(queue, now, effects)))?
             }
-            let expires = now + self.ttl_ms * 1_000;
-            queue.resize(self.streams, expires, effects);
-            let shards = self.shards.chunks(self.streams_per_shard as usize);
-            let mut strings = self.strings.iter();
-            for (shard, count) in shards.zip(&self.counts) {
-                let fields = strings.by_ref().take(2 * count);
-                let entry = embedded::encode_fields(2 * count, fields);
-                let number = queue.least_busy(shard);
-                receipts.push(queue.add(number, entry, now, expires, effects));
-            }
-            Ok(receipts)
-        })?;
+            Some(track) => self.put_tracked(track, state, turn)?,
+        };
         for _ in &receipts {
             turn.wake(self.name.notifications_key());
         }
+        Ok(receipts)
+    }
+}
+
+impl Write {
+    /// Puts the messages into an embedded queue.
+    fn put(&self, queue: &mut Queue, now: Timestamp, effects: &mut Effects) -> Vec<Receipt> {
+        let mut receipts = Vec::with_capacity(self.len());
+        if self.is_empty() {
+            return receipts;
+        }
+        let expires = now + self.ttl_ms * 1_000;
+        queue.resize(self.streams, expires, effects);
+        let shards = self.shards.chunks(self.streams_per_shard as usize);
+        let mut strings = self.strings.iter();
+        for (shard, count) in shards.zip(&self.counts) {
+            let fields = strings.by_ref().take(2 * count);
+            let entry = embedded::encode_fields(2 * count, fields);
+            let number = queue.least_busy(shard);
+            receipts.push(queue.add(number, entry, now, expires, effects));
+        }
+        receipts
+    }
+
+    fn put_tracked(
+        &self,
+        track: &Track,
+        state: &embedded::State,
+        turn: &mut Turn<'_>,
+    ) -> Result<Vec<Receipt>> {
+        let now = turn.now();
+        let tracking = turn.state::<tracking::State>(&track.keys.scope)?;
+        // Lock order: the tracking state's lock comes first.
+        let (mut tracked, mut on_tracked) = tracking.open(turn);
+        let (mut queue, mut effects) = state.open(turn);
+        let receipts = self.put(&mut queue, now, &mut effects);
+        let deadline = ((now / 1_000_000) + self.ttl_ms / 1_000) as Deadline;
+        let deadline = track.deadline.unwrap_or(deadline);
+        let mut strings = self.strings.iter();
+        for (receipt, count) in receipts.iter().zip(&self.counts) {
+            let mut value = None;
+            for _ in 0..*count {
+                let (field, found) = (strings.next(), strings.next());
+                if value.is_none() && field == Some(&track.field) {
+                    value = found;
+                }
+            }
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                let record = Record { queue: self.name.queue_key(), receipt: *receipt, deadline };
+                tracked.track(value, record, &mut on_tracked);
+            }
+        }
+        turn.record_other::<tracking::State>(&track.keys.scope, on_tracked.into_record());
+        effects.record(turn);
         Ok(receipts)
     }
 }

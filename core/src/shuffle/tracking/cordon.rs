@@ -1,0 +1,77 @@
+//! Cordon: values whose deadline passed a short while ago.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{DEADLINE_MAX, Keys, State, TrackKeys};
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use crate::shuffle::ON_CLUSTER;
+use crate::shuffle::name::Name;
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("tracking.lua"), include_str!("cordon.lua")));
+
+/// Takes values whose deadline passed within a window out of the deadlines, and marks them as
+/// garbage.
+#[derive(Clone, Debug)]
+pub struct Cordon {
+    keys: Keys,
+    within_s: i64,
+}
+
+impl Cordon {
+    /// Looks back `within`, in whole seconds; a part of one counts as one.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a `within` above 10^15
+    /// seconds.
+    pub fn new(name: impl AsRef<[u8]>, track_keys: TrackKeys, within: Duration) -> Result<Self> {
+        Self::of(&Name::new(name.as_ref())?, track_keys, within)
+    }
+
+    pub(in crate::shuffle) fn of(
+        name: &Name,
+        track_keys: TrackKeys,
+        within: Duration,
+    ) -> Result<Self> {
+        let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
+        if seconds >= 1_000_000_000_000_000 {
+            return Err(invalid("within is longer than 10^15 seconds"));
+        }
+        Ok(Self { keys: Keys::of(name, track_keys), within_s: seconds as i64 })
+    }
+}
+
+impl Operation for Cordon {
+    type Output = Vec<Vec<u8>>;
+    type State = State;
+    const NAME: &'static str = "shuffle.cordon";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    /// A second run would not find them any more.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.keys.scope.clone()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let args = [self.within_s.to_string()].into_iter().collect();
+        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Vec<u8>>> {
+        reply.elements()?.into_iter().map(Reply::bytes).collect()
+    }
+
+    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Vec<Vec<u8>>> {
+        turn.emptied();
+        let now = (turn.now() / 1_000_000) as i64;
+        let (mut tracked, mut effects) = state.open(turn);
+        let first = (now - self.within_s).max(-DEADLINE_MAX);
+        let values = tracked.cordon(first..=now, &mut effects);
+        effects.record(turn);
+        Ok(values)
+    }
+}

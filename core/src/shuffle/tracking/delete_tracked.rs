@@ -1,0 +1,84 @@
+//! Delete: the message that a value is tracked for.
+
+use std::sync::Arc;
+
+use super::{Keys, State, TrackKeys};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use crate::shuffle::message::{Receipt, Stream, decode_id};
+use crate::shuffle::name::Name;
+use crate::shuffle::{ON_CLUSTER, bad_reply, embedded};
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("tracking.lua"), include_str!("delete_tracked.lua")));
+
+/// Deletes a tracked message for all groups, wherever it is, and its record.
+#[derive(Clone, Debug)]
+pub struct DeleteTracked {
+    keys: Keys,
+    value: Vec<u8>,
+}
+
+impl DeleteTracked {
+    /// Deletes the message that was last written with this value in its tracked field.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        track_keys: TrackKeys,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Self> {
+        Ok(Self::of(&Name::new(name.as_ref())?, track_keys, value.as_ref()))
+    }
+
+    pub(in crate::shuffle) fn of(name: &Name, track_keys: TrackKeys, value: &[u8]) -> Self {
+        Self { keys: Keys::of(name, track_keys), value: value.to_vec() }
+    }
+}
+
+impl Operation for DeleteTracked {
+    type Output = Option<Receipt>;
+    type State = State;
+    const NAME: &'static str = "shuffle.delete_tracked";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    /// The message ends up deleted, but a second run would not find it.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.keys.scope.clone()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.value);
+        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Option<Receipt>> {
+        if matches!(reply, Reply::Nil) {
+            return Ok(None);
+        }
+        let [stream, id] = <[Reply; 2]>::try_from(reply.elements()?).map_err(|_| bad_reply())?;
+        let key = stream.bytes()?;
+        let number = key.rsplit(|byte| *byte == b's').next().unwrap_or_default();
+        let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
+        let stream = Stream::from_wire(number.ok_or_else(bad_reply)?)?;
+        Ok(Some(Receipt { stream, id: decode_id(id)? }))
+    }
+
+    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Option<Receipt>> {
+        turn.emptied();
+        let (mut tracked, mut effects) = state.open(turn);
+        let Some(record) = tracked.delete(&self.value, &mut effects) else { return Ok(None) };
+        let queue = turn.state::<embedded::State>(&record.queue)?;
+        // Lock order: the tracking state's lock is held.
+        let (mut queue, mut on_queue) = queue.open(turn);
+        let deleted = queue.delete(&record.receipt, &mut on_queue);
+        turn.record_other::<embedded::State>(&record.queue, on_queue.into_record());
+        effects.record(turn);
+        Ok(deleted.then_some(record.receipt))
+    }
+}

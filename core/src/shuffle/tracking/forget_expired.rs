@@ -1,0 +1,83 @@
+//! Forget: the records of messages whose deadline has passed.
+
+use std::sync::Arc;
+
+use super::{Expiry, Keys, State, TrackKeys};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use crate::shuffle::ON_CLUSTER;
+use crate::shuffle::name::Name;
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("tracking.lua"), include_str!("forget_expired.lua")));
+
+/// Deletes what is recorded of deadlines that have passed. The messages themselves stay.
+#[derive(Clone, Debug)]
+pub struct ForgetExpired {
+    keys: Keys,
+    expiries: Vec<Expiry>,
+}
+
+impl ForgetExpired {
+    /// Forgets what [`ScanExpired`](super::ScanExpired) found.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a deadline that is no number.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        track_keys: TrackKeys,
+        expiries: impl Into<Vec<Expiry>>,
+    ) -> Result<Self> {
+        let expiries = expiries.into();
+        let is_number =
+            |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+        if !expiries.iter().all(|expiry| is_number(&expiry.deadline)) {
+            return Err(invalid("a deadline is no number"));
+        }
+        Ok(Self::of(&Name::new(name.as_ref())?, track_keys, expiries))
+    }
+
+    pub(super) fn of(name: &Name, track_keys: TrackKeys, expiries: Vec<Expiry>) -> Self {
+        Self { keys: Keys::of(name, track_keys), expiries }
+    }
+}
+
+impl Operation for ForgetExpired {
+    /// How many records were deleted.
+    type Output = u64;
+    type State = State;
+    const NAME: &'static str = "shuffle.forget_expired";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    /// The records end up deleted, but a second run would count none.
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.keys.scope.clone()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        for expiry in &self.expiries {
+            args.push(&expiry.value);
+            args.push(&expiry.deadline);
+        }
+        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<u64> {
+        turn.emptied();
+        let (mut tracked, mut effects) = state.open(turn);
+        let mut deleted = 0;
+        for expiry in &self.expiries {
+            deleted += u64::from(tracked.forget(expiry, &mut effects));
+        }
+        effects.record(turn);
+        Ok(deleted)
+    }
+}

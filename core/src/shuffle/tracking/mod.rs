@@ -1,0 +1,105 @@
+//! Tracked messages: found again by a value in one of their fields, deleted by it, and looked after
+//! when their deadline has passed.
+
+mod cordon;
+mod delete_tracked;
+mod embedded;
+mod forget_expired;
+mod garbage;
+mod scan_expired;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests drive")]
+mod tests;
+
+pub use cordon::Cordon;
+pub use delete_tracked::DeleteTracked;
+pub(super) use embedded::Record;
+pub(crate) use embedded::{KIND, State};
+pub use forget_expired::ForgetExpired;
+pub use garbage::Garbage;
+pub use scan_expired::{Expired, Expiry, ScanExpired};
+
+use std::sync::Arc;
+
+use super::name::Name;
+use crate::error::{Result, invalid};
+
+/// Seconds since the Unix epoch; before it below 0.
+pub type Deadline = i64;
+
+/// The farthest a deadline is from the epoch either way: 2^53 seconds, which a score still holds
+/// exactly.
+pub const DEADLINE_MAX: Deadline = 1 << 53;
+
+/// Where the records of tracked messages are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TrackKeys {
+    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
+    /// with those of every other queue of the server that tracks so: where the package that
+    /// introduced this queue has them. A cluster refuses it, as nothing ties these keys to the
+    /// queue's slot.
+    #[default]
+    Global,
+    /// In three keys of the queue, `<queue>:meta:cancelation` and so on.
+    Queue,
+}
+
+/// The keys of the records.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    /// What the embedded engine calls them: the queue's name, or nothing for the global ones.
+    pub(super) scope: Arc<[u8]>,
+    tracking: Arc<[u8]>,
+    deadlines: Arc<[u8]>,
+    garbage: Arc<[u8]>,
+}
+
+impl Keys {
+    pub(super) fn of(name: &Name, keys: TrackKeys) -> Self {
+        let queue = name.queue_key();
+        let (scope, prefix) = match keys {
+            TrackKeys::Global => (Arc::default(), Vec::new()),
+            TrackKeys::Queue => (queue.clone(), [&*queue, b":"].concat()),
+        };
+        let key = |rest: &str| [&*prefix, rest.as_bytes()].concat().into();
+        Self {
+            scope,
+            tracking: key("meta:cancelation"),
+            deadlines: key("meta:deadlines"),
+            garbage: key("meta:presortedgarbage"),
+        }
+    }
+
+    /// The keys of a tracked write.
+    pub(super) fn written(&self) -> [Arc<[u8]>; 2] {
+        [self.tracking.clone(), self.deadlines.clone()]
+    }
+
+    /// The keys of every other step.
+    fn all(&self) -> Vec<Arc<[u8]>> {
+        vec![self.tracking.clone(), self.deadlines.clone(), self.garbage.clone()]
+    }
+}
+
+/// Which field of messages tracks them, and until when; what [`Write`](super::Write) takes.
+#[derive(Clone, Debug)]
+pub(super) struct Track {
+    pub(super) field: Vec<u8>,
+    /// `None` for as long as the stream lives.
+    pub(super) deadline: Option<Deadline>,
+    pub(super) keys: Keys,
+}
+
+impl Track {
+    pub(super) fn new(field: &[u8], deadline: Option<Deadline>, keys: Keys) -> Result<Self> {
+        if field.is_empty() {
+            return Err(invalid("the field that tracks messages has no name"));
+        }
+        // The original's way to say that there is none.
+        let deadline = deadline.filter(|deadline| *deadline != 0);
+        if deadline.is_some_and(|deadline| deadline.unsigned_abs() > DEADLINE_MAX.unsigned_abs()) {
+            return Err(invalid("a deadline is up to 2^53 seconds from the epoch"));
+        }
+        Ok(Self { field: field.to_vec(), deadline, keys })
+    }
+}

@@ -1,0 +1,128 @@
+//! Scan: tracked messages whose deadline has passed, page by page.
+
+use std::sync::Arc;
+
+use super::{Keys, State, TrackKeys};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+use crate::shuffle::name::Name;
+use crate::shuffle::{ON_CLUSTER, bad_reply};
+
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("tracking.lua"), include_str!("scan_expired.lua")));
+
+/// About how many entries a page looks at.
+pub(super) const PAGE: usize = 500;
+
+/// The digits of the time in seconds, for the next 260 years.
+const DIGITS_MAX: u8 = 10;
+
+/// Finds a page of tracked messages whose deadline has passed; deletes nothing.
+#[derive(Clone, Debug)]
+pub struct ScanExpired {
+    keys: Keys,
+    cursor: Vec<u8>,
+    digits: u8,
+}
+
+/// A page of what [`ScanExpired`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired {
+    /// Where the next page begins; empty if this was the last.
+    pub cursor: Vec<u8>,
+    /// How many entries were looked at.
+    pub scanned: u64,
+    /// Those whose deadline has passed.
+    pub expiries: Vec<Expiry>,
+}
+
+/// A value whose deadline has passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// The value.
+    pub value: Vec<u8>,
+    /// The deadline as it is stored.
+    pub deadline: Vec<u8>,
+    /// Whether the value's record is still that of this deadline: it was not deleted or written
+    /// again since.
+    pub is_current: bool,
+}
+
+impl ScanExpired {
+    /// Goes on after `cursor`, which is empty at first. `digits`, 1 to 10, restricts it to deadlines
+    /// that begin with as many of the first digits of the time, `None` to none.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and for other `digits`.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        track_keys: TrackKeys,
+        cursor: impl Into<Vec<u8>>,
+        digits: Option<u8>,
+    ) -> Result<Self> {
+        Self::of(&Name::new(name.as_ref())?, track_keys, cursor.into(), digits)
+    }
+
+    pub(super) fn of(
+        name: &Name,
+        track_keys: TrackKeys,
+        cursor: Vec<u8>,
+        digits: Option<u8>,
+    ) -> Result<Self> {
+        if digits.is_some_and(|digits| !(1..=DIGITS_MAX).contains(&digits)) {
+            return Err(invalid(format!("a time has 1 to {DIGITS_MAX} first digits")));
+        }
+        let keys = Keys::of(name, track_keys);
+        Ok(Self { keys, cursor, digits: digits.unwrap_or(0) })
+    }
+}
+
+impl Operation for ScanExpired {
+    type Output = Expired;
+    type State = State;
+    const NAME: &'static str = "shuffle.scan_expired";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.keys.scope.clone()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(&self.cursor);
+        args.push(self.digits.to_string().as_bytes());
+        args.push(PAGE.to_string().as_bytes());
+        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Expired> {
+        let mut replies = reply.elements()?.into_iter();
+        let (Some(cursor), Some(scanned)) = (replies.next(), replies.next()) else {
+            return Err(bad_reply());
+        };
+        let (cursor, scanned) = (cursor.bytes()?, scanned.integer()? as u64);
+        let mut expiries = Vec::with_capacity(replies.len() / 3);
+        while let (Some(value), Some(deadline), Some(current)) =
+            (replies.next(), replies.next(), replies.next())
+        {
+            expiries.push(Expiry {
+                value: value.bytes()?,
+                deadline: deadline.bytes()?,
+                is_current: current.integer()? == 1,
+            });
+        }
+        Ok(Expired { cursor, scanned, expiries })
+    }
+
+    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Expired> {
+        turn.emptied();
+        let now = turn.now() / 1_000_000;
+        let prefix = now.to_string();
+        let prefix = &prefix[..prefix.len().min(self.digits.into())];
+        let (tracked, _) = state.open(turn);
+        tracked.scan(&self.cursor, prefix, now as i64, PAGE)
+    }
+}
