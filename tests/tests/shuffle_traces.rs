@@ -263,7 +263,7 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
     let mut redis = server.connect().expect("the server is there");
     let client = millpond::connect(&server.unix_url()).expect("the url is the harness' own");
     let (mut steps, mut as_recorded, mut skipped) = (0, 0, 0);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/shuffle");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases/shuffle");
     for file in ["queue-handmade-01", "queue-random-01", "queue-random-02"] {
         let file = std::fs::read(folder.join(format!("{file}.json"))).expect("the file is there");
         let file: Json = serde_json::from_slice(&file).expect("it is JSON");

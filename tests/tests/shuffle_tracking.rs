@@ -150,6 +150,14 @@ fn keys_that_hold_something_else_change_nothing() -> Result {
 fn malformed_arguments_are_refused() -> Result {
     let server = Redis::start();
     let keys = ["c", "d", "g"];
+    let write = shuffle::Write::new("q", 1, 1, shuffle::TTL_DEFAULT)?.invocation();
+    for deadline in ["x", "1.5", "1e3", "99999999999999999", " 1"] {
+        let mut words = vec!["EVAL", write.script.source(), "5", "q", "m", "n", "c", "d"];
+        words.extend(["1000", "1", "1", "f", deadline, "0", "1", "f", "v"]);
+        let error = server.cli(&words).error().expect(deadline).to_owned();
+        assert!(error.starts_with("INVALID_ARGUMENT deadline"), "{error}");
+        assert_eq!(server.cli(&["DBSIZE"]).integer(), 0);
+    }
     let cordon = shuffle::Cordon::new("q", TrackKeys::Queue, Duration::ZERO)?.invocation();
     let delete = shuffle::DeleteTracked::new("q", TrackKeys::Queue, "v")?.invocation();
     let scan = shuffle::ScanExpired::new("q", TrackKeys::Queue, "", None)?.invocation();

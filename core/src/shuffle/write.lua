@@ -17,9 +17,11 @@ if not width or width < 1 then return invalid('shard_streams is not a whole numb
 
 local track_field, deadline = ARGV[4], ARGV[5]
 local tracking, deadlines = KEYS[4], KEYS[5]
-local is_tracked = tracking and deadlines and track_field and track_field ~= ''
-if is_tracked and deadline ~= '' then
-  local number = string.find(deadline or '', '^%-?%d+$') and tonumber(deadline)
+if not track_field or not deadline then return invalid('there is no track_field or no deadline') end
+local is_tracked = track_field ~= ''
+if is_tracked and not deadlines then return invalid('track_field needs the keys of the records') end
+if deadline ~= '' then
+  local number = string.find(deadline, '^%-?%d+$') and tonumber(deadline)
   if not number or math.abs(number) > 2 ^ 53 then return invalid('deadline is not a whole number of seconds') end
 end
 
