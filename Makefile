@@ -47,7 +47,7 @@ test: test-rust test-python test-node test-c test-ruby test-php polyglot conform
 
 test-rust: setup
 	$(CARGO) test --workspace
-	for example in first producer consumer; do \
+	for example in first producer consumer shuffle shuffle_producer shuffle_consumer; do \
 		$(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
 	done
 
