@@ -1,0 +1,202 @@
+//! Which messages a consumer gets: reading in turn, and taking over from others.
+
+use super::journal::{decode_fields, encode_fields, put_id, put_pending, put_stream, tag};
+use super::stream::Pending;
+use super::{DEAD, Queue, Taking};
+use crate::codec::{put_bytes, put_integer};
+use crate::effects::Effects;
+use crate::error::Result;
+use crate::shuffle::StreamNumber;
+use crate::shuffle::dead_letters::HISTORY;
+use crate::shuffle::message::{Message, MessageId, Receipt, Stream as StreamName};
+use crate::shuffle::reclaim::Reclaimed;
+
+impl Queue {
+    /// Takes up to `max` messages, as as many single reads would.
+    pub(in crate::shuffle) fn read(
+        &mut self,
+        taking: &Taking<'_>,
+        max: usize,
+        prefer: Option<StreamNumber>,
+        effects: &mut Effects,
+    ) -> Result<Vec<Message>> {
+        let streams = self.stream_count();
+        let mut messages = Vec::new();
+        if let Some(number) = prefer.filter(|number| *number < streams) {
+            let joined = self.stream(number).is_some_and(|s| s.groups.contains_key(taking.group));
+            if joined {
+                self.take(number, taking, max, effects, &mut |message| messages.push(message))?;
+            }
+        }
+        let offset = self
+            .meta
+            .as_ref()
+            .map_or(0, |meta| meta.offsets.get(taking.group).copied().unwrap_or(meta.offset));
+        let order: Vec<_> = (0..streams).map(|i| (offset % streams + i) % streams).collect();
+        let mut taken: Vec<Vec<Message>> = vec![Vec::new(); order.len()];
+        let mut live: Vec<usize> = (0..order.len()).collect();
+        let mut left = max - messages.len();
+        while left > 0 && !live.is_empty() {
+            let quota = (left / live.len()).max(1);
+            let mut still = Vec::new();
+            for place in live {
+                if left == 0 {
+                    break;
+                }
+                let count = self.take(order[place], taking, quota, effects, &mut |message| {
+                    taken[place].push(message);
+                })?;
+                left -= count;
+                if count == quota {
+                    still.push(place);
+                }
+            }
+            live = still;
+        }
+        let mut next = None;
+        let mut turns: Vec<_> = taken.into_iter().map(Vec::into_iter).collect();
+        let before = messages.len();
+        loop {
+            let taken = messages.len();
+            for (turn, number) in turns.iter_mut().zip(&order) {
+                if let Some(message) = turn.next() {
+                    messages.push(message);
+                    next = Some((number + 1) % streams);
+                }
+            }
+            if messages.len() == taken {
+                break;
+            }
+        }
+        debug_assert!(next.is_some() == (messages.len() > before));
+        if let Some(next) = next {
+            let meta = self.meta.get_or_insert_default();
+            meta.offset = next;
+            meta.offsets.insert(taking.group.into(), next);
+            effects.write(tag::OFFSET, |record| {
+                put_bytes(taking.group, record);
+                put_integer(next.into(), record);
+                put_integer(next.into(), record);
+            });
+        }
+        if !messages.is_empty() {
+            self.prolong_meta(taking.expires, effects);
+        }
+        Ok(messages)
+    }
+
+    /// Gives up to `count` messages of a stream to a consumer; answers how many. The group joins
+    /// the stream if it has not yet.
+    fn take(
+        &mut self,
+        number: StreamNumber,
+        taking: &Taking<'_>,
+        count: usize,
+        effects: &mut Effects,
+        push: &mut dyn FnMut(Message),
+    ) -> Result<usize> {
+        let joined = self.stream(number).is_some_and(|s| s.groups.contains_key(taking.group));
+        if !joined {
+            self.next_expiry = self.next_expiry.min(taking.expires);
+            let stream = self.stream_or_new(number);
+            stream.expires = stream.expires.max(taking.expires);
+            put_stream(number, stream, effects);
+            stream.join(taking.group.into(), MessageId::default());
+            effects.write(tag::JOIN, |record| {
+                put_integer(number.into(), record);
+                put_bytes(taking.group, record);
+                put_id(MessageId::default(), record);
+            });
+        }
+        let Some(stream) = self.stream_mut(number) else { return Ok(0) };
+        let ids = stream.deliver(taking.group, taking.consumer, taking.now, count as u64);
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        effects.write(tag::TAKE, |record| {
+            put_integer(number.into(), record);
+            put_bytes(taking.group, record);
+            put_bytes(taking.consumer, record);
+            put_integer(taking.now, record);
+            put_integer(ids.len() as u64, record);
+        });
+        for id in &ids {
+            let fields = decode_fields(&stream.entries[id])?;
+            push(Message { stream: StreamName::Number(number), id: *id, fields });
+        }
+        Ok(ids.len())
+    }
+
+    /// Takes over messages that were idle for so long, from the streams in turn.
+    pub(in crate::shuffle) fn reclaim(
+        &mut self,
+        taking: &Taking<'_>,
+        min_idle_ms: u64,
+        max: usize,
+        max_deliveries: u64,
+        effects: &mut Effects,
+    ) -> Result<Reclaimed> {
+        let is_idle =
+            |pending: &Pending| taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms;
+        let mut turns = Vec::new();
+        for number in 0..self.stream_count() {
+            let group = self.stream(number).and_then(|stream| stream.groups.get(taking.group));
+            let idle = group.into_iter().flat_map(|group| &group.pending);
+            let idle = idle.filter(|(_, pending)| is_idle(pending)).map(|(id, _)| (number, *id));
+            turns.push(idle.take(max).collect::<Vec<_>>().into_iter());
+        }
+        let mut order = Vec::new();
+        while order.len() < max {
+            let before = order.len();
+            let left = max - before;
+            order.extend(turns.iter_mut().filter_map(Iterator::next).take(left));
+            if order.len() == before {
+                break;
+            }
+        }
+        let mut reclaimed = Reclaimed::default();
+        for (number, id) in order {
+            let receipt = Receipt { stream: StreamName::Number(number), id };
+            let Some(stream) = self.stream_mut(number) else { continue };
+            let groups = stream.groups.len();
+            let Some(entry) = stream.entries.get(&id).cloned() else {
+                self.ack(taking.group, &receipt, effects);
+                continue;
+            };
+            let group = stream.group_mut(taking.group)?;
+            let Some(pending) = group.pending.get_mut(&id) else { continue };
+            if max_deliveries > 0 && pending.deliveries >= max_deliveries {
+                let (consumer, deliveries) = (pending.consumer.clone(), pending.deliveries);
+                let history = [
+                    receipt.stream.to_wire().to_string().into_bytes(),
+                    id.to_string().into_bytes(),
+                    taking.group.to_vec(),
+                    consumer.to_vec(),
+                    deliveries.to_string().into_bytes(),
+                ];
+                let fields = decode_fields(&entry)?;
+                let names = HISTORY.iter().map(|name| name.as_bytes());
+                let history = names.zip(&history).map(|(name, value)| (name, &**value));
+                let rest = fields.iter().map(|(field, value)| (&**field, &**value));
+                let strings = history.chain(rest).flat_map(|(field, value)| [field, value]);
+                let letter = encode_fields(2 * (HISTORY.len() + fields.len()), strings);
+                self.ack(taking.group, &receipt, effects);
+                if groups == 1 {
+                    self.remove(&receipt, effects);
+                }
+                let before = self.dead.as_ref().map_or(0, |dead| dead.expires);
+                self.add(DEAD, letter, taking.now, taking.expires.max(before), effects);
+                reclaimed.dead += 1;
+                continue;
+            }
+            pending.consumer = taking.consumer.into();
+            pending.delivered = taking.now;
+            pending.deliveries += 1;
+            put_pending(number, taking.group, id, pending, effects);
+            let fields = decode_fields(&entry)?;
+            let message = Message { stream: receipt.stream, id, fields };
+            reclaimed.messages.push((message, pending.deliveries));
+        }
+        Ok(reclaimed)
+    }
+}

@@ -1,0 +1,345 @@
+//! A queue on the embedded engine: its streams under one lock, and the effects of its steps.
+
+mod delivery;
+mod journal;
+mod stream;
+
+pub(super) use journal::encode_fields;
+pub(super) use stream::Stream;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use journal::{decode_fields, put_id, put_pending, put_stream, tag, unreadable};
+use stream::Pending;
+
+use super::dead_letters::DeadLetter;
+use super::message::{MessageId, Receipt, Stream as StreamName};
+use super::stats::StreamStats;
+use super::{STREAMS_MAX, StreamNumber};
+use crate::codec::{put_bytes, put_integer};
+use crate::effects::Effects;
+use crate::error::Result;
+use crate::operation::{self, Snapshot, Timestamp, Turn};
+use crate::sync;
+
+/// What the embedded engine keeps for one queue.
+#[derive(Default)]
+pub struct State(Mutex<Queue>);
+
+/// A queue. What its streams hold for longer than their time is forgotten by the next step.
+#[derive(Default)]
+pub(in crate::shuffle) struct Queue {
+    meta: Option<Meta>,
+    streams: Vec<Option<Stream>>,
+    /// The dead letters, which are no stream that anybody reads or counts.
+    dead: Option<Stream>,
+    /// No key's time ends before this.
+    next_expiry: Timestamp,
+}
+
+/// What is known about the queue as a whole.
+#[derive(Default)]
+struct Meta {
+    /// How many streams there are; 1 if no writer said otherwise.
+    streams: Option<u32>,
+    /// Where the next read of a group starts that never read.
+    offset: u32,
+    offsets: BTreeMap<Arc<[u8]>, u32>,
+    expires: Timestamp,
+}
+
+/// Who takes messages and when.
+pub(in crate::shuffle) struct Taking<'a> {
+    pub(in crate::shuffle) group: &'a [u8],
+    pub(in crate::shuffle) consumer: &'a [u8],
+    pub(in crate::shuffle) now: Timestamp,
+    /// Until when what is known about the queue is kept at least.
+    pub(in crate::shuffle) expires: Timestamp,
+}
+
+/// The number of the stream of dead letters in the journal.
+const DEAD: StreamNumber = STREAMS_MAX;
+
+/// The kind of a shuffle queue in the journal.
+pub(crate) const KIND: u8 = 2;
+
+impl State {
+    /// Runs one step under the lock, on what has not expired, and records its effects before the
+    /// lock is given back, so that the journal has a queue's steps in the order in which they
+    /// happened.
+    pub(in crate::shuffle) fn step<T>(
+        &self,
+        turn: &mut Turn<'_>,
+        step: impl FnOnce(&mut Queue, &mut Effects) -> Result<T>,
+    ) -> Result<T> {
+        let (mut queue, mut effects) = self.open(turn);
+        let output = step(&mut queue, &mut effects);
+        effects.record(turn);
+        output
+    }
+
+    /// The queue without what has expired, and the effects of a step on it. Who calls this records
+    /// them before the queue is dropped.
+    pub(in crate::shuffle) fn open(&self, turn: &Turn<'_>) -> (MutexGuard<'_, Queue>, Effects) {
+        // A step that panicked left no half of a change that a later step could trip over.
+        let mut queue = sync::lock(&self.0);
+        let mut effects = Effects::of(turn);
+        queue.expire(turn.now(), &mut effects);
+        (queue, effects)
+    }
+}
+
+impl Queue {
+    /// Forgets what has lived for its time.
+    fn expire(&mut self, now: Timestamp, effects: &mut Effects) {
+        if now < self.next_expiry {
+            return;
+        }
+        if self.meta.as_ref().is_some_and(|meta| meta.expires <= now) {
+            self.meta = None;
+            effects.write(tag::META_EXPIRED, |_| {});
+        }
+        for (number, place) in (0..).zip(&mut self.streams) {
+            if place.as_ref().is_some_and(|stream| stream.expires <= now) {
+                *place = None;
+                effects.write(tag::STREAM_EXPIRED, |record| put_integer(number, record));
+            }
+        }
+        if self.dead.as_ref().is_some_and(|dead| dead.expires <= now) {
+            self.dead = None;
+            effects.write(tag::STREAM_EXPIRED, |record| put_integer(DEAD.into(), record));
+        }
+        while let Some(None) = self.streams.last() {
+            self.streams.pop();
+        }
+        let streams = self.streams.iter().chain([&self.dead]).flatten();
+        let streams = streams.map(|stream| stream.expires);
+        let meta = self.meta.iter().map(|meta| meta.expires);
+        self.next_expiry = streams.chain(meta).min().unwrap_or(Timestamp::MAX);
+    }
+
+    /// How many streams readers look at.
+    fn stream_count(&self) -> u32 {
+        self.meta.as_ref().and_then(|meta| meta.streams).unwrap_or(1)
+    }
+
+    fn stream(&self, number: StreamNumber) -> Option<&Stream> {
+        if number == DEAD {
+            return self.dead.as_ref();
+        }
+        self.streams.get(number as usize)?.as_ref()
+    }
+
+    fn stream_mut(&mut self, number: StreamNumber) -> Option<&mut Stream> {
+        if number == DEAD {
+            return self.dead.as_mut();
+        }
+        self.streams.get_mut(number as usize)?.as_mut()
+    }
+
+    fn stream_or_new(&mut self, number: StreamNumber) -> &mut Stream {
+        if number == DEAD {
+            return self.dead.get_or_insert_default();
+        }
+        let index = number as usize;
+        if self.streams.len() <= index {
+            self.streams.resize_with(index + 1, || None);
+        }
+        self.streams[index].get_or_insert_default()
+    }
+
+    /// The streams that readers look at and that are there.
+    pub(in crate::shuffle) fn counted(&self) -> impl Iterator<Item = &Stream> {
+        self.streams.iter().take(self.stream_count() as usize).flatten()
+    }
+
+    /// Takes in how many streams a writer wants: more at once, fewer when those beyond have
+    /// nothing left to deliver or to acknowledge.
+    pub(in crate::shuffle) fn resize(
+        &mut self,
+        wanted: u32,
+        expires: Timestamp,
+        effects: &mut Effects,
+    ) {
+        let streams = self.stream_count();
+        let mut beyond = wanted..streams;
+        let is_resized = wanted > streams
+            || wanted < streams
+                && beyond.all(|number| self.stream(number).is_none_or(Stream::is_drained));
+        if is_resized {
+            self.meta.get_or_insert_default().streams = Some(wanted);
+        }
+        if self.meta.is_some() {
+            self.prolong_meta(expires, effects);
+        }
+    }
+
+    fn prolong_meta(&mut self, expires: Timestamp, effects: &mut Effects) {
+        let meta = self.meta.get_or_insert_default();
+        meta.expires = meta.expires.max(expires);
+        effects.write(tag::META, |record| {
+            put_integer(meta.streams.unwrap_or(0).into(), record);
+            put_integer(meta.expires, record);
+        });
+        self.next_expiry = self.next_expiry.min(meta.expires);
+    }
+
+    /// The stream of a shard with the least to do; the first of them if there are several.
+    pub(in crate::shuffle) fn least_busy(&self, shard: &[StreamNumber]) -> StreamNumber {
+        let mut least = (u64::MAX, shard[0]);
+        for number in shard {
+            let backlog = self.stream(*number).map_or(0, Stream::backlog);
+            if backlog < least.0 {
+                least = (backlog, *number);
+            }
+            if backlog == 0 {
+                break;
+            }
+        }
+        least.1
+    }
+
+    /// Writes a message; the entry is made by [`encode_fields`].
+    pub(in crate::shuffle) fn add(
+        &mut self,
+        number: StreamNumber,
+        entry: Box<[u8]>,
+        now: Timestamp,
+        expires: Timestamp,
+        effects: &mut Effects,
+    ) -> Receipt {
+        self.next_expiry = self.next_expiry.min(expires);
+        let stream = self.stream_or_new(number);
+        let time_ms = now / 1_000;
+        let id = match time_ms > stream.last.time_ms {
+            true => MessageId { time_ms, sequence: 0 },
+            false => MessageId { sequence: stream.last.sequence + 1, ..stream.last },
+        };
+        stream.expires = expires;
+        put_stream(number, stream, effects);
+        effects.write(tag::ADD, |record| {
+            put_integer(number.into(), record);
+            put_id(id, record);
+            record.extend_from_slice(&entry);
+        });
+        stream.add(id, entry);
+        Receipt { stream: StreamName::Number(number), id }
+    }
+
+    /// Acknowledges a message; answers whether it was pending.
+    pub(in crate::shuffle) fn ack(
+        &mut self,
+        group: &[u8],
+        receipt: &Receipt,
+        effects: &mut Effects,
+    ) -> bool {
+        let StreamName::Number(number) = receipt.stream else { return false };
+        let group_of = |stream: &mut Stream| {
+            Some(stream.groups.get_mut(group)?.pending.remove(&receipt.id).is_some())
+        };
+        let acknowledged = self.stream_mut(number).and_then(group_of).unwrap_or(false);
+        if acknowledged {
+            effects.write(tag::ACK, |record| {
+                put_integer(number.into(), record);
+                put_bytes(group, record);
+                put_id(receipt.id, record);
+            });
+        }
+        acknowledged
+    }
+
+    /// Deletes a message, for all groups.
+    pub(in crate::shuffle) fn remove(&mut self, receipt: &Receipt, effects: &mut Effects) {
+        let StreamName::Number(number) = receipt.stream else { return };
+        if self.stream_mut(number).is_some_and(|stream| stream.remove(receipt.id)) {
+            effects.write(tag::REMOVE, |record| {
+                put_integer(number.into(), record);
+                put_id(receipt.id, record);
+            });
+        }
+    }
+
+    /// Deletes a message together with what is pending of it; answers whether it was there.
+    pub(in crate::shuffle) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
+        let StreamName::Number(number) = receipt.stream else { return false };
+        let Some(stream) = self.stream_mut(number) else { return false };
+        if !stream.entries.contains_key(&receipt.id) {
+            return false;
+        }
+        let groups: Vec<_> = stream.groups.keys().cloned().collect();
+        for group in groups {
+            self.ack(&group, receipt, effects);
+        }
+        self.remove(receipt, effects);
+        true
+    }
+
+    /// Begins the idle time of a message anew, if it is this consumer's; answers whether it is.
+    pub(in crate::shuffle) fn extend(
+        &mut self,
+        group: &[u8],
+        consumer: &[u8],
+        receipt: &Receipt,
+        now: Timestamp,
+        effects: &mut Effects,
+    ) -> bool {
+        let StreamName::Number(number) = receipt.stream else { return false };
+        let Some(stream) = self.stream_mut(number) else { return false };
+        let pending = stream.groups.get_mut(group).and_then(|g| g.pending.get_mut(&receipt.id));
+        let Some(pending) = pending.filter(|pending| *pending.consumer == *consumer) else {
+            return false;
+        };
+        pending.delivered = now;
+        put_pending(number, group, receipt.id, pending, effects);
+        true
+    }
+
+    pub(in crate::shuffle) fn dead_letters(&self, max: usize) -> Result<Vec<DeadLetter>> {
+        let entries = self.dead.iter().flat_map(|dead| &dead.entries).take(max);
+        let letters = entries.map(|(id, entry)| {
+            DeadLetter::read(*id, decode_fields(entry)?)
+                .ok_or_else(|| unreadable("holds a dead letter without its history"))
+        });
+        letters.collect()
+    }
+
+    pub(in crate::shuffle) fn stats(&self, group: &[u8], now: Timestamp) -> Vec<StreamStats> {
+        let stats = |number| {
+            let Some(stream) = self.stream(number) else { return StreamStats::default() };
+            let len = stream.len();
+            let Some(group) = stream.groups.get(group) else {
+                return StreamStats { len, lag: len, ..StreamStats::default() };
+            };
+            let oldest = group.pending.values().next();
+            let idle = |oldest: &Pending| {
+                Duration::from_millis(now.saturating_sub(oldest.delivered) / 1_000)
+            };
+            let pending = group.pending.len() as u64;
+            StreamStats { len, pending, lag: group.lag, oldest_idle: oldest.map(idle) }
+        };
+        (0..self.stream_count()).map(stats).collect()
+    }
+}
+
+impl operation::State for State {
+    fn kind() -> u8 {
+        KIND
+    }
+
+    fn replay(&self, record: &[u8]) -> Result<()> {
+        sync::lock(&self.0).replay(record)
+    }
+
+    fn snapshot(&self, out: &mut dyn Snapshot) {
+        let queue = sync::lock(&self.0);
+        out.begin();
+        queue.snapshot(out);
+    }
+
+    fn is_unused(&self) -> bool {
+        let queue = sync::lock(&self.0);
+        queue.meta.is_none() && queue.streams.iter().chain([&queue.dead]).flatten().next().is_none()
+    }
+}
