@@ -247,6 +247,22 @@ impl<M: Mode> Client<M> {
         }
     }
 
+    /// Runs a step that nobody waits for. Where its answer takes time the client stays open until
+    /// then, even if this was the last to use it: a script that the server does not know yet has to
+    /// be sent twice.
+    pub(crate) fn run_unattended<O: Operation>(&self, step: Result<O>) {
+        let Ok(step) = step else { return };
+        let kept = match self.core.backend {
+            // It is done when this returns, and the thread that tells so must not be the one that
+            // closes the engine.
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(_) => None,
+            #[cfg(feature = "redis")]
+            Backend::Redis(_) => Some(self.clone()),
+        };
+        self.core.submit(step, move |_| drop(kept));
+    }
+
     /// Runs a step, and `then` on what it answered.
     pub(crate) fn run_then<O: Operation, T: Send + 'static>(
         &self,

@@ -628,3 +628,23 @@ fn script_calls(server: &Redis) -> u64 {
     };
     count("cmdstat_evalsha") + count("cmdstat_eval")
 }
+
+/// The script of the release is unknown to the server, so it is sent twice, and nobody is left who
+/// has the client.
+#[test]
+fn a_lease_that_is_dropped_with_its_client_is_given_back() -> Result {
+    let server = Redis::start();
+    for _ in 0..5 {
+        server.cli(&["SCRIPT", "FLUSH"]);
+        let client = millpond::connect(&server.url())?;
+        let lease = client.ick("k").lease(Duration::from_secs(600))?;
+        drop(client);
+        drop(lease.expect("nobody has it"));
+        let start = Instant::now();
+        while server.cli(&["EXISTS", "k/ick/{k}/lease"]).integer() == 1 {
+            assert!(start.elapsed() < Duration::from_secs(20), "it is still held");
+            std::thread::yield_now();
+        }
+    }
+    Ok(())
+}

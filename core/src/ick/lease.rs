@@ -180,7 +180,7 @@ impl<M: Mode> Drop for ConsumerLease<M> {
     fn drop(&mut self) {
         if self.renewal.end() {
             // Nobody is left to tell if this fails; the lease then runs out by itself.
-            self.ick.client.submit(self.release_step(), |_| {});
+            self.ick.client.run_unattended(self.release_step());
         }
     }
 }
