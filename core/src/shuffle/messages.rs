@@ -69,12 +69,19 @@ impl<M: Mode> Messages<M> {
         self
     }
 
+    /// Stops listening for messages until the next batch is asked for, and the time of
+    /// [`wait`](Self::wait) starts anew then. For whoever gives up asking and keeps the loop: a
+    /// loop that listens is told of messages in place of another one that waits.
+    pub fn stop_waiting(&mut self) {
+        self.idle = None;
+    }
+
     /// Takes in what a read answered: what the loop yields, or nothing if it has to wait.
     fn took(&mut self, answer: Result<Batch>) -> Option<Result<Vec<Message>>> {
         match answer.and_then(|batch| self.begin_waiting(batch)) {
             Ok(None) => None,
             Ok(Some(messages)) => {
-                self.idle = None;
+                self.stop_waiting();
                 Some(Ok(messages))
             }
             Err(error) => Some(Err(self.failed(error))),
@@ -82,7 +89,7 @@ impl<M: Mode> Messages<M> {
     }
 
     fn failed(&mut self, error: Error) -> Error {
-        self.idle = None;
+        self.stop_waiting();
         self.is_over = error.retry() == Retry::Never;
         error
     }
@@ -122,10 +129,11 @@ impl Iterator for Messages<Blocking> {
             }
             let Some((listener, until)) = self.idle() else { break };
             if let Err(error) = listener.wait(until) {
+                self.stop_waiting();
                 return Some(Err(error));
             }
         }
-        self.idle = None;
+        self.stop_waiting();
         None
     }
 }
@@ -154,7 +162,7 @@ impl Stream for Messages<Async> {
             let Some((listener, until)) = this.idle() else { break };
             listener.wake_at(until);
         }
-        this.idle = None;
+        this.stop_waiting();
         Poll::Ready(None)
     }
 }

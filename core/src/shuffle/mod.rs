@@ -203,8 +203,9 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Writes one message of a tenant, and remembers where it is by the value of its field
-    /// `track_field`, until `deadline`: seconds since the Unix epoch, or `None` (or 0) for the
-    /// server's time and the [`ttl`](Self::ttl). A message without that field, or with nothing in it,
+    /// `track_field`. The `deadline`, in seconds since the Unix epoch, says from when on that record
+    /// may be [collected](Self::gc); `None` (or 0) is the server's time and the [`ttl`](Self::ttl). A
+    /// message without that field, or with nothing in it,
     /// is written and not tracked; of two messages with the same value the later one is tracked.
     ///
     /// ```
