@@ -1,102 +1,55 @@
-//! The loop of a consumer. The core does the loop; this asks it for the next batch.
+//! The loop over the batches of an Ick.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::Poll;
+use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use millpond::ick::Batch;
-use millpond::{Async, Blocking, Error, ErrorKind, Mode, Result, ick};
+use millpond::{Async, Mode, Result, ick};
 use pyo3::prelude::*;
 
-use crate::completions::Completions;
 use crate::convert;
 use crate::handle::{Handle, block, start};
+use crate::loops::{AsyncLoop, Slot, ask};
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Batches {
-    core: Handle<Arc<Slot<Blocking>>, Arc<Slot<Async>>>,
+    core: Handle<Arc<Slot<ick::Batches>>, Arc<Slot<ick::Batches<Async>>>>,
     text: bool,
 }
 
-/// The core's batches, until one of them cannot be converted: nobody has seen that one, so it
-/// must not be committed by asking for the next.
-struct Slot<M: Mode> {
-    batches: Mutex<Option<ick::Batches<M>>>,
-    process: u32,
-}
+impl AsyncLoop for ick::Batches<Async> {
+    type Batch = Batch;
 
-impl<M: Mode> Slot<M> {
-    fn new(batches: ick::Batches<M>, wait: Option<Duration>) -> Arc<Self> {
-        let batches = match wait {
-            Some(wait) => batches.wait(wait),
-            None => batches,
-        };
-        Arc::new(Self { batches: Mutex::new(Some(batches)), process: std::process::id() })
+    fn next(&mut self) -> impl Future<Output = Option<Result<Batch>>> {
+        self.next()
     }
 
-    /// Never waits: whoever has the batches may be waiting for work, for ever.
-    fn batches(&self) -> Result<MutexGuard<'_, Option<ick::Batches<M>>>> {
-        match self.batches.try_lock() {
-            Ok(batches) => Ok(batches),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "another thread is asking for a batch; each thread needs batches of its own",
-            )),
+    fn stop_waiting(&mut self) {
+        self.stop_waiting();
+    }
+}
+
+fn slot<M: Mode>(batches: ick::Batches<M>, wait: Option<Duration>) -> Arc<Slot<ick::Batches<M>>> {
+    Slot::new(match wait {
+        Some(wait) => batches.wait(wait),
+        None => batches,
+    })
+}
+
+/// A batch as Python has it. Nobody has seen one that cannot be converted, so it must not be
+/// committed by asking for the next: the loop ends.
+fn list<M: Mode>(
+    py: Python<'_>,
+    slot: &Slot<ick::Batches<M>>,
+    batch: Option<Batch>,
+    text: bool,
+) -> PyResult<Py<PyAny>> {
+    let Some(batch) = batch else { return Ok(py.None()) };
+    convert::entries(py, &batch, text).inspect_err(|_| {
+        if let Ok(mut batches) = slot.running() {
+            *batches = None;
         }
-    }
-
-    fn list(&self, py: Python<'_>, batch: Option<Batch>, text: bool) -> PyResult<Py<PyAny>> {
-        let Some(batch) = batch else { return Ok(py.None()) };
-        convert::entries(py, &batch, text).inspect_err(|_| {
-            if let Ok(mut batches) = self.batches() {
-                *batches = None;
-            }
-        })
-    }
-}
-
-impl<M: Mode> Drop for Slot<M> {
-    /// The child of a fork leaves its parent's listener alone: it could wait for a lock that a
-    /// thread had which the child does not have.
-    fn drop(&mut self) {
-        if self.process != std::process::id() {
-            let batches = self.batches.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(batches.take());
-        }
-    }
-}
-
-/// The question for the next batch. One that is dropped is left to the next, but does not listen
-/// meanwhile: it would be told of work in place of another loop.
-struct Asking {
-    slot: Arc<Slot<Async>>,
-    is_answered: bool,
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        if !self.is_answered
-            && let Ok(mut batches) = self.slot.batches()
-            && let Some(batches) = &mut *batches
-        {
-            batches.stop_waiting();
-        }
-    }
-}
-
-/// The next batch of an event loop's.
-fn next(slot: Arc<Slot<Async>>) -> impl Future<Output = Result<Option<Batch>>> + Unpin + Send {
-    let mut asking = Asking { slot, is_answered: false };
-    poll_fn(move |context| {
-        let answer = match &mut *asking.slot.batches()? {
-            Some(batches) => pin!(batches.next()).poll(context).map(Option::transpose),
-            None => Poll::Ready(Ok(None)),
-        };
-        asking.is_answered = answer.is_ready();
-        answer
     })
 }
 
@@ -107,8 +60,8 @@ impl Batches {
         text: bool,
     ) -> Self {
         let core = match core {
-            Handle::Blocking(batches) => Handle::Blocking(Slot::new(batches, wait)),
-            Handle::Async(batches) => Handle::Async(Slot::new(batches, wait)),
+            Handle::Blocking(batches) => Handle::Blocking(slot(batches, wait)),
+            Handle::Async(batches) => Handle::Async(slot(batches, wait)),
         };
         Self { core, text }
     }
@@ -121,18 +74,11 @@ impl Batches {
         let text = self.text;
         match &self.core {
             Handle::Blocking(slot) => {
-                let next = || match &mut *slot.batches()? {
-                    Some(batches) => batches.next().transpose(),
-                    None => Ok(None),
-                };
-                block(py, next, |py, batch| slot.list(py, batch, text))
+                block(py, || slot.next(), |py, batch| list(py, slot, batch, text))
             }
             Handle::Async(slot) => {
-                let (asked, answered) = (slot.clone(), slot.clone());
-                let future =
-                    start(py, || next(asked), move |py, batch| answered.list(py, batch, text))?;
-                Completions::forget_when_cancelled(py, &future)?;
-                Ok(future)
+                let asked = slot.clone();
+                ask(py, slot.clone(), move |py, batch| list(py, &asked, batch, text))
             }
         }
     }
@@ -141,7 +87,7 @@ impl Batches {
     fn commit(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match &self.core {
             Handle::Blocking(slot) => {
-                let commit = || match &mut *slot.batches()? {
+                let commit = || match &mut *slot.running()? {
                     Some(batches) => batches.commit(),
                     None => Ok(0),
                 };
@@ -150,7 +96,7 @@ impl Batches {
             Handle::Async(slot) => {
                 let slot = slot.clone();
                 let commit = async move {
-                    let pending = match &mut *slot.batches()? {
+                    let pending = match &mut *slot.running()? {
                         Some(batches) => batches.commit(),
                         None => return Ok(0),
                     };

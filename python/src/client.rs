@@ -1,11 +1,13 @@
 //! A client: the way to the queues of one server or embedded engine.
 
+use millpond::shuffle::TrackKeys;
 use millpond::{Async, Options};
 use pyo3::prelude::*;
 
 use crate::channel::IckChannel;
 use crate::handle::{Handle, block, derive};
 use crate::ick::Ick;
+use crate::shuffle::ShuffleQueue;
 use crate::{convert, errors};
 
 /// A client for callers that block or, by `is_async`, for those with an event loop.
@@ -79,6 +81,39 @@ impl Client {
             errors::answer(py, client.ick_channel(&name, shards))?
         });
         Ok(IckChannel { core, text: self.text })
+    }
+
+    fn shuffle_queue(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        streams: &Bound<'_, PyAny>,
+        streams_per_shard: Option<&Bound<'_, PyAny>>,
+        ttl: &Bound<'_, PyAny>,
+        track_keys: &str,
+    ) -> PyResult<ShuffleQueue> {
+        let name = convert::bytes("name", name)?;
+        let streams = convert::small_size("streams", streams)?;
+        let ttl = convert::duration("ttl", ttl)?;
+        let track_keys = match track_keys {
+            "global" => TrackKeys::Global,
+            "queue" => TrackKeys::Queue,
+            other => {
+                let message =
+                    format!("track_keys is {other:?}; it has to be \"global\" or \"queue\"");
+                return Err(errors::invalid(py, message));
+            }
+        };
+        let mut core = derive!(&self.core, |client| client
+            .shuffle_queue(&name)
+            .streams(streams)
+            .ttl(ttl)
+            .track_keys(track_keys));
+        if let Some(per_shard) = streams_per_shard {
+            let per_shard = convert::small_size("streams_per_shard", per_shard)?;
+            core = derive!(core, |queue| queue.streams_per_shard(per_shard));
+        }
+        Ok(ShuffleQueue { core, text: self.text })
     }
 
     /// Blocks also for an event loop: the disk may have to take a last write.

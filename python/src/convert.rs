@@ -39,7 +39,7 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
         ));
     }
     let mut pairs = Pairs::default();
-    for (index, item) in iterable("pairs", values)?.enumerate() {
+    for (index, item) in iterable(|| "pairs".to_owned(), values)?.enumerate() {
         let item = item?;
         let place = |part: &str| format!("pairs[{index}]{part}");
         let (score, member, part) = match item.cast::<PyTuple>() {
@@ -64,7 +64,7 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
 /// Reads an iterable of members.
 pub(crate) fn members(values: &Bound<'_, PyAny>) -> PyResult<ByteList> {
     let mut members = ByteList::default();
-    for (index, member) in iterable("members", values)?.enumerate() {
+    for (index, member) in iterable(|| "members".to_owned(), values)?.enumerate() {
         push(&mut members, || format!("members[{index}]"), &member?)?;
     }
     Ok(members)
@@ -75,11 +75,15 @@ pub(crate) fn bytes(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8
     with_bytes(|| argument.to_owned(), value, <[u8]>::to_vec)
 }
 
-fn push(list: &mut ByteList, place: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn push(
+    list: &mut ByteList,
+    place: impl Fn() -> String,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
     with_bytes(place, value, |bytes| list.push(bytes))
 }
 
-fn with_bytes<T>(
+pub(crate) fn with_bytes<T>(
     place: impl Fn() -> String,
     value: &Bound<'_, PyAny>,
     take: impl FnOnce(&[u8]) -> T,
@@ -99,7 +103,10 @@ fn with_bytes<T>(
 }
 
 /// An iterable of several things. A string is one too, of its letters, which nobody means.
-fn iterable<'py>(argument: &str, values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+pub(crate) fn iterable<'py>(
+    place: impl Fn() -> String,
+    values: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyIterator>> {
     let is_one = values.is_instance_of::<PyString>()
         || values.is_instance_of::<PyBytes>()
         || values.is_instance_of::<PyByteArray>()
@@ -107,7 +114,7 @@ fn iterable<'py>(argument: &str, values: &Bound<'py, PyAny>) -> PyResult<Bound<'
     match values.try_iter() {
         Ok(iterator) if !is_one => Ok(iterator),
         Err(failure) if !failure.is_instance_of::<PyTypeError>(values.py()) => Err(failure),
-        _ => Err(wrong_type(argument, "an iterable, such as a list", values)),
+        _ => Err(wrong_type(&place(), "an iterable, such as a list", values)),
     }
 }
 
@@ -142,6 +149,25 @@ pub(crate) fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
+/// A whole number, which may be negative.
+pub(crate) fn integer(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(argument, "int", value));
+    }
+    value.extract().map_err(|failure: PyErr| {
+        match failure.is_instance_of::<PyTypeError>(value.py()) {
+            true => wrong_type(argument, "int", value),
+            false => invalid(value.py(), format!("{argument} does not fit into 64 bits")),
+        }
+    })
+}
+
+/// How many things to take at most.
+pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    // What does not fit is above every limit.
+    Ok(usize::try_from(size(argument, value)?).unwrap_or(usize::MAX))
+}
+
 /// A size or a count of a smaller kind.
 pub(crate) fn small_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     let size = size(argument, value)?;
@@ -151,7 +177,7 @@ pub(crate) fn small_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u
 
 /// An iterable of sizes.
 pub(crate) fn small_sizes(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    let indexed = iterable(argument, values)?.enumerate();
+    let indexed = iterable(|| argument.to_owned(), values)?.enumerate();
     indexed.map(|(index, value)| small_size(&format!("{argument}[{index}]"), &value?)).collect()
 }
 
@@ -184,7 +210,7 @@ pub(crate) fn some_time(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Du
     }
 }
 
-fn wrong_type(place: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn wrong_type(place: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let found = value.get_type().name();
     let found = found.map_or_else(|_| "something else".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("{place} must be {expected}, not {found}"))

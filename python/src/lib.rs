@@ -8,10 +8,17 @@ mod client;
 mod completions;
 mod convert;
 mod errors;
+mod fields;
 mod handle;
 mod ick;
 mod lease;
+mod loops;
 mod process;
+mod shuffle;
+mod shuffle_consumer;
+mod shuffle_garbage;
+mod shuffle_message;
+mod shuffle_messages;
 mod wakeup;
 
 use pyo3::prelude::*;
@@ -33,6 +40,16 @@ mod _native {
     use super::ick::Ick;
     #[pymodule_export]
     use super::lease::ConsumerLease;
+    #[pymodule_export]
+    use super::shuffle::{ShuffleQueue, shard};
+    #[pymodule_export]
+    use super::shuffle_consumer::ShuffleConsumer;
+    #[pymodule_export]
+    use super::shuffle_garbage::Garbage;
+    #[pymodule_export]
+    use super::shuffle_message::{Message, Receipt};
+    #[pymodule_export]
+    use super::shuffle_messages::Messages;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

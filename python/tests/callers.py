@@ -9,7 +9,9 @@ import millpond
 import millpond.aio
 
 CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "release", "reserve"}
-CALLS |= {"stats"}
+CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
+CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
+CALLS |= {"delete_tracked", "cordon_deadline_exceeded"}
 
 
 class Awaited:
@@ -44,8 +46,7 @@ class Awaited:
 
 
 def wrap(value: Any) -> Any:
-    is_ours = type(value).__module__ in ("millpond.ick", "millpond.client")
-    return Awaited(value) if is_ours else value
+    return Awaited(value) if hasattr(value, "_native") else value
 
 
 def later(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ["", ".aio", ".aio.client", ".aio.ick", ".client", ".errors", ".ick", ".values"]
+MODULES = ["", ".aio", ".aio.client", ".aio.ick", ".aio.shuffle", ".client", ".errors", ".ick"]
+MODULES += [".shuffle", ".shuffle_consumer", ".aio.shuffle_consumer", ".values"]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -35,7 +35,23 @@ def test_producer_and_consumer_share_a_server(shared_server: Servers, consumer: 
     run(str(EXAMPLES / consumer), shared_server.url)
 
 
-def test_program_in_the_readme() -> None:
+@pytest.mark.parametrize("consumer", ["shuffle_consumer.py", "asyncio_shuffle_consumer.py"])
+def test_shuffle_producer_and_consumer_share_a_server(
+    shared_server: Servers, consumer: str
+) -> None:
+    assert "9 messages" in run(str(EXAMPLES / "shuffle_producer.py"), shared_server.url)
+    printed = run(str(EXAMPLES / consumer), shared_server.url)
+    assert printed.count("printing page") == 9
+    assert "9 pages" in printed
+
+
+def test_shuffle_on_a_server(shared_server: Servers) -> None:
+    assert "taken over" in run(str(EXAMPLES / "shuffle.py"), shared_server.url)
+
+
+def test_programs_in_the_readme() -> None:
     programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(programs) == 1
-    assert run("-c", programs[0]) == "index a.txt\nindex b.txt\n"
+    assert len(programs) == 2
+    printed = [run("-c", program) for program in programs]
+    # The second has nothing to print; its own assertion holds.
+    assert printed == ["index a.txt\nindex b.txt\n", ""]

@@ -6,46 +6,21 @@ import asyncio
 import math
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from processes import in_child
 
 import millpond
 import millpond.aio
-
-
-def in_child(work: Callable[[], None], seconds: float = 20) -> None:
-    """Does it in a child, which may neither fail nor hang."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        except BaseException as failure:
-            os.write(2, f"child: {failure!r}\n".encode())
-        finally:
-            os._exit(status)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            assert status == 0
-            return
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    raise AssertionError("the child hangs")
 
 
 def connection_ids(admin: redis.Redis, client_name: str) -> set[str]:

@@ -9,25 +9,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from processes import interrupted_within
 
 import millpond
-
-
-@contextmanager
-def interrupted_within(seconds: float) -> Iterator[None]:
-    """Presses Ctrl-C soon; it has to end what is under way."""
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    began = time.monotonic()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    timer.join()
-    assert time.monotonic() - began < seconds
 
 
 def test_a_hung_server(own_server: Any) -> None:

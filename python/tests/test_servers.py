@@ -19,9 +19,15 @@ def test_kind_of_server(kind: str) -> None:
             url += f"?tls_ca={servers.started['ca_file']}"
         with millpond.connect(url) as client:
             assert client.ick("documents").add([(1.0, "a.txt")]) == (1, 0)
+            queue = client.shuffle_queue("{jobs}", track_keys="queue")
+            receipt = queue.write_tracked("tenant", {"job": "j-1"}, "job")
 
         async def reserve() -> list[tuple[bytes, float]]:
             async with millpond.aio.connect(url) as client:
+                queue = client.shuffle_queue("{jobs}", track_keys="queue")
+                async for messages in queue.consumer("g", "c").messages(wait=0.1):
+                    assert [message.field("job") for message in messages] == [b"j-1"]
+                assert await queue.delete_tracked("j-1") == receipt
                 return await client.ick("documents").reserve(10)
 
         assert asyncio.run(reserve()) == [(b"a.txt", 1.0)]

@@ -31,6 +31,24 @@ with text, text.ick("x").batches(1) as batches:
     for batch in batches:
         assert_type(batch, list[tuple[str, float]])
 
+queue = text.shuffle_queue("x", streams=4)
+assert_type(queue.write("t", {"a": b"b"}), millpond.Receipt)
+receipts = queue.write_many([("t", [("a", "b"), ("a", "c")]), (b"u", {b"a": "b"})])
+assert_type(receipts, list[millpond.Receipt])
+consumer = queue.consumer("g", "c", prefer_stream=1)
+assert_type(consumer.read(), Optional[millpond.Message[str]])
+for messages in consumer.messages(wait=0.1):
+    assert_type(messages[0].fields, list[tuple[str, str]])
+    assert_type(messages[0].field(b"a"), Optional[str])
+    assert_type(consumer.ack(messages) + consumer.extend(receipts[0]), int)
+assert_type(consumer.reclaim(1, 1), millpond.Reclaimed[str])
+assert_type(queue.stats("g").streams[0].oldest_idle, Optional[float])
+assert_type(queue.dead_letters()[0].group, str)
+assert_type(millpond.Message(None, "1-1", {b"a": b"b"}), millpond.Message[bytes])
+assert_type(queue.delete_tracked("j-1"), Optional[millpond.Receipt])
+assert_type(list(queue.gc(6)), list[list[str]])
+assert_type(millpond.shard(4, 2, "t"), list[int])
+
 async def main() -> None:
     async with millpond.aio.connect("memory:", decode_responses=True) as client:
         ick = client.ick("x")
@@ -39,10 +57,18 @@ async def main() -> None:
         assert_type(lease, Optional[millpond.aio.ConsumerLease[str]])
         async for batch in ick.batches(1, wait=1):
             assert_type(batch, list[tuple[str, float]])
+        consumer = client.shuffle_queue("x").consumer("g", "c")
+        assert_type(await consumer.read(1), Optional[millpond.Message[str]])
+        async for messages in consumer.messages(1, wait=1):
+            assert_type(messages, list[millpond.Message[str]])
+            assert_type(await consumer.ack_and_delete(messages), int)
 
 ick.add([(1, 2)])  # type: ignore[list-item]
 ick.reserve("1")  # type: ignore[arg-type]
 ick.peek(1, set="both")  # type: ignore[arg-type]
+queue.write("t", {"a": 1})  # type: ignore[arg-type]
+client.shuffle_queue("x", track_keys="both")  # type: ignore[arg-type]
+consumer.ack("1-1")  # type: ignore[arg-type]
 """
 
 
@@ -68,7 +94,11 @@ def test_a_program_of_users(tmp_path: Path) -> None:
     check("mypy", "--strict", "--warn-unused-ignores", str(program))
 
 
-@pytest.mark.parametrize("name", ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"])
+HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
+HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleQueue"]
+
+
+@pytest.mark.parametrize("name", HANDLES)
 def test_both_kinds_of_callers_are_alike(name: str) -> None:
     def parameters(found: Any) -> dict[str, Any]:
         members = inspect.getmembers(found, inspect.isfunction)

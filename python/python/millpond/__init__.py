@@ -8,8 +8,15 @@ Added(new=2, lowered=0)
 >>> for batch in files.batches(100):
 ...     print(batch)
 [('a.txt', 1.0), ('b.txt', 2.0)]
+>>> jobs = client.shuffle_queue("jobs")
+>>> receipt = jobs.write("tenant-7", {"image": "a.png"})
+>>> consumer = jobs.consumer("workers", "worker-1")
+>>> message = consumer.read()
+>>> message.field("image"), consumer.ack_and_delete(message)
+('a.png', 1)
 
-The same for asyncio is in :mod:`millpond.aio`.
+The queues are described in :mod:`millpond.ick` and :mod:`millpond.shuffle`; the same for asyncio is
+in :mod:`millpond.aio`.
 """
 
 from . import aio
@@ -40,7 +47,8 @@ from .errors import (
     WrongTypeError,
 )
 from .ick import Batches, ConsumerLease, Ick, IckChannel
-from .values import Added, Stats
+from .shuffle import Garbage, Message, Messages, Receipt, ShuffleConsumer, ShuffleQueue, shard
+from .values import Added, DeadLetter, Reclaimed, ShuffleStats, Stats, StreamStats
 
 __all__ = [
     "Added",
@@ -54,7 +62,9 @@ __all__ = [
     "ConsumerLease",
     "CorruptError",
     "CrossSlotError",
+    "DeadLetter",
     "ForkedError",
+    "Garbage",
     "Ick",
     "IckChannel",
     "IncompatibleVersionError",
@@ -63,16 +73,25 @@ __all__ = [
     "InvalidUrlError",
     "LeaseLostError",
     "LockedError",
+    "Message",
+    "Messages",
     "MillpondError",
     "OutOfMemoryError",
     "PermissionDeniedError",
+    "Receipt",
+    "Reclaimed",
     "ServerError",
+    "ShuffleConsumer",
+    "ShuffleQueue",
+    "ShuffleStats",
     "Stats",
     "StorageError",
+    "StreamStats",
     "TimeoutError",
     "UnavailableError",
     "WrongTypeError",
     "__version__",
     "aio",
     "connect",
+    "shard",
 ]

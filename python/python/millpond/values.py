@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, AnyStr, Generic, NamedTuple, Optional, Union
 
-__all__ = ["Added", "Member", "Pair", "Seconds", "Stats"]
+from ._native import Message, Receipt
+
+__all__ = [
+    "Added",
+    "DeadLetter",
+    "Fields",
+    "Member",
+    "Pair",
+    "Reclaimed",
+    "Seconds",
+    "ShuffleStats",
+    "Stats",
+    "StreamStats",
+    "Taken",
+    "Written",
+]
 
 Member = Union[str, bytes, bytearray, memoryview]
 """A name or a member: bytes, or text, which stands for its UTF-8."""
@@ -17,6 +32,15 @@ Pair = Union[Member, tuple[Optional[float], Member]]
 
 Pairs = Iterable[Pair]
 Members = Iterable[Member]
+
+Fields = Union[Mapping[str, Member], Mapping[bytes, Member], Iterable[tuple[Member, Member]]]
+"""The fields of a message: a mapping, or pairs of a field and its value."""
+
+Written = Iterable[tuple[Member, Fields]]
+"""Messages to write: pairs of a shard key and fields."""
+
+Taken = Union[Message[Any], Receipt, Iterable[Union[Message[Any], Receipt]]]
+"""A message that was taken, or many; where a message is, its receipt, is as good."""
 
 Seconds = Union[float, datetime.timedelta]
 """A time in seconds, or a timedelta."""
@@ -60,3 +84,64 @@ class Stats(Generic[AnyStr]):
     def _of(cls, groups: Any) -> Stats[AnyStr] | None:
         """Makes stats of the groups of values that the native half answers."""
         return None if groups is None else cls(*(value for group in groups for value in group))
+
+
+class StreamStats(NamedTuple):
+    """What a stream holds for a group."""
+
+    len: int
+    """Entries, finished ones included."""
+    pending: int
+    """Messages that the group was given and has not acknowledged."""
+    lag: int
+    """Messages that the group was not given yet. After messages were deleted in between, and on
+    Redis before 7, it may be ``len`` where it should be less."""
+    oldest_idle: float | None
+    """How many seconds ago the oldest pending message was delivered the last time, if there is
+    one."""
+
+
+@dataclass(frozen=True)
+class ShuffleStats:
+    """What a shuffle queue holds for a group."""
+
+    streams: list[StreamStats]
+    """Each stream, by its number."""
+    len: int
+    """Entries in all streams."""
+    pending: int
+    """Messages in all streams that the group was given and has not acknowledged."""
+    lag: int
+    """Messages in all streams that the group was not given yet."""
+
+    @classmethod
+    def _of(cls, values: Any) -> ShuffleStats:
+        """Makes stats of the values that the native half answers."""
+        streams, *sums = values
+        return cls([StreamStats(*stream) for stream in streams], *sums)
+
+
+@dataclass(frozen=True)
+class Reclaimed(Generic[AnyStr]):
+    """What reclaiming did."""
+
+    messages: list[Message[AnyStr]]
+    """The messages that were taken over; each has its ``deliveries``."""
+    dead: int
+    """How many messages became dead letters."""
+
+
+@dataclass(frozen=True)
+class DeadLetter(Generic[AnyStr]):
+    """A message that nobody acknowledged however often it was delivered, and its history."""
+
+    id: str
+    """Its id among the dead letters."""
+    message: Message[AnyStr]
+    """The message as it was."""
+    group: AnyStr
+    """The group that gave it up."""
+    consumer: AnyStr
+    """The consumer that had it last."""
+    deliveries: int
+    """How often it was delivered."""

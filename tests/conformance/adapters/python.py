@@ -53,6 +53,13 @@ def encoded(value):
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, (list, tuple)):
         return [encoded(item) for item in value]
+    if isinstance(value, dict):
+        return {name: encoded(item) for name, item in value.items()}
+    if isinstance(value, millpond.Receipt):
+        return {"stream": value.stream, "id": value.id}
+    if isinstance(value, millpond.Message):
+        message = {"stream": value.stream, "id": value.id, "fields": encoded(value.fields)}
+        return message if value.deliveries is None else {**message, "deliveries": value.deliveries}
     return value
 
 
@@ -65,6 +72,11 @@ def pairs(request):
         if isinstance(score, bool):
             raise Unsupported("a bool is a number in Python")
     return found
+
+
+def given(request, names):
+    """Those of these settings that a request has."""
+    return {name: decoded(request[name]) for name in names if request.get(name) is not None}
 
 
 class Session:
@@ -90,6 +102,8 @@ class Session:
             return await self.open(request["url"])
         if call == "close":
             return await self.close()
+        if call.startswith("shuffle_"):
+            return await self.shuffle_result(request)
         ick = self.client.ick(decoded(request["name"]))
         if call == "add":
             return await settled(ick.add(pairs(request)))
@@ -109,6 +123,80 @@ class Session:
             return await settled(ick.peek(request["max"], set=request["set"]))
         raise Unsupported(f"the call {call} is not known")
 
+    def shuffle_queue(self, request):
+        """The queue of a request, with the settings that it names."""
+        settings = given(request, ("streams", "streams_per_shard", "ttl"))
+        if request.get("track_keys") is not None:
+            settings["track_keys"] = request["track_keys"]
+        return self.client.shuffle_queue(decoded(request["name"]), **settings)
+
+    def shuffle_consumer(self, request):
+        """The consumer of a request, with the settings that it names."""
+        names = ("prefer_stream", "default_stream", "max_deliveries")
+        settings = given(request, names)
+        group, consumer = decoded(request["group"]), decoded(request["consumer"])
+        return self.shuffle_queue(request).consumer(group, consumer, **settings)
+
+    async def shuffle_result(self, request):
+        """Makes the call of one request to a shuffle queue."""
+        call = request["call"].removeprefix("shuffle_")
+        if call == "shard":
+            sizes = decoded(request["streams"]), decoded(request["streams_per_shard"])
+            return millpond.shard(*sizes, decoded(request["key"]))
+        if call in ("read", "ack", "extend", "reclaim"):
+            return await self.consumed(call, self.shuffle_consumer(request), request)
+        queue = self.shuffle_queue(request)
+        if call == "write":
+            fields = decoded(request["fields"])
+            return await settled(queue.write(decoded(request["shard_key"]), fields))
+        if call == "write_many":
+            return await settled(queue.write_many(decoded(request["messages"])))
+        if call == "write_tracked":
+            fields, deadline = decoded(request["fields"]), decoded(request["deadline"])
+            field = decoded(request["track_field"])
+            key = decoded(request["shard_key"])
+            return await settled(queue.write_tracked(key, fields, field, deadline))
+        if call == "delete_tracked":
+            return await settled(queue.delete_tracked(decoded(request["value"])))
+        if call == "cordon":
+            return await settled(queue.cordon_deadline_exceeded(decoded(request["within"])))
+        if call == "gc":
+            gc = queue.gc(decoded(request["time_digits"]))
+            seen = [value for batch in await listed(gc) for value in batch]
+            return {"scanned": gc.scanned, "deleted": gc.deleted, "seen": seen}
+        if call == "len":
+            return await settled(queue.len())
+        if call == "backlog":
+            return await settled(queue.backlog())
+        if call == "pending_count":
+            return await settled(queue.pending_count(decoded(request["group"])))
+        if call == "stats":
+            stats = await settled(queue.stats(decoded(request["group"])))
+            streams = [counted(stream) for stream in stats.streams]
+            return {**counted(stats), "streams": streams}
+        if call == "dead_letters":
+            letters = await settled(queue.dead_letters(decoded(request["max"])))
+            return [vars(letter) for letter in letters]
+        raise Unsupported(f"the call {request['call']} is not known")
+
+    async def consumed(self, call, consumer, request):
+        """Makes the call of one request of a consumer."""
+        if call == "read":
+            size, block = decoded(request["max"]), decoded(request["block"])
+            if size != 1:
+                return await settled(consumer.read_many(size, block))
+            message = await settled(consumer.read(block))
+            return [] if message is None else [message]
+        if call == "reclaim":
+            size, idle = decoded(request["max"]), decoded(request["min_idle"])
+            return vars(await settled(consumer.reclaim(idle, size)))
+        receipts = [millpond.Receipt(one["stream"], one["id"]) for one in request["receipts"]]
+        if call == "extend":
+            return await settled(consumer.extend(receipts))
+        if request["delete"]:
+            return await settled(consumer.ack_and_delete(receipts))
+        return await settled(consumer.ack(receipts))
+
     async def answer(self, request):
         """The answer to one request."""
         try:
@@ -123,9 +211,21 @@ class Session:
             return {"error": {"code": 1, "name": "INVALID_ARGUMENT", "message": message}}
 
 
+def counted(stats):
+    """The counts of stats; how long a message lies there is nothing that a case can say."""
+    return {name: getattr(stats, name) for name in ("len", "pending", "lag")}
+
+
 async def settled(value):
     """The value, or what it becomes if it is awaitable: the two packages share one body."""
     return await value if inspect.isawaitable(value) else value
+
+
+async def listed(batches):
+    """All that there is in an iterator of either kind."""
+    if hasattr(batches, "__aiter__"):
+        return [batch async for batch in batches]
+    return list(batches)
 
 
 async def serve(connect):

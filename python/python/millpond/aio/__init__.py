@@ -17,5 +17,17 @@ connections and travel together. A call whose task is cancelled is sent all the 
 
 from .client import Client, connect
 from .ick import Batches, ConsumerLease, Ick, IckChannel
+from .shuffle import Garbage, Messages, ShuffleConsumer, ShuffleQueue
 
-__all__ = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel", "connect"]
+__all__ = [
+    "Batches",
+    "Client",
+    "ConsumerLease",
+    "Garbage",
+    "Ick",
+    "IckChannel",
+    "Messages",
+    "ShuffleConsumer",
+    "ShuffleQueue",
+    "connect",
+]

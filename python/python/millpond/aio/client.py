@@ -9,6 +9,7 @@ from typing import Any, AnyStr, Generic, Literal, overload
 from .. import _native
 from ..values import Member, Seconds
 from .ick import Ick, IckChannel
+from .shuffle import ShuffleQueue
 
 __all__ = ["Client", "connect"]
 
@@ -94,6 +95,29 @@ class Client(Generic[AnyStr]):
     def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
         """The channel of 1 to 65,536 Icks of this name. Makes no call."""
         return IckChannel(self._native.ick_channel(name, shards))
+
+    def shuffle_queue(
+        self,
+        name: Member,
+        *,
+        streams: int = 16,
+        streams_per_shard: int | None = None,
+        ttl: Seconds = 86_400,
+        track_keys: Literal["global", "queue"] = "global",
+    ) -> ShuffleQueue[AnyStr]:
+        """The shuffle queue of this name. Makes no call.
+
+        Writers spread tenants over ``streams``, 1 to 65,536, of which each tenant has
+        ``streams_per_shard``: 2 if not said, or all if there are fewer. More streams take effect
+        with the next write, fewer as soon as those beyond have nothing left to do; readers need not
+        know. A stream lives for ``ttl`` after it was last written to, with all that is in it: a day
+        if not said, at least a second, at most 100 years.
+
+        ``track_keys`` says where the records of tracked messages are: in three keys that all queues
+        of a server share, or, as a cluster needs it, in three of this queue.
+        """
+        native = self._native.shuffle_queue(name, streams, streams_per_shard, ttl, track_keys)
+        return ShuffleQueue(native)
 
     async def close(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, AnyStr, Generic, Literal
 
 from ..values import Added, Member, Members, Pairs, Seconds, Stats
+from .loops import Loop
 
 __all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
 
@@ -99,7 +99,7 @@ class Ick(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
 
-class Batches(AsyncIterator[list[tuple[AnyStr, float]]]):
+class Batches(Loop[list[tuple[AnyStr, float]]]):
     """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
 
     A loop that is left by an exception, by ``break`` or by cancelling its task leaves its batch
@@ -121,35 +121,10 @@ class Batches(AsyncIterator[list[tuple[AnyStr, float]]]):
     [('c.txt', 3.0)]
     """
 
-    __slots__ = ("_asked", "_is_asking", "_native")
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self._asked: asyncio.Future[list[tuple[AnyStr, float]] | None] | None = None
-        self._is_asking = False
+    __slots__ = ()
 
     def __aiter__(self) -> Batches[AnyStr]:
         return self
-
-    async def __anext__(self) -> list[tuple[AnyStr, float]]:
-        if self._is_asking:
-            raise RuntimeError("another task asks for a batch; each task needs batches of its own")
-        # A task can be cancelled after its batch has come and before it has seen it. Asking for
-        # another one would commit that one, so it is kept for whoever asks next.
-        if self._asked is None or self._asked.cancelled():
-            self._asked = self._native.next()
-        self._is_asking = True
-        try:
-            batch = await self._asked
-        except Exception:
-            self._asked = None
-            raise
-        finally:
-            self._is_asking = False
-        self._asked = None
-        if batch is None:
-            raise StopAsyncIteration
-        return batch
 
     async def commit(self) -> int:
         """Commits the last batch, for a loop that is left before its end; answers how many of its

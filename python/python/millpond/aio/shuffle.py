@@ -1,0 +1,193 @@
+"""Shuffle queues for asyncio; see :mod:`millpond.shuffle` for what they are."""
+
+from __future__ import annotations
+
+from typing import Any, AnyStr, Generic
+
+from .._native import Receipt
+from ..values import DeadLetter, Fields, Member, Seconds, ShuffleStats, Written
+from .loops import Loop
+from .shuffle_consumer import Messages, ShuffleConsumer
+
+__all__ = ["Garbage", "Messages", "ShuffleConsumer", "ShuffleQueue"]
+
+
+class ShuffleQueue(Generic[AnyStr]):
+    """A shuffle queue by its name; made by :meth:`millpond.aio.Client.shuffle_queue`.
+
+    Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError` for wrong arguments,
+    before anything is sent; :class:`~millpond.WrongTypeError` if a key of the queue holds something
+    else, and then nothing has changed; and :class:`~millpond.CrossSlotError` on a cluster if the
+    name holds no ``{tag}`` or, for tracked messages, if their records are in the global keys.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     client = millpond.aio.connect("memory:", decode_responses=True)
+    ...     queue = client.shuffle_queue("jobs", streams=64, streams_per_shard=4)
+    ...     await queue.write("tenant-7", {"task": "resize", "image": "a.png"})
+    ...     consumer = queue.consumer("workers", "worker-1")
+    ...     message = await consumer.read()
+    ...     print(message.field("image"))
+    ...     await consumer.ack_and_delete(message)
+    ...     print(await queue.backlog())
+    >>> asyncio.run(main())
+    a.png
+    0
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    async def write(self, shard_key: Member, fields: Fields) -> Receipt:
+        """Writes one message of a tenant, to the stream of its shard that has the least to do, and
+        answers where it is.
+
+        ``fields`` is a mapping, or pairs of a field and its value, which may have a field several
+        times; their order is kept. A message has 1 to 32,768 of them, each at most 64 MiB.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the message
+        may or may not be written; written again it may be there twice.
+        """
+        return await self._native.write(shard_key, fields)  # type: ignore[no-any-return]
+
+    async def write_many(self, messages: Written) -> list[Receipt]:
+        """Writes many messages, pairs of a shard key and fields, as :meth:`write` would one after
+        the other. Answers where they are, in their order. A message that is refused refuses all.
+
+        One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
+        first of these may be done.
+        """
+        return await self._native.write_many(messages)  # type: ignore[no-any-return]
+
+    async def write_tracked(
+        self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
+    ) -> Receipt:
+        """Writes one message of a tenant, as :meth:`write`, and remembers where it is by the value
+        of its field ``track_field``, so that :meth:`delete_tracked` finds it. Of two messages with
+        the same value the later one is tracked; one without that field, or with nothing in it, is
+        written and not tracked.
+
+        ``deadline`` is in whole seconds since the Unix epoch, at most 2^53; None, or 0, is the
+        server's time plus the queue's ``ttl``. The record stays until the message is deleted by
+        its value, or the record is collected: see :meth:`gc`.
+        """
+        return await self._native.write_tracked(  # type: ignore[no-any-return]
+            shard_key, fields, track_field, deadline
+        )
+
+    async def delete_tracked(self, value: Member) -> Receipt | None:
+        """Deletes the message that is tracked by this value, for all groups, taken or not. Answers
+        where it was, or None if there is none (any more). With the global keys it is found whatever
+        the name of its queue. A consumer that has taken the message is not stopped.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
+        done; done again it answers None then.
+        """
+        return await self._native.delete_tracked(value)  # type: ignore[no-any-return]
+
+    async def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
+        """Takes the values whose deadline passed not longer ago than ``within`` (whole seconds; a
+        part of one counts as one) out of the deadlines, in one step, so that of several callers one
+        gets each. Answers them by deadline. They are garbage from then on; their messages stay
+        until they are deleted.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
+        be cordoned that nobody saw; :meth:`gc` hands them out once more.
+        """
+        return await self._native.cordon_deadline_exceeded(within)  # type: ignore[no-any-return]
+
+    def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
+        """Collects what is recorded of tracked messages whose deadline has passed, those that were
+        cordoned first; see :class:`Garbage`.
+
+        With ``time_digits``, 1 to 10, it looks only at deadlines that begin with as many of the
+        first digits of the time: with 6, at those of the same 10,000 seconds. What was cordoned is
+        looked at in any case.
+        """
+        return Garbage(self._native.gc(time_digits))
+
+    def consumer(
+        self,
+        group: Member,
+        consumer: Member,
+        *,
+        prefer_stream: int | None = None,
+        default_stream: bool = False,
+        max_deliveries: int = 0,
+    ) -> ShuffleConsumer[AnyStr]:
+        """A consumer of a group. Each message goes to one consumer of each group; a group begins
+        with what the queue holds when it first reads. Makes no call.
+
+        It takes from ``prefer_stream`` first, as much as that has. With ``default_stream`` it takes
+        also from the stream at the queue's own name, whose group has that name too: a plain stream
+        becomes a shuffle queue while its writers move. A message that was delivered
+        ``max_deliveries`` times and is reclaimed then becomes a dead letter; with 0 none does.
+        """
+        native = self._native.consumer(
+            group, consumer, prefer_stream, default_stream, max_deliveries
+        )
+        return ShuffleConsumer(native)
+
+    async def len(self) -> int:
+        """How many entries the streams hold, finished ones that nobody deleted included."""
+        return await self._native.len()  # type: ignore[no-any-return]
+
+    async def backlog(self) -> int:
+        """How many messages some group still has to get or to acknowledge."""
+        return await self._native.backlog()  # type: ignore[no-any-return]
+
+    async def pending_count(self, group: Member) -> int:
+        """How many messages a group was given and has not acknowledged."""
+        return await self._native.pending_count(group)  # type: ignore[no-any-return]
+
+    async def stats(self, group: Member) -> ShuffleStats:
+        """What each stream holds for a group, and the sums."""
+        return ShuffleStats._of(await self._native.stats(group))
+
+    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
+        """Up to ``max`` messages that were delivered too often, the oldest first; at most 10,000.
+        They stay, in the stream at ``<queue>:dead``. See :meth:`ShuffleConsumer.reclaim`.
+        """
+        return [DeadLetter(*letter) for letter in await self._native.dead_letters(max)]
+
+
+class Garbage(Loop[list[AnyStr]]):
+    """Values of tracked messages whose deadline has passed, in batches; made by
+    :meth:`ShuffleQueue.gc`. Asking for the next batch deletes what is recorded of the last one;
+    whoever stops keeps that one for the next collection. The messages themselves stay.
+
+    With ``decode_responses`` a batch with a value that is not UTF-8 raises
+    :class:`UnicodeDecodeError`, ends the collection and is not deleted.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    ...     fields = {"job": "j-1", "task": "resize"}
+    ...     await queue.write_tracked("tenant-7", fields, "job", deadline=1_000_000_000)
+    ...     garbage = queue.gc()
+    ...     async for values in garbage:
+    ...         print(values)
+    ...     print(garbage.deleted)
+    >>> asyncio.run(main())
+    ['j-1']
+    1
+    """
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Garbage[AnyStr]:
+        return self
+
+    @property
+    def scanned(self) -> int:
+        """How many entries were looked at so far."""
+        return self._native.counts()[0]  # type: ignore[no-any-return]
+
+    @property
+    def deleted(self) -> int:
+        """How many records were deleted so far."""
+        return self._native.counts()[1]  # type: ignore[no-any-return]

@@ -1,0 +1,122 @@
+"""The consumers of a shuffle queue; see :mod:`millpond.shuffle`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, AnyStr, Generic
+
+from ._native import Message
+from .values import Reclaimed, Seconds, Taken
+
+__all__ = ["Messages", "ShuffleConsumer"]
+
+
+class ShuffleConsumer(Generic[AnyStr]):
+    """One consumer of a group of a queue's consumers; made by :meth:`ShuffleQueue.consumer`.
+
+    >>> import millpond
+    >>> queue = millpond.connect("memory:").shuffle_queue("jobs")
+    >>> _ = queue.write_many([("a", {"n": "1"}), ("b", {"n": "2"}), ("c", {"n": "3"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> messages = consumer.read_many(2)
+    >>> consumer.ack(messages)
+    2
+    >>> lost = consumer.read()  # and then the consumer dies
+    >>> reclaimed = queue.consumer("workers", "worker-2").reclaim(min_idle=0, max=100)
+    >>> [(message.id == lost.id, message.deliveries) for message in reclaimed.messages]
+    [(True, 2)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def read(self, block: Seconds | None = None) -> Message[AnyStr] | None:
+        """Takes the next message, or None if there is none, after waiting for one for up to
+        ``block`` seconds; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+
+        A message that was taken is the consumer's until it is acknowledged; asking for the next one
+        does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` a message may be the consumer's that it never saw: it is
+        until it is reclaimed.
+        """
+        return self._native.read(block)  # type: ignore[no-any-return]
+
+    def read_many(self, max: int, block: Seconds | None = None) -> list[Message[AnyStr]]:
+        """Takes up to ``max`` messages, at most 10,000, in one step: those that as many calls of
+        :meth:`read` would have taken. If there is none it waits for up to ``block`` seconds.
+        """
+        return self._native.read_many(max, block)  # type: ignore[no-any-return]
+
+    def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
+        """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
+
+        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
+        come for so long; ``math.inf`` is for ever.
+        """
+        return Messages(self._native.messages(max, wait))
+
+    def ack(self, messages: Taken) -> int:
+        """Acknowledges a message, or many, or their receipts, so that the group does not get them
+        again; answers how many were waiting for that. The entries stay, for other groups.
+
+        Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+        """
+        return self._native.ack(messages)  # type: ignore[no-any-return]
+
+    def ack_and_delete(self, messages: Taken) -> int:
+        """Acknowledges messages and deletes them, for all groups: what a queue with one group
+        wants. Otherwise as :meth:`ack`.
+        """
+        return self._native.ack_and_delete(messages)  # type: ignore[no-any-return]
+
+    def extend(self, messages: Taken) -> int:
+        """Says that messages are still being worked on, so that nobody reclaims them. Answers how
+        many are this consumer's; those that are not have been taken over.
+        """
+        return self._native.extend(messages)  # type: ignore[no-any-return]
+
+    def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
+        """Takes over up to ``max`` messages, at most 10,000, that were delivered at least
+        ``min_idle`` seconds ago and neither acknowledged nor extended since: those of consumers
+        that are gone. What was delivered ``max_deliveries`` times becomes a dead letter instead.
+
+        A consumer that is only slow may be working on a message that is taken over: ``min_idle``
+        has to be longer than its work, or it has to :meth:`extend` what it works on.
+        """
+        return Reclaimed(*self._native.reclaim(min_idle, max))
+
+
+class Messages(Iterator[list[Message[AnyStr]]]):
+    """A consumer's loop. A message is done when it is acknowledged and not before: asking for the
+    next batch says nothing about the last one.
+
+    >>> import millpond
+    >>> queue = millpond.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    >>> receipts = queue.write_many([("b", {"image": "1.png"}), ("b", {"image": "2.png"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> for batch in consumer.messages():
+    ...     for message in batch:
+    ...         print(message.field("image"))
+    ...     consumer.ack_and_delete(batch)
+    1.png
+    2.png
+    2
+
+    So a loop that is left by an exception or by ``break`` leaves the group what was not done.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def __iter__(self) -> Messages[AnyStr]:
+        return self
+
+    def __next__(self) -> list[Message[AnyStr]]:
+        batch: list[Message[AnyStr]] | None = self._native.next()
+        if batch is None:
+            raise StopIteration
+        return batch

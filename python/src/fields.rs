@@ -1,0 +1,91 @@
+//! What is written to a shuffle queue: fields with their values, and many messages of them.
+
+use millpond::ByteList;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+
+use crate::convert::{iterable, push, with_bytes, wrong_type};
+
+/// The fields of a message and their values.
+#[derive(Default)]
+pub(crate) struct Fields {
+    strings: ByteList,
+    /// How many of the strings were text.
+    texts: usize,
+}
+
+impl Fields {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut strings = self.strings.iter();
+        std::iter::from_fn(move || Some((strings.next()?, strings.next()?)))
+    }
+
+    /// Whether all of it was text; None if only some was.
+    pub(crate) fn is_text(&self) -> Option<bool> {
+        match self.texts {
+            0 => Some(false),
+            texts if texts == self.strings.len() => Some(true),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, place: impl Fn() -> String, string: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.texts += usize::from(string.is_instance_of::<PyString>());
+        push(&mut self.strings, place, string)
+    }
+}
+
+/// Reads a mapping, or an iterable of `(field, value)`.
+pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyResult<Fields> {
+    let mut fields = Fields::default();
+    if let Ok(dict) = values.cast_exact::<PyDict>() {
+        for (field, value) in dict.iter() {
+            fields.push(|| format!("the key {field:?} of {}", place()), &field)?;
+            fields.push(|| format!("{}[{field:?}]", place()), &value)?;
+        }
+        return Ok(fields);
+    }
+    let items = match values.cast::<PyMapping>() {
+        Ok(mapping) => mapping.call_method0("items")?,
+        Err(_) => values.clone(),
+    };
+    for (index, item) in iterable(&place, &items)?.enumerate() {
+        let place = || format!("{}[{index}]", place());
+        let (field, value) = pair(place, "(field, value)", &item?)?;
+        fields.push(|| format!("{}[0]", place()), &field)?;
+        fields.push(|| format!("{}[1]", place()), &value)?;
+    }
+    Ok(fields)
+}
+
+/// Reads an iterable of `(shard_key, fields)`.
+pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fields)>> {
+    let items = iterable(|| "messages".to_owned(), values)?;
+    let mut messages = Vec::with_capacity(values.len().unwrap_or(0));
+    for (index, item) in items.enumerate() {
+        let place = || format!("messages[{index}]");
+        let (shard_key, fields) = pair(place, "(shard_key, fields)", &item?)?;
+        let key = with_bytes(|| format!("{}[0]", place()), &shard_key, <[u8]>::to_vec)?;
+        messages.push((key, read(|| format!("{}[1]", place()), &fields)?));
+    }
+    Ok(messages)
+}
+
+/// A tuple of two, or a list, which is what JSON makes of one.
+fn pair<'py>(
+    place: impl Fn() -> String,
+    expected: &str,
+    item: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    if let Ok(tuple) = item.cast::<PyTuple>()
+        && tuple.len() == 2
+    {
+        Ok((tuple.get_item(0)?, tuple.get_item(1)?))
+    } else if let Ok(list) = item.cast::<PyList>()
+        && list.len() == 2
+    {
+        Ok((list.get_item(0)?, list.get_item(1)?))
+    } else {
+        Err(wrong_type(&place(), expected, item))
+    }
+}

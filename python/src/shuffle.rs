@@ -1,0 +1,169 @@
+//! A shuffle queue, as its writers see it.
+
+use millpond::Async;
+use millpond::shuffle::{self, DeadLetter, Stats};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+use crate::convert::{self, text_or_bytes};
+use crate::handle::{Handle, call, derive};
+use crate::shuffle_consumer::ShuffleConsumer;
+use crate::shuffle_garbage::{Garbage, strings};
+use crate::shuffle_message::{Message, Receipt};
+use crate::{errors, fields};
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct ShuffleQueue {
+    pub(crate) core: Handle<shuffle::ShuffleQueue, shuffle::ShuffleQueue<Async>>,
+    pub(crate) text: bool,
+}
+
+#[pymethods]
+impl ShuffleQueue {
+    fn write(
+        &self,
+        py: Python<'_>,
+        shard_key: &Bound<'_, PyAny>,
+        fields: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let key = convert::bytes("shard_key", shard_key)?;
+        let fields = fields::read(|| "fields".to_owned(), fields)?;
+        call!(py, &self.core, |queue| queue.write(&key, fields.iter()), |py, core| {
+            convert::plain(py, Receipt { core })
+        })
+    }
+
+    fn write_many(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let messages = fields::messages(messages)?;
+        let messages = messages.iter().map(|(key, fields)| (key, fields.iter()));
+        call!(py, &self.core, |queue| queue.write_many(messages), |py, receipts| {
+            let receipts: Vec<_> = receipts.into_iter().map(|core| Receipt { core }).collect();
+            convert::plain(py, receipts)
+        })
+    }
+
+    fn write_tracked(
+        &self,
+        py: Python<'_>,
+        shard_key: &Bound<'_, PyAny>,
+        fields: &Bound<'_, PyAny>,
+        track_field: &Bound<'_, PyAny>,
+        deadline: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let key = convert::bytes("shard_key", shard_key)?;
+        let fields = fields::read(|| "fields".to_owned(), fields)?;
+        let field = convert::bytes("track_field", track_field)?;
+        let deadline = deadline.map(|time| convert::integer("deadline", time)).transpose()?;
+        call!(
+            py,
+            &self.core,
+            |queue| queue.write_tracked(&key, fields.iter(), &field, deadline),
+            |py, core| convert::plain(py, Receipt { core })
+        )
+    }
+
+    fn delete_tracked(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let value = convert::bytes("value", value)?;
+        call!(py, &self.core, |queue| queue.delete_tracked(&value), |py, receipt| {
+            convert::plain(py, receipt.map(|core| Receipt { core }))
+        })
+    }
+
+    fn cordon_deadline_exceeded(
+        &self,
+        py: Python<'_>,
+        within: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let (within, text) = (convert::duration("within", within)?, self.text);
+        call!(py, &self.core, |queue| queue.cordon_deadline_exceeded(within), move |py, values| {
+            strings(py, values, text)
+        })
+    }
+
+    fn gc(&self, time_digits: Option<&Bound<'_, PyAny>>) -> PyResult<Garbage> {
+        let digits = time_digits.map(|digits| convert::count("time_digits", digits)).transpose()?;
+        // What does not fit is refused as any other number of digits that no time has.
+        let digits = digits.map(|digits| u8::try_from(digits).unwrap_or(u8::MAX));
+        Ok(Garbage::new(derive!(&self.core, |queue| queue.gc().time_digits(digits)), self.text))
+    }
+
+    fn consumer(
+        &self,
+        group: &Bound<'_, PyAny>,
+        consumer: &Bound<'_, PyAny>,
+        prefer_stream: Option<&Bound<'_, PyAny>>,
+        default_stream: bool,
+        max_deliveries: &Bound<'_, PyAny>,
+    ) -> PyResult<ShuffleConsumer> {
+        let group = convert::bytes("group", group)?;
+        let consumer = convert::bytes("consumer", consumer)?;
+        let prefer =
+            prefer_stream.map(|stream| convert::small_size("prefer_stream", stream)).transpose()?;
+        let max_deliveries = convert::size("max_deliveries", max_deliveries)?;
+        let core = derive!(&self.core, |queue| queue
+            .consumer(group, consumer)
+            .prefer_stream(prefer)
+            .default_stream(default_stream)
+            .max_deliveries(max_deliveries));
+        Ok(ShuffleConsumer { core, text: self.text })
+    }
+
+    fn len(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        call!(py, &self.core, |queue| queue.len(), convert::plain)
+    }
+
+    fn backlog(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        call!(py, &self.core, |queue| queue.backlog(), convert::plain)
+    }
+
+    fn pending_count(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let group = convert::bytes("group", group)?;
+        call!(py, &self.core, |queue| queue.pending_count(&group), convert::plain)
+    }
+
+    fn stats(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let group = convert::bytes("group", group)?;
+        call!(py, &self.core, |queue| queue.stats(&group), stats)
+    }
+
+    fn dead_letters(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let (max, text) = (convert::count("max", max)?, self.text);
+        call!(py, &self.core, |queue| queue.dead_letters(max), move |py, letters: Vec<_>| {
+            let letters = letters.into_iter().map(|letter| dead_letter(py, letter, text));
+            convert::plain(py, letters.collect::<PyResult<Vec<_>>>()?)
+        })
+    }
+}
+
+/// The streams of a tenant. Makes no call.
+#[pyfunction]
+pub(crate) fn shard(
+    py: Python<'_>,
+    streams: &Bound<'_, PyAny>,
+    streams_per_shard: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+) -> PyResult<Vec<u32>> {
+    let streams = convert::small_size("streams", streams)?;
+    let per_shard = convert::small_size("streams_per_shard", streams_per_shard)?;
+    let key = convert::bytes("key", key)?;
+    let found = shuffle::shard(streams, per_shard, key);
+    found.map_err(|error| errors::exception(py, &error))
+}
+
+/// The values of the Python class, in its order, with each stream's.
+fn stats(py: Python<'_>, stats: Stats) -> PyResult<Py<PyAny>> {
+    let streams = stats.streams.iter().map(|stream| {
+        let oldest_idle = stream.oldest_idle.map(|idle| idle.as_secs_f64());
+        (stream.len, stream.pending, stream.lag, oldest_idle)
+    });
+    let streams: Vec<_> = streams.collect();
+    (streams, stats.len(), stats.pending(), stats.lag()).into_py_any(py)
+}
+
+/// The values of the Python class, in its order.
+fn dead_letter(py: Python<'_>, letter: DeadLetter, text: bool) -> PyResult<Py<PyAny>> {
+    let group = text_or_bytes(py, &letter.group, text)?;
+    let consumer = text_or_bytes(py, &letter.consumer, text)?;
+    let message = Message::new(letter.message, None, text);
+    (letter.id.to_string(), message, group, consumer, letter.deliveries).into_py_any(py)
+}

@@ -1,0 +1,119 @@
+//! A consumer of a shuffle queue.
+
+use std::time::Duration;
+
+use millpond::{Async, shuffle};
+use pyo3::prelude::*;
+
+use crate::convert;
+use crate::handle::{Handle, block, call, derive};
+use crate::ick::wait_time;
+use crate::loops::start_waiting;
+use crate::shuffle_message::{self, Message};
+use crate::shuffle_messages::Messages;
+
+type Core = Handle<shuffle::ShuffleConsumer, shuffle::ShuffleConsumer<Async>>;
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct ShuffleConsumer {
+    pub(crate) core: Core,
+    pub(crate) text: bool,
+}
+
+#[pymethods]
+impl ShuffleConsumer {
+    fn read(&self, py: Python<'_>, block: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let text = self.text;
+        let convert = move |py: Python<'_>, message: Option<_>| {
+            convert::plain(py, message.map(|message| Message::new(message, None, text)))
+        };
+        match block_time(block)? {
+            None => call!(py, &self.core, |consumer| consumer.read(), convert),
+            Some(wait) => self.wait_for(py, 1, wait, move |py, messages| {
+                convert(py, messages.into_iter().next())
+            }),
+        }
+    }
+
+    fn read_many(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        block: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let (max, text) = (convert::count("max", max)?, self.text);
+        let convert = move |py: Python<'_>, messages| shuffle_message::list(py, messages, text);
+        match block_time(block)? {
+            None => call!(py, &self.core, |consumer| consumer.read_many(max), convert),
+            Some(wait) => self.wait_for(py, max, wait, convert),
+        }
+    }
+
+    fn messages(
+        &self,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Messages> {
+        let (max, wait) = (convert::count("max", max)?, wait_time(wait)?);
+        Ok(Messages::new(derive!(&self.core, |consumer| consumer.clone()), max, wait, self.text))
+    }
+
+    fn ack(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let receipts = shuffle_message::receipts(messages)?;
+        call!(py, &self.core, |consumer| consumer.ack(receipts), convert::plain)
+    }
+
+    fn ack_and_delete(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let receipts = shuffle_message::receipts(messages)?;
+        call!(py, &self.core, |consumer| consumer.ack_and_delete(receipts), convert::plain)
+    }
+
+    fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let receipts = shuffle_message::receipts(messages)?;
+        call!(py, &self.core, |consumer| consumer.extend(receipts), convert::plain)
+    }
+
+    fn reclaim(
+        &self,
+        py: Python<'_>,
+        min_idle: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let min_idle = convert::duration("min_idle", min_idle)?;
+        let (max, text) = (convert::count("max", max)?, self.text);
+        let convert = move |py: Python<'_>, reclaimed: shuffle::Reclaimed| {
+            let messages = reclaimed.messages.into_iter();
+            let messages: Vec<_> =
+                messages.map(|(core, count)| Message::new(core, Some(count), text)).collect();
+            convert::plain(py, (messages, reclaimed.dead))
+        };
+        call!(py, &self.core, |consumer| consumer.reclaim(min_idle, max), convert)
+    }
+}
+
+impl ShuffleConsumer {
+    /// The first batch that comes in this time: none, if none comes.
+    fn wait_for(
+        &self,
+        py: Python<'_>,
+        max: usize,
+        wait: Duration,
+        convert: impl FnOnce(Python<'_>, Vec<shuffle::Message>) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Py<PyAny>> {
+        match &self.core {
+            Handle::Blocking(consumer) => {
+                let read = || consumer.messages(max).wait(wait).next().unwrap_or(Ok(Vec::new()));
+                block(py, read, convert)
+            }
+            Handle::Async(consumer) => {
+                let mut messages = consumer.messages(max).wait(wait);
+                let read = async move { messages.next().await.unwrap_or(Ok(Vec::new())) };
+                start_waiting(py, || Box::pin(read), convert)
+            }
+        }
+    }
+}
+
+fn block_time(block: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+    block.map(|block| convert::duration("block", block)).transpose()
+}

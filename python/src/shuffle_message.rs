@@ -1,0 +1,230 @@
+//! Messages of shuffle queues and where they are.
+//!
+//! A message keeps what the core read and makes Python's objects when it is asked for them: a
+//! batch costs little, and a message that is no text spoils nothing but itself.
+
+use std::hash::{Hash, Hasher};
+
+use millpond::shuffle::{self, MessageId, Stream};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple, PyType};
+
+use crate::convert::{self, text_or_bytes};
+use crate::errors;
+use crate::fields;
+
+/// Where a message is: what acknowledging takes. The message itself is as good.
+///
+/// ``stream`` is the number of the stream, or None for the default stream, and ``id`` the name of
+/// the message in it.
+///
+/// >>> import millpond
+/// >>> queue = millpond.connect("memory:").shuffle_queue("jobs", streams=4, streams_per_shard=1)
+/// >>> queue.write("tenant-7", {"image": "a.png"}).stream
+/// 2
+/// >>> millpond.Receipt(2, "1700000000000-0")
+/// Receipt(stream=2, id='1700000000000-0')
+#[pyclass(frozen, eq, hash, module = "millpond.shuffle")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Receipt {
+    pub(crate) core: shuffle::Receipt,
+}
+
+#[pymethods]
+impl Receipt {
+    #[new]
+    fn new(stream: Option<&Bound<'_, PyAny>>, id: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let core = shuffle::Receipt { stream: read_stream(stream)?, id: read_id(id)? };
+        Ok(Self { core })
+    }
+
+    /// The number of the stream, or None for the default stream.
+    #[getter]
+    fn stream(&self) -> Option<u32> {
+        stream_number(self.core.stream)
+    }
+
+    /// The name of the message in its stream.
+    #[getter]
+    fn id(&self) -> String {
+        self.core.id.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Receipt({})", shown(&self.core))
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Option<u32>, String)) {
+        (this.get_type(), (this.get().stream(), this.get().id()))
+    }
+}
+
+/// A message that a consumer took.
+///
+/// Its fields hold bytes, or str if the client has ``decode_responses``. They are read when they
+/// are asked for, so a message that is not UTF-8 can still be acknowledged.
+///
+/// >>> import millpond
+/// >>> fields = [("task", "resize"), ("image", "a.png")]
+/// >>> message = millpond.Message(3, "1700000000000-0", fields)
+/// >>> message.field("image")
+/// 'a.png'
+/// >>> dict(message.fields)
+/// {'task': 'resize', 'image': 'a.png'}
+/// >>> message.deliveries is None  # only reclaiming tells them
+/// True
+#[pyclass(frozen, eq, hash, generic, module = "millpond.shuffle")]
+#[derive(PartialEq, Eq)]
+pub(crate) struct Message {
+    core: shuffle::Message,
+    deliveries: Option<u64>,
+    text: bool,
+}
+
+impl Hash for Message {
+    /// Few messages share an id, so the fields need not be looked at.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.receipt().hash(state);
+    }
+}
+
+impl Message {
+    pub(crate) fn new(core: shuffle::Message, deliveries: Option<u64>, text: bool) -> Self {
+        Self { core, deliveries, text }
+    }
+
+    pub(crate) fn receipt(&self) -> shuffle::Receipt {
+        shuffle::Receipt::from(&self.core)
+    }
+
+    fn list<'py>(&self, py: Python<'py>, text: bool) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (field, value) in &self.core.fields {
+            list.append((text_or_bytes(py, field, text)?, text_or_bytes(py, value, text)?))?;
+        }
+        Ok(list)
+    }
+}
+
+#[pymethods]
+impl Message {
+    #[new]
+    #[pyo3(signature = (stream, id, fields, deliveries = None))]
+    fn of(
+        stream: Option<&Bound<'_, PyAny>>,
+        id: &Bound<'_, PyAny>,
+        fields: &Bound<'_, PyAny>,
+        deliveries: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (stream, id) = (read_stream(stream)?, read_id(id)?);
+        let fields = fields::read(|| "fields".to_owned(), fields)?;
+        let Some(text) = fields.is_text() else {
+            return Err(PyTypeError::new_err("fields must be all str or all bytes"));
+        };
+        let deliveries = deliveries.map(|count| convert::size("deliveries", count)).transpose()?;
+        let fields = fields.iter().map(|(field, value)| (field.into(), value.into())).collect();
+        Ok(Self::new(shuffle::Message { stream, id, fields }, deliveries, text))
+    }
+
+    /// The number of the stream that it came from, or None for the default stream.
+    #[getter]
+    fn stream(&self) -> Option<u32> {
+        stream_number(self.core.stream)
+    }
+
+    /// Its name in that stream: the time at which it was written, in milliseconds, and a number.
+    #[getter]
+    fn id(&self) -> String {
+        self.core.id.to_string()
+    }
+
+    /// A new list of its fields and their values, ``(field, value)``, as they were written.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.list(py, self.text)
+    }
+
+    /// How often it was delivered, this time included, if it was reclaimed; otherwise None.
+    #[getter]
+    fn deliveries(&self) -> Option<u64> {
+        self.deliveries
+    }
+
+    /// The value of the first field of this name, or None.
+    fn field<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let find = |wanted: &[u8]| self.core.field(wanted);
+        let found = convert::with_bytes(|| "name".to_owned(), name, find)?;
+        found.map(|value| text_or_bytes(name.py(), value, self.text)).transpose()
+    }
+
+    /// Shows bytes where text was asked for and there is none.
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let fields = self.list(py, self.text).or_else(|_| self.list(py, false))?.repr()?;
+        let deliveries = self.deliveries.map_or(String::new(), |n| format!(", deliveries={n}"));
+        Ok(format!("Message({}, fields={fields}{deliveries})", shown(&self.receipt())))
+    }
+
+    fn __reduce__<'py>(
+        this: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let (py, message) = (this.py(), this.get());
+        let arguments = (message.stream(), message.id(), message.fields(py)?, message.deliveries);
+        Ok((this.get_type(), arguments.into_pyobject(py)?))
+    }
+}
+
+/// A list of messages.
+pub(crate) fn list(
+    py: Python<'_>,
+    messages: Vec<shuffle::Message>,
+    text: bool,
+) -> PyResult<Py<PyAny>> {
+    let messages = messages.into_iter().map(|core| Message::new(core, None, text));
+    convert::plain(py, messages.collect::<Vec<_>>())
+}
+
+/// Reads a message or a receipt, or an iterable of them.
+pub(crate) fn receipts(messages: &Bound<'_, PyAny>) -> PyResult<Vec<shuffle::Receipt>> {
+    if let Some(receipt) = receipt(messages) {
+        return Ok(vec![receipt]);
+    }
+    let read = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+        let item = item?;
+        let place = format!("messages[{index}]");
+        receipt(&item).ok_or_else(|| convert::wrong_type(&place, "a Message or a Receipt", &item))
+    };
+    convert::iterable(|| "messages".to_owned(), messages)?.enumerate().map(read).collect()
+}
+
+fn receipt(value: &Bound<'_, PyAny>) -> Option<shuffle::Receipt> {
+    match value.cast::<Message>() {
+        Ok(message) => Some(message.get().receipt()),
+        Err(_) => value.cast::<Receipt>().ok().map(|receipt| receipt.get().core),
+    }
+}
+
+fn stream_number(stream: Stream) -> Option<u32> {
+    match stream {
+        Stream::Default => None,
+        Stream::Number(number) => Some(number),
+    }
+}
+
+fn read_stream(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
+    Ok(match stream {
+        None => Stream::Default,
+        Some(number) => Stream::Number(convert::small_size("stream", number)?),
+    })
+}
+
+fn read_id(id: &Bound<'_, PyAny>) -> PyResult<MessageId> {
+    let text: String = id.extract().map_err(|_| convert::wrong_type("id", "str", id))?;
+    text.parse().map_err(|error| errors::exception(id.py(), &error))
+}
+
+fn shown(receipt: &shuffle::Receipt) -> String {
+    let stream = stream_number(receipt.stream);
+    let stream = stream.map_or("None".to_owned(), |number| number.to_string());
+    format!("stream={stream}, id='{}'", receipt.id)
+}
