@@ -3,7 +3,10 @@
 /** The version of this package and of the core in it. */
 export const version: string
 
-/** A name or a member: a string, which stands for its UTF-8, or bytes. A Buffer is a Uint8Array. */
+/**
+ * A name, a member or a value: a string, which stands for its UTF-8, or bytes. A Buffer is a
+ * Uint8Array.
+ */
 export type Member = string | Uint8Array
 
 /**
@@ -60,9 +63,10 @@ export interface CallOptions {
 /** What answers hold. */
 export interface AnswerOptions {
   /**
-   * Whether names and members in answers are Buffers, in place of strings. A string cannot hold
-   * what is not UTF-8: where an answer has such a member, the call rejects with a TypeError with
-   * code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved.
+   * Whether names, members, fields and values in answers are Buffers, in place of strings. A string
+   * cannot hold what is not UTF-8: where an answer has such bytes, the call rejects with a
+   * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`. A batch stays reserved, and messages
+   * stay pending.
    */
   returnBuffers?: boolean
 }
@@ -149,6 +153,24 @@ export class Client<T extends string | Buffer = string> {
     shards: number,
     options?: AnswerOptions
   ): IckChannel<string> | IckChannel<Buffer>
+
+  /** The shuffle queue of this name. Makes no call. */
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & { returnBuffers?: undefined }
+  ): ShuffleQueue<T>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: false }
+  ): ShuffleQueue<string>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: true }
+  ): ShuffleQueue<Buffer>
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & AnswerOptions
+  ): ShuffleQueue<string> | ShuffleQueue<Buffer>
 
   /**
    * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
@@ -405,6 +427,482 @@ export class IckChannel<T extends string | Buffer = string> {
    * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
    */
   batches(numbers: Iterable<number>, max: number | bigint, options?: BatchesOptions): Batches<T>
+}
+
+/**
+ * Where a message is: what acknowledging takes. A {@link Message} is as good, also one that a
+ * Worker was sent.
+ */
+export interface Receipt {
+  /** The number of the stream; null for the default stream, at the queue's own name. */
+  readonly stream: number | null
+  /** The message's id in it, such as `'1700000000000-3'`: the server's time, and a number. */
+  readonly id: string
+}
+
+/**
+ * What a message holds: an object, a Map, or fields and their values in order, where a field may
+ * come twice. In an object JavaScript puts whole numbers first.
+ */
+export type Fields =
+  | Iterable<readonly [field: Member, value: Member]>
+  | { readonly [field: string]: Member }
+
+/** A message that a consumer took. */
+export class Message<T extends string | Buffer = string> implements Receipt {
+  private constructor()
+
+  /** The number of the stream that it came from; null for the default stream. */
+  readonly stream: number | null
+  /** Its id in that stream, such as `'1700000000000-3'`. */
+  readonly id: string
+  /** Its fields and their values, as they were written. */
+  readonly fields: [field: T, value: T][]
+  /** How often it was delivered, this time included; null unless it was reclaimed. */
+  readonly deliveries: number | null
+
+  /** The value of the first field of this name, or null. */
+  field(name: Member): T | null
+}
+
+/** What a stream holds for a group. */
+export interface StreamStats {
+  /** Entries, finished ones included. */
+  len: number
+  /** Messages that the group was given and has not acknowledged. */
+  pending: number
+  /**
+   * Messages that the group was not given yet. After messages were deleted in between, and on
+   * Redis before 7, it may be `len` where it should be less.
+   */
+  lag: number
+  /**
+   * How long ago the oldest pending message was delivered the last time, in milliseconds; null if
+   * none is pending.
+   */
+  oldestIdleMs: number | null
+}
+
+/** What a shuffle queue holds for a group. */
+export interface ShuffleStats {
+  /** Entries in all streams, finished ones included. */
+  len: number
+  /** Messages in all streams that the group was given and has not acknowledged. */
+  pending: number
+  /** Messages in all streams that the group was not given yet. */
+  lag: number
+  /** Each stream, by its number. */
+  streams: StreamStats[]
+}
+
+/** A message that nobody acknowledged however often it was delivered, and its history. */
+export interface DeadLetter<T extends string | Buffer = string> {
+  /** Its id among the dead letters. */
+  id: string
+  /** The message as it was. */
+  message: Message<T>
+  /** The group that gave it up. */
+  group: T
+  /** The consumer that had it last. */
+  consumer: T
+  /** How often it was delivered. */
+  deliveries: number
+}
+
+/** What {@link ShuffleConsumer.reclaim} took over. */
+export interface Reclaimed<T extends string | Buffer = string> {
+  /** The messages, each with its `deliveries`. */
+  messages: Message<T>[]
+  /** How many messages became dead letters instead. */
+  dead: number
+}
+
+/** What {@link Client.shuffleQueue} takes beside the name. */
+export interface ShuffleQueueOptions {
+  /**
+   * How many streams writers spread tenants over, 1 to 65,536; 16 by default. More take effect
+   * with the next write; fewer as soon as the streams beyond have nothing left to do. Readers need
+   * not know.
+   */
+  streams?: number
+  /** How many of the streams a tenant may write to; 2 by default, or all if there are fewer. */
+  streamsPerShard?: number
+  /**
+   * How long a stream lives after it was last written to, with all that is in it, in milliseconds;
+   * a day by default. At least a second, at most 100 years.
+   */
+  ttlMs?: number
+  /**
+   * Where the records of tracked messages are, `'global'` by default: in three keys that all queues
+   * of a server share, as the Go package has them, which a cluster refuses. With `'queue'` they are
+   * in three keys of the queue. Whoever writes, deletes or collects tracked messages of a queue has
+   * to say the same.
+   */
+  trackKeys?: 'global' | 'queue'
+}
+
+/** What {@link ShuffleQueue.consumer} takes beside the names. */
+export interface ShuffleConsumerOptions {
+  /**
+   * Takes from this stream first, as much as it has; for a consumer to which one tenant's messages
+   * are cheaper together.
+   */
+  preferStream?: number
+  /**
+   * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
+   * becomes a sharded queue while its writers move. The group there has the queue's name. False by
+   * default.
+   */
+  defaultStream?: boolean
+  /**
+   * Makes a dead letter of a message that was delivered so often when it is reclaimed: a message
+   * that kills its consumers must not kill all of them. 0, which is the default, for never.
+   */
+  maxDeliveries?: number | bigint
+}
+
+/** What a tracked write takes. */
+export interface TrackedOptions extends CallOptions {
+  /**
+   * Until when, as a Date or in whole seconds since the Unix epoch, up to 2^53; the server's time
+   * and the queue's `ttlMs` by default.
+   */
+  deadline?: Date | number | bigint
+}
+
+/** What a collection takes. */
+export interface GarbageOptions extends CallOptions {
+  /**
+   * Looks only at deadlines that begin with as many of the first digits of the time in seconds, 1
+   * to 10: with 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
+   */
+  timeDigits?: number
+}
+
+/** What a read takes. */
+export interface ReadOptions extends CallOptions {
+  /**
+   * How long to wait for a message when there is none, in milliseconds; Infinity is for ever. Left
+   * out, the call answers at once. A wait that is aborted takes nothing, unless a message is on its
+   * way already: that one is the consumer's, see {@link ShuffleConsumer.reclaim}.
+   */
+  blockMs?: number
+}
+
+/** What the loop of a consumer takes. */
+export interface MessagesOptions extends CallOptions {
+  /** The most messages in a batch, 1 to 10,000; 100 by default. */
+  max?: number
+  /**
+   * How long to wait for a message when there is none, in milliseconds; the time starts anew with
+   * each batch, and Infinity is for ever. Left out, the loop ends when there is nothing left. All
+   * that wait in a process share one connection, and a message wakes one of them.
+   */
+  waitMs?: number
+}
+
+/**
+ * The streams of a tenant: `streamsPerShard` of `streams`, in the order in which ties between them
+ * are broken. They are the same in every language. Makes no call.
+ *
+ * @throws {InvalidArgumentError} for no stream or more than 65,536, for a shard of no stream or
+ * more than there are, and for an empty key.
+ *
+ * @example
+ * import { shard } from 'millpond'
+ *
+ * console.log(shard(16, 4, 'tuna')) //=> [ 15, 13, 2, 12 ]
+ */
+export function shard(streams: number, streamsPerShard: number, shardKey: Member): number[]
+
+/**
+ * Many tenants share one queue, and one tenant's burst delays only itself; made by
+ * {@link Client.shuffleQueue}.
+ *
+ * A queue is a number of streams. A tenant, who is named by a *shard key*, may write to a few of
+ * them only, and each message goes to the one of these that has the least to do; consumers take
+ * from all streams in turn. So who writes a thousand times more than the others fills the own
+ * streams, and everybody else has others to go to.
+ *
+ * All calls reject with {@link WrongTypeError} if a key holds something else, with
+ * {@link CrossSlotError} on a cluster if the name has no `{tag}`, with
+ * {@link InvalidArgumentError} for an empty name or settings that no queue can have, and with the
+ * errors of the connection.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const client = await connect('memory:')
+ * const queue = client.shuffleQueue('jobs', { streams: 64, streamsPerShard: 4 })
+ * await queue.write('tenant-7', { task: 'resize', image: 'a.png' })
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * const message = await consumer.read()
+ * console.log(message.field('image'), message.fields)
+ * //=> a.png [ [ 'task', 'resize' ], [ 'image', 'a.png' ] ]
+ * await consumer.ackAndDelete(message)
+ * console.log(await queue.backlog()) //=> 0
+ */
+export class ShuffleQueue<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * Writes one message of a tenant, to the stream of its shard that has the least to do. Answers
+   * where it is.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the message may or may not
+   * be written; written again it may be there twice.
+   *
+   * @throws {InvalidArgumentError} for an empty shard key, for no field or more than 32,768 and
+   * for a field or a value above 64 MiB, before anything is sent.
+   */
+  write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
+
+  /**
+   * Writes many messages, each for its tenant, as {@link write} would one after the other. Answers
+   * where they are, in their order. One that is refused refuses all.
+   *
+   * One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
+   * first of these may be done.
+   */
+  writeMany(
+    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
+    options?: CallOptions
+  ): Promise<Receipt[]>
+
+  /**
+   * Writes one message of a tenant, and remembers where it is by the value of its field
+   * `trackField`, until a deadline. A message without that field, or with nothing in it, is written
+   * and not tracked; of two messages with the same value the later one is tracked. See
+   * {@link write}.
+   *
+   * @throws {InvalidArgumentError} also for an empty `trackField`.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * const receipt = await queue.writeTracked('tenant-7', { job: 'j-1', task: 'resize' }, 'job')
+   * const deleted = await queue.deleteTracked('j-1')
+   * console.log(deleted.id === receipt.id, await queue.len()) //=> true 0
+   */
+  writeTracked(
+    shardKey: Member,
+    fields: Fields,
+    trackField: Member,
+    options?: TrackedOptions
+  ): Promise<Receipt>
+
+  /**
+   * Deletes the message that is tracked by this value, for all groups, taken or not. Answers where
+   * it was, or null if there is none (any more). A consumer that has taken it is not stopped. With
+   * the global keys it is found whatever the name of its queue.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; done again
+   * it answers null then.
+   */
+  deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
+
+  /**
+   * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
+   * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
+   * each. Answers them by deadline. They are garbage from then on; their messages stay until they
+   * are deleted.
+   *
+   * After an error or an abort values may be cordoned that nobody saw; {@link gc} hands them out
+   * once more.
+   */
+  cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<T[]>
+
+  /**
+   * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
+   * those that were cordoned first; see {@link Garbage}.
+   */
+  gc(options?: GarbageOptions): Garbage<T>
+
+  /**
+   * A consumer of a group. Each message goes to one consumer of each group; a group begins with
+   * what the queue holds when it first reads. Makes no call.
+   */
+  consumer(
+    group: Member,
+    consumer: Member,
+    options?: ShuffleConsumerOptions
+  ): ShuffleConsumer<T>
+
+  /** How many entries the streams hold, finished ones that nobody deleted included. */
+  len(options?: CallOptions): Promise<number>
+
+  /** How many messages some group still has to get or to acknowledge. */
+  backlog(options?: CallOptions): Promise<number>
+
+  /** How many messages a group was given and has not acknowledged. */
+  pendingCount(group: Member, options?: CallOptions): Promise<number>
+
+  /** What each stream holds for a group. */
+  stats(group: Member, options?: CallOptions): Promise<ShuffleStats>
+
+  /**
+   * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
+   * 10,000. They lie in the stream `<queue>:dead`, and stay.
+   */
+  deadLetters(max?: number, options?: CallOptions): Promise<DeadLetter<T>[]>
+}
+
+/**
+ * One consumer of a group of a queue's consumers; made by {@link ShuffleQueue.consumer}.
+ *
+ * Delivery is at least once: a message that was taken is *pending*, the consumer's, until it is
+ * acknowledged; asking for the next acknowledges nothing. What a consumer took and never saw, as
+ * after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} brings back,
+ * and so it does with what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
+ *
+ * Where a message is not UTF-8 and the queue answers strings, the call that took it rejects with a
+ * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`. Nothing is lost: its `receipts` are
+ * those of all messages that were taken with it; they are pending, and a consumer of a queue with
+ * `returnBuffers` can reclaim them.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.write('tenant-7', { image: 'a.png' })
+ * await queue.consumer('workers', 'worker-1').read() // and then this worker dies
+ *
+ * const consumer = queue.consumer('workers', 'worker-2', { maxDeliveries: 5 })
+ * const { messages, dead } = await consumer.reclaim(0, 10) // 60_000 would be a minute
+ * console.log(messages[0].field('image'), messages[0].deliveries, dead) //=> a.png 2 0
+ * console.log(await consumer.ack(messages)) //=> 1
+ */
+export class ShuffleConsumer<T extends string | Buffer = string> {
+  private constructor()
+
+  /** Takes the next message. Answers null if there is none, or none has come in `blockMs`. */
+  read(options?: ReadOptions): Promise<Message<T> | null>
+
+  /**
+   * Takes up to `max` messages, 1 to 10,000, in one step: those that as many calls of {@link read}
+   * would have taken. It waits only if there is none.
+   */
+  readMany(max: number, options?: ReadOptions): Promise<Message<T>[]>
+
+  /** The consumer's loop over batches of messages; see {@link Messages}. */
+  messages(options?: MessagesOptions): Messages<T>
+
+  /**
+   * Acknowledges one message or several, so that the group does not get them again. Answers how
+   * many were waiting for that. The entries stay in the queue, for other groups.
+   *
+   * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+   */
+  ack(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  /**
+   * Acknowledges messages and deletes them, for all groups: what a queue with one group wants. See
+   * {@link ack}.
+   */
+  ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  /**
+   * Says that messages are still being worked on, so that nobody reclaims them. Answers how many
+   * are this consumer's; those that are not have been taken over.
+   */
+  extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  /**
+   * Takes over up to `max` messages, 1 to 10,000, that were delivered at least `minIdleMs`
+   * milliseconds ago and neither acknowledged nor extended since: those of consumers that are gone.
+   * After `maxDeliveries` a message becomes a dead letter instead.
+   *
+   * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
+   * be longer than its work, or it has to {@link extend} what it works on.
+   */
+  reclaim(minIdleMs: number, max: number, options?: CallOptions): Promise<Reclaimed<T>>
+}
+
+/**
+ * The loop of a {@link ShuffleConsumer} over batches of messages; made by
+ * {@link ShuffleConsumer.messages}.
+ *
+ * A message is done when it is acknowledged and not before: asking for the next batch says nothing
+ * about the last one. So a consumer may hand messages to others and go on, and a loop that is left
+ * by an exception, `break` or a signal leaves the group what was not done, for
+ * {@link ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends it with the
+ * signal's reason.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.writeMany([['a', { image: '1.png' }], ['b', { image: '2.png' }]])
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * for await (const batch of consumer.messages({ max: 100 })) {
+ *   console.log(batch.length) //=> 2
+ *   await consumer.ackAndDelete(batch)
+ * }
+ * console.log(await queue.backlog()) //=> 0
+ */
+export class Messages<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * The next batch. Ask for one at a time. After an error that trying again can mend the next
+   * question goes on.
+   */
+  next(): Promise<IteratorResult<Message<T>[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Message<T>[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * The values of tracked messages whose deadline has passed, in batches; made by
+ * {@link ShuffleQueue.gc}.
+ *
+ * Asking for the next batch deletes what is recorded of the last one; a loop that is left by an
+ * exception or `break` keeps that one for the next collection. So does one whose values are not
+ * UTF-8 where strings are wanted, which ends the loop. The messages themselves stay in their
+ * streams.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * const deadline = new Date('2001-09-09')
+ * await queue.writeTracked('tenant-7', { job: 'j-1' }, 'job', { deadline })
+ *
+ * const garbage = queue.gc()
+ * for await (const values of garbage) console.log(values) //=> [ 'j-1' ]
+ * console.log(garbage.deleted, await queue.deleteTracked('j-1')) //=> 1 null
+ */
+export class Garbage<T extends string | Buffer = string> {
+  private constructor()
+
+  /** How many entries were looked at so far. */
+  readonly scanned: number
+
+  /** How many records were deleted so far. */
+  readonly deleted: number
+
+  /**
+   * The next batch. Ask for one at a time. After an error that trying again can mend, or an abort,
+   * the next question goes on.
+   */
+  next(): Promise<IteratorResult<T[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<T[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**

@@ -6,6 +6,26 @@ const { Batches } = require('./lib/batches.js')
 const { ConsumerLease } = require('./lib/lease.js')
 const { IckChannel } = require('./lib/channel.js')
 const { VERSION: version } = require('./lib/native.js')
+const { ShuffleQueue, shard } = require('./lib/shuffle.js')
+const { ShuffleConsumer } = require('./lib/shuffle-consumer.js')
+const { Messages } = require('./lib/shuffle-messages.js')
+const { Garbage } = require('./lib/shuffle-garbage.js')
+const { Message } = require('./lib/shuffle-answers.js')
 const { classes } = require('./lib/errors.js')
 
-module.exports = { connect, Client, Ick, Batches, ConsumerLease, IckChannel, version, ...classes }
+module.exports = {
+  connect,
+  version,
+  Client,
+  Ick,
+  Batches,
+  ConsumerLease,
+  IckChannel,
+  shard,
+  ShuffleQueue,
+  ShuffleConsumer,
+  Messages,
+  Garbage,
+  Message,
+  ...classes
+}

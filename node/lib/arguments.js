@@ -201,5 +201,6 @@ module.exports = {
   size,
   smallSize,
   someMilliseconds,
+  taking,
   text
 }

@@ -155,13 +155,13 @@ function answer(read, kind, first, second) {
   return new Failure(kind === FAILURE ? () => errorOf(value) : notText)
 }
 
-function notText() {
-  const error = new TypeError(
-    'an answer is not UTF-8 and would be damaged as a string; { returnBuffers: true } answers ' +
-      'Buffers'
-  )
+const NOT_TEXT =
+  'an answer is not UTF-8 and would be damaged as a string; { returnBuffers: true } answers Buffers'
+
+function notText(message = NOT_TEXT) {
+  const error = new TypeError(message)
   error.code = 'ERR_ENCODING_INVALID_ENCODED_DATA'
   return error
 }
 
-module.exports = { native, begin, giveUp, unwrap }
+module.exports = { Failure, native, begin, giveUp, notText, unwrap }

@@ -7,6 +7,7 @@ const { IckChannel } = require('./channel.js')
 const { atOnce, invalid, madeBy } = require('./errors.js')
 const { Ick } = require('./ick.js')
 const { Client: Native } = require('./native.js')
+const { ShuffleQueue } = require('./shuffle.js')
 
 const CONNECT = {
   returnBuffers: check.flag,
@@ -19,6 +20,13 @@ const CONNECT = {
   signal: check.abortSignal
 }
 const HANDLE = { returnBuffers: check.flag }
+const SHUFFLE_QUEUE = {
+  streams: check.smallSize,
+  streamsPerShard: check.smallSize,
+  ttlMs: check.milliseconds,
+  trackKeys: check.oneOf('global', 'queue'),
+  ...HANDLE
+}
 const SIGNAL = { signal: check.abortSignal }
 
 async function connect(url, options) {
@@ -51,6 +59,13 @@ class Client {
     check.smallSize('shards', shards)
     const text = this.#isText(options)
     return new IckChannel(atOnce(() => this.#native.ickChannel(bytes, shards, text)))
+  }
+
+  shuffleQueue(name, options) {
+    const bytes = check.bytes(name, 'name')
+    const { returnBuffers = this.#returnBuffers, ...given } = check.options(options, SHUFFLE_QUEUE)
+    const all = { text: !returnBuffers, ...given }
+    return new ShuffleQueue(atOnce(() => this.#native.shuffleQueue(bytes, all)))
   }
 
   async close(options) {

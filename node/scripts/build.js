@@ -47,7 +47,8 @@ function run(program, options) {
     const settings = { cwd: here, encoding: 'utf8', maxBuffer: 2 ** 28 }
     return execFileSync(program, options, { ...settings, stdio: ['ignore', 'pipe', 'inherit'] })
   } catch (failure) {
-    if (failure.code !== 'ENOENT') throw failure
+    // What the program has to say it has said by now.
+    if (failure.code !== 'ENOENT') throw new Error(`${program} ${options[0]} has failed`)
     throw new Error(`building millpond needs Rust: there is no ${program}; see https://rustup.rs`)
   }
 }

@@ -15,6 +15,7 @@ use crate::convert::{Answer, Bytes, duration};
 use crate::errors;
 use crate::handle::Handle;
 use crate::ick::Ick;
+use crate::shuffle::{QueueOptions, ShuffleQueue};
 
 /// What `connect` takes beside the URL.
 #[napi(object, object_to_js = false)]
@@ -119,6 +120,19 @@ impl Client {
         let channel = errors::catch(|| self.0.core.ick_channel(&name.0, shards));
         let channel = channel.map_err(|error| errors::thrown(&env, &error))?;
         Ok(IckChannel(self.0.with(channel).texts(text)))
+    }
+
+    /// The shuffle queue of this name.
+    #[napi]
+    pub fn shuffle_queue(
+        &self,
+        env: Env,
+        name: Bytes,
+        options: QueueOptions,
+    ) -> napi::Result<ShuffleQueue> {
+        let queue = errors::catch(|| Ok(self.0.core.shuffle_queue(&name.0)));
+        let queue = queue.map_err(|error| errors::thrown(&env, &error))?;
+        Ok(ShuffleQueue::new(self.0.with(queue), options))
     }
 
     /// Closes it. The disk may have to take a last write.

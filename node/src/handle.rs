@@ -2,13 +2,10 @@
 //! garbage collector from closing a client on the event loop's thread.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 
-use millpond::{Async, Client, Pending, Result};
+use millpond::{Async, Client, Result};
 use napi::Env;
 
 use crate::calls::Calls;
@@ -36,15 +33,6 @@ impl Drop for Open {
     }
 }
 
-/// Wakes a thread that waits for a call.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 impl Handle<Client<Async>> {
     pub(crate) fn new(client: Client<Async>, calls: Rc<Calls>, text: bool) -> Self {
         let open = Rc::new(Open(Some(client.clone())));
@@ -62,21 +50,6 @@ impl<T> Handle<T> {
     /// The same with another kind of answers.
     pub(crate) fn texts(self, text: bool) -> Self {
         Self { text, ..self }
-    }
-
-    /// Keeps the client open until this call is done, whose answer nobody waits for.
-    pub(crate) fn finish<A: Send + 'static>(&self, mut call: Pending<A>) {
-        let client = self.open.0.clone();
-        let finish = move || {
-            let waker = Waker::from(Arc::new(Unpark(thread::current())));
-            let mut context = Context::from_waker(&waker);
-            while Pin::new(&mut call).poll(&mut context).is_pending() {
-                thread::park();
-            }
-            drop(client);
-        };
-        // If there is no room for one more thread, the lease runs out by itself.
-        let _ = thread::Builder::new().name("millpond-release".into()).spawn(finish);
     }
 
     /// Starts a call; see [`Calls::start`].

@@ -36,16 +36,6 @@ impl ConsumerLease {
     }
 }
 
-/// A forgotten lease is given back. Its client may be forgotten at the same time, as when the thread
-/// of JavaScript ends, and closing that would cut the call off.
-impl Drop for ConsumerLease {
-    fn drop(&mut self) {
-        if let Some(lease) = self.0.core.take() {
-            self.0.finish(lease.release());
-        }
-    }
-}
-
 fn with<T>(held: &RefCell<Option<Held>>, call: impl FnOnce(&Held) -> T) -> Result<T> {
     let released = || Error::new(ErrorKind::LeaseLost, "the lease was released");
     held.borrow().as_ref().map(call).ok_or_else(released)

@@ -13,6 +13,12 @@ mod errors;
 mod handle;
 mod ick;
 mod lease;
+mod shuffle;
+mod shuffle_consumer;
+mod shuffle_convert;
+mod shuffle_garbage;
+mod shuffle_messages;
+mod shuffle_tracking;
 
 use napi_derive::napi;
 

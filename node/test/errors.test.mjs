@@ -88,18 +88,18 @@ test('nobody listens', async () => {
 
 test('no answer', async () => {
   const server = await startServers()
-  const client = await connect(server.url, { timeoutMs: 300 })
+  const client = await connect(server.url, { timeoutMs: 1500 })
   const ick = client.ick('x')
   await ick.add([[1, 'a'], [2, 'b']])
   const batches = ick.batches(1)
   assert.deepEqual((await batches.next()).value, [['a', 1]])
   await server.run('stop')
-  await assert.rejects(ick.add([[3, 'c']]), (error) => {
+  const added = assert.rejects(ick.add([[3, 'c']]), (error) => {
     assert.deepEqual([error.code, error.retry], ['TIMEOUT', 'unknown'])
     assert.ok(error.cause instanceof Error)
     return true
   })
-  await assert.rejects(batches.next(), millpond.TimeoutError)
+  await Promise.all([added, assert.rejects(batches.next(), millpond.TimeoutError)])
   await server.run('cont')
   // A loop goes on after an error that trying again can mend.
   assert.deepEqual((await batches.next()).value, [['b', 2]])

@@ -242,8 +242,8 @@ test('a lease that is lost is noticed and refused', async () => {
   const client = await connect(url)
   const ick = client.ick(name)
   await ick.add([[1, 'a']])
-  const lease = await ick.lease(300)
-  await sleep(800) // it is renewed
+  const lease = await ick.lease(1500)
+  await sleep(2000) // it is renewed
   assert.deepEqual(await lease.reserve(1), [['a', 1]])
   const redis = new Redis(url)
   await redis.del(`${name}/ick/{${name}}/lease`)

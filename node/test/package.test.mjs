@@ -97,12 +97,22 @@ describe('packed', { timeout: 600_000 }, () => {
     await cp(examples, copied, { recursive: true, filter: (from) => !/node_modules/.test(from) })
     const example = (name, ...given) => run(process.execPath, [path.join(copied, name), ...given])
     const names = (await readdir(copied)).filter((name) => name.endsWith('.js'))
-    assert.deepEqual(names.sort(), ['consumer.js', 'first.js', 'producer.js'])
+    assert.deepEqual(names.sort(), [
+      'consumer.js',
+      'first.js',
+      'producer.js',
+      'shuffle.js',
+      'shuffle_consumer.js',
+      'shuffle_producer.js'
+    ])
     for (const name of names) assert.ok(await example(name), name)
     const { url } = await sharedServer()
     assert.ok(await example('first.js', url))
     assert.match(await example('producer.js', url), /4 documents wait/)
     assert.match(await example('consumer.js', url), /busy\.txt[^]*4 documents; nothing is left/)
+    for (const turn of ['first', 'second']) assert.ok(await example('shuffle.js', url), turn)
+    assert.match(await example('shuffle_producer.js', url), /9 messages written/)
+    assert.match(await example('shuffle_consumer.js', url), /9 pages, 0 given up, 0 still with/)
   })
 
   test('another machine is told what is missing', async () => {

@@ -42,7 +42,8 @@ export function onEveryBackend(title, run) {
         const url = await makeUrl()
         const clients = []
         const open = async (options) => {
-          clients.push(await connect(url, options))
+          // Where the machine is busy a large step can take longer than the 5 s of the default.
+          clients.push(await connect(url, { timeoutMs: 60_000, ...options }))
           return clients.at(-1)
         }
         try {
@@ -58,6 +59,11 @@ export function onEveryBackend(title, run) {
 /** The members of entries. */
 export function membersOf(entries) {
   return entries.map(([member]) => member)
+}
+
+/** The values of the field `n` of messages. */
+export function numbersOf(messages) {
+  return messages.map((message) => message.field('n'))
 }
 
 /** Collects what an async iterable yields. */

@@ -5,10 +5,21 @@ import {
   Batches,
   Client,
   connect,
+  type DeadLetter,
   type Entry,
+  type Fields,
+  Garbage,
   Ick,
   IckChannel,
+  type Message,
   MillpondError,
+  type Receipt,
+  type Reclaimed,
+  shard,
+  ShuffleConsumer,
+  type Messages,
+  ShuffleQueue,
+  type ShuffleStats,
   type Stats,
   TimeoutError,
   version
@@ -68,9 +79,51 @@ if (lease !== null && !lease.isLost) {
 
 const channel: IckChannel = client.ickChannel('x', 4)
 await channel.draining(8).add(pairs)
-const shard: number = channel.ickOf('a') + channel.shards + channel.readable
+const shards: number = channel.ickOf('a') + channel.shards + channel.readable
 for await (const entries of channel.batches([0, 1], 10)) same<typeof entries, Entry<string>[]>(true)
 same<ReturnType<typeof channel.ick>, Ick<string>>(true)
+
+const queue = client.shuffleQueue('jobs', { streams: 64, streamsPerShard: 4, ttlMs: 60_000 })
+same<typeof queue, ShuffleQueue<string>>(true)
+const queueInBuffers = client.shuffleQueue('jobs', { returnBuffers: true, trackKeys: 'queue' })
+same<typeof queueInBuffers, ShuffleQueue<Buffer>>(true)
+same<ReturnType<typeof buffers.shuffleQueue>, ShuffleQueue<string> | ShuffleQueue<Buffer>>(true)
+const streams: number[] = shard(16, 4, 'tuna')
+
+const receipt = await queue.write('tenant', { a: '1', b: Buffer.from('2') })
+same<typeof receipt, Receipt>(true)
+const fields: Fields = [['a', '1'], ['a', new Uint8Array()]]
+await queue.write(Buffer.from('tenant'), fields, { signal: AbortSignal.timeout(1000) })
+await queue.write('tenant', new Map([['a', '1']]))
+await queue.write('tenant', new URLSearchParams('a=1'))
+const written: Receipt[] = await queue.writeMany([['a', { n: '1' }], ['b', [['n', '2']]]])
+await queue.writeTracked('tenant', { id: '1' }, 'id', { deadline: new Date() })
+const deleted: Receipt | null = await queue.deleteTracked('1')
+same<Awaited<ReturnType<typeof queueInBuffers.cordonDeadlineExceeded>>, Buffer[]>(true)
+const garbage: Garbage = queue.gc({ timeDigits: 6 })
+for await (const values of garbage) same<typeof values, string[]>(true)
+const looked: number = garbage.scanned + garbage.deleted
+const shuffleStats: ShuffleStats = await queue.stats('g')
+const oldest: number | null = shuffleStats.streams[0]!.oldestIdleMs
+const letters: DeadLetter[] = await queue.deadLetters(10)
+const lengths: number = (await queue.len()) + (await queue.backlog()) + (await queue.pendingCount('g'))
+
+const options = { preferStream: 1, defaultStream: true, maxDeliveries: 5n }
+const consumer: ShuffleConsumer = queue.consumer('g', Buffer.from('c'), options)
+const message = await consumer.read({ blockMs: 1000 })
+same<typeof message, Message<string> | null>(true)
+const field: string | null = message!.field('a')
+const deliveries: number | null = message!.deliveries
+same<Awaited<ReturnType<ShuffleConsumer<Buffer>['readMany']>>, Message<Buffer>[]>(true)
+const loop: Messages = consumer.messages({ max: 10, waitMs: Infinity })
+for await (const batch of loop) {
+  same<typeof batch, Message<string>[]>(true)
+  const acknowledged: number = await consumer.ackAndDelete(batch)
+}
+await consumer.ack(message!)
+await consumer.extend([receipt, message!])
+await consumer.ack({ stream: null, id: '1-1' })
+const reclaimed: Reclaimed = await consumer.reclaim(60_000, 10)
 
 const error: unknown = new TimeoutError('x', { operation: 'ick.add' })
 if (error instanceof MillpondError) {
@@ -103,6 +156,18 @@ stats.psetSize
 batch[0]?.[0].readUInt8()
 // @ts-expect-error made by a client
 new Ick()
+// @ts-expect-error values are no numbers
+await queue.write('tenant', { a: 1 })
+// @ts-expect-error a string has no fields
+await queue.write('tenant', 'ab')
+// @ts-expect-error times say what they are in
+client.shuffleQueue('jobs', { ttl: 60 })
+// @ts-expect-error there may be no message
+const none: unknown = (await consumer.read()).field('a')
+// @ts-expect-error an id alone does not say where the message is
+await consumer.ack('1-1')
+// @ts-expect-error made by a queue
+new ShuffleConsumer()
 // @ts-expect-error a promise
 connect('memory:').ick('x')
 // @ts-expect-error a signal is not its controller

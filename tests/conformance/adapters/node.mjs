@@ -2,7 +2,7 @@
 
 import readline from 'node:readline'
 
-import { connect, MillpondError } from '../../../node/index.mjs'
+import { connect, MillpondError, shard } from '../../../node/index.mjs'
 
 const STATS = {
   ver: 'ver',
@@ -47,7 +47,11 @@ function encoded(value) {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     return { float: Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf' }
   }
-  return Array.isArray(value) ? value.map(encoded) : value
+  if (Array.isArray(value)) return value.map(encoded)
+  if (typeof value !== 'object' || value === null) return value
+  // A message has deliveries only if it was reclaimed.
+  const entries = Object.entries(value).filter(([, part]) => part !== undefined)
+  return Object.fromEntries(entries.map(([name, part]) => [name, encoded(part)]))
 }
 
 /** The pairs of an add, [score, member]. */
@@ -62,6 +66,91 @@ function pairs(request) {
 
 let client
 
+/** Seconds, which the package has in milliseconds. */
+function milliseconds(seconds) {
+  const time = decoded(seconds)
+  return typeof time === 'number' ? time * 1000 : time
+}
+
+/** A message as an answer has it. */
+function shown({ stream, id, fields, deliveries }) {
+  return { stream, id, fields, deliveries: deliveries ?? undefined }
+}
+
+/** The queue of a request, with the settings that it names. */
+function shuffleQueue(request) {
+  return client.shuffleQueue(decoded(request.name), {
+    streams: decoded(request.streams),
+    streamsPerShard: decoded(request.streams_per_shard),
+    ttlMs: milliseconds(request.ttl),
+    trackKeys: request.track_keys
+  })
+}
+
+/** The consumer of a request, with the settings that it names. */
+function shuffleConsumer(request) {
+  return shuffleQueue(request).consumer(decoded(request.group), decoded(request.consumer), {
+    preferStream: decoded(request.prefer_stream) ?? undefined,
+    defaultStream: decoded(request.default_stream),
+    maxDeliveries: decoded(request.max_deliveries)
+  })
+}
+
+const SHUFFLE = {
+  write: (request) =>
+    shuffleQueue(request).write(decoded(request.shard_key), decoded(request.fields)),
+  write_many: (request) => shuffleQueue(request).writeMany(decoded(request.messages)),
+  write_tracked(request) {
+    const given = [request.shard_key, request.fields, request.track_field].map(decoded)
+    const deadline = decoded(request.deadline) ?? undefined
+    return shuffleQueue(request).writeTracked(...given, { deadline })
+  },
+  delete_tracked: (request) => shuffleQueue(request).deleteTracked(decoded(request.value)),
+  cordon: (request) => shuffleQueue(request).cordonDeadlineExceeded(milliseconds(request.within)),
+  async gc(request) {
+    const timeDigits = decoded(request.time_digits) ?? undefined
+    const garbage = shuffleQueue(request).gc({ timeDigits })
+    const seen = []
+    for await (const values of garbage) seen.push(...values)
+    return { scanned: garbage.scanned, deleted: garbage.deleted, seen }
+  },
+  async read(request) {
+    const consumer = shuffleConsumer(request)
+    const max = decoded(request.max)
+    const options = { blockMs: milliseconds(request.block) ?? undefined }
+    if (max !== 1) return (await consumer.readMany(max, options)).map(shown)
+    const message = await consumer.read(options)
+    return message === null ? [] : [shown(message)]
+  },
+  ack(request) {
+    const consumer = shuffleConsumer(request)
+    return request.delete
+      ? consumer.ackAndDelete(request.receipts)
+      : consumer.ack(request.receipts)
+  },
+  extend: (request) => shuffleConsumer(request).extend(request.receipts),
+  async reclaim(request) {
+    const consumer = shuffleConsumer(request)
+    const idle = milliseconds(request.min_idle)
+    const { messages, dead } = await consumer.reclaim(idle, decoded(request.max))
+    return { messages: messages.map(shown), dead }
+  },
+  len: (request) => shuffleQueue(request).len(),
+  backlog: (request) => shuffleQueue(request).backlog(),
+  pending_count: (request) => shuffleQueue(request).pendingCount(decoded(request.group)),
+  async stats(request) {
+    const counts = ({ len, pending, lag }) => ({ len, pending, lag })
+    const stats = await shuffleQueue(request).stats(decoded(request.group))
+    return { ...counts(stats), streams: stats.streams.map(counts) }
+  },
+  async dead_letters(request) {
+    const letters = await shuffleQueue(request).deadLetters(decoded(request.max))
+    return letters.map((letter) => ({ ...letter, message: shown(letter.message) }))
+  },
+  shard: (request) =>
+    shard(decoded(request.streams), decoded(request.streams_per_shard), decoded(request.key))
+}
+
 /** Makes the call of one request. */
 async function result(request) {
   const { call } = request
@@ -71,6 +160,8 @@ async function result(request) {
     return null
   }
   if (call === 'close') return (await client.close()) ?? null
+  const shuffle = SHUFFLE[call.replace(/^shuffle_/, '')]
+  if (call.startsWith('shuffle_') && shuffle) return shuffle(request)
   const ick = client.ick(decoded(request.name))
   const options = { backwash: request.backwash }
   if (call === 'add') {
@@ -104,7 +195,8 @@ async function answer(request) {
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line)
+  // A deadline may be too long for a number of JavaScript.
+  const request = JSON.parse(line.replace(/(?<!\\)("deadline":)(-?[0-9]{16,})/, '$1{"int":"$2"}'))
   process.stdout.write(`${JSON.stringify({ id: request.id, ...(await answer(request)) })}\n`)
 }
 await client?.close()

@@ -1,0 +1,86 @@
+'use strict'
+
+// Checks the arguments of shuffle queues before anything is sent; see arguments.js.
+
+const { types } = require('node:util')
+
+const check = require('./arguments.js')
+const { invalid } = require('./errors.js')
+
+const DEFAULT_STREAM = -1
+
+/** `[field, value, field, value, …]` of an object, a Map or pairs. */
+function fieldList(fields, argument) {
+  const list = []
+  pushFields(list, fields, argument)
+  return list
+}
+
+/** The fields of a message at the end of a list; answers how many there are. */
+function pushFields(list, fields, argument) {
+  const take = check.taking(fields)
+  let count = 0
+  for (const pair of pairsOf(fields, argument)) {
+    const place = `${argument}[${count}]`
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      throw invalid(`${place} has to be [field, value]`)
+    }
+    list.push(take(pair[0], place, 0), take(pair[1], place, 1))
+    count += 1
+  }
+  return count
+}
+
+function pairsOf(fields, argument) {
+  const isObject =
+    typeof fields === 'object' &&
+    fields !== null &&
+    !ArrayBuffer.isView(fields) &&
+    fields[Symbol.iterator] === undefined
+  return isObject ? Object.entries(fields) : check.iterable(argument, fields)
+}
+
+/** `[shard key, field, value, …, shard key, …]` and how many fields each message has. */
+function messageList(messages) {
+  const strings = []
+  const counts = []
+  const take = check.taking(messages)
+  for (const message of check.iterable('messages', messages)) {
+    const place = `messages[${counts.length}]`
+    if (!Array.isArray(message) || message.length !== 2) {
+      throw invalid(`${place} has to be [shardKey, fields]`)
+    }
+    strings.push(take(message[0], place, 0))
+    counts.push(pushFields(strings, message[1], `${place}[1]`))
+  }
+  return { strings, counts }
+}
+
+/** The streams and ids of one message or of several, or of their receipts. */
+function receiptLists(messages) {
+  const streams = []
+  const ids = []
+  const isOne = typeof messages?.id === 'string'
+  for (const message of isOne ? [messages] : check.iterable('messages', messages)) {
+    const place = isOne ? 'messages' : `messages[${ids.length}]`
+    const { stream, id } = message ?? {}
+    if (typeof id !== 'string') throw invalid(`${place} has to be a message or a receipt`)
+    if (!/^[0-9]+-[0-9]+$/.test(id)) {
+      throw invalid(`${place}.id has to have the form of 1700000000000-0`)
+    }
+    streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${place}.stream`, stream))
+    ids.push(id)
+  }
+  return { streams, ids }
+}
+
+/** A Date, or whole seconds since the Unix epoch; a message is not late before its time. */
+function deadline(argument, value) {
+  const seconds = types.isDate(value) ? Math.ceil(value.getTime() / 1000) : value
+  if (Number.isSafeInteger(seconds)) return seconds
+  // Beyond 2^53 a number may stand for another one.
+  if (typeof seconds === 'bigint' && BigInt(Number(seconds)) === seconds) return Number(seconds)
+  throw invalid(`${argument} has to be a Date or a whole number of seconds since the Unix epoch`)
+}
+
+module.exports = { deadline, fieldList, messageList, receiptLists }

@@ -1,0 +1,116 @@
+'use strict'
+
+const { count } = require('./answers.js')
+const check = require('./arguments.js')
+const { begin, unwrap } = require('./calls.js')
+const { atOnce, madeBy } = require('./errors.js')
+const { ShuffleQueue: Native, shard: nativeShard } = require('./native.js')
+const answers = require('./shuffle-answers.js')
+const { deadline, fieldList, messageList } = require('./shuffle-arguments.js')
+const { ShuffleConsumer } = require('./shuffle-consumer.js')
+const { Garbage } = require('./shuffle-garbage.js')
+
+const SIGNAL = { signal: check.abortSignal }
+const TRACKED = { deadline, ...SIGNAL }
+const GARBAGE = { timeDigits: check.smallSize, ...SIGNAL }
+const CONSUMER = {
+  preferStream: check.smallSize,
+  defaultStream: check.flag,
+  maxDeliveries: check.size
+}
+
+function shard(streams, streamsPerShard, shardKey) {
+  check.smallSize('streams', streams)
+  check.smallSize('streamsPerShard', streamsPerShard)
+  const bytes = check.bytes(shardKey, 'shardKey')
+  return atOnce(() => nativeShard(streams, streamsPerShard, bytes))
+}
+
+class ShuffleQueue {
+  #native
+
+  constructor(native) {
+    this.#native = madeBy('shuffleQueue() of a client', native, Native)
+  }
+
+  async write(shardKey, fields, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const key = check.bytes(shardKey, 'shardKey')
+    const list = fieldList(fields, 'fields')
+    const send = (number) => this.#native.write(number, key, list)
+    return unwrap(await begin(signal, answers.receipt, send))
+  }
+
+  async writeMany(messages, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const { strings, counts } = messageList(messages)
+    const send = (number) => this.#native.writeMany(number, strings, counts)
+    return unwrap(await begin(signal, answers.receipts, send))
+  }
+
+  async writeTracked(shardKey, fields, trackField, options) {
+    const { deadline: until, signal } = check.options(options, TRACKED)
+    const key = check.bytes(shardKey, 'shardKey')
+    const list = fieldList(fields, 'fields')
+    const field = check.bytes(trackField, 'trackField')
+    const send = (number) => this.#native.writeTracked(number, key, list, field, until)
+    return unwrap(await begin(signal, answers.receipt, send))
+  }
+
+  async deleteTracked(value, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const bytes = check.bytes(value, 'value')
+    const send = (number) => this.#native.deleteTracked(number, bytes)
+    return unwrap(await begin(signal, answers.receipt, send))
+  }
+
+  async cordonDeadlineExceeded(withinMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    check.milliseconds('withinMs', withinMs)
+    const send = (number) => this.#native.cordonDeadlineExceeded(number, withinMs)
+    return unwrap(await begin(signal, answers.values, send))
+  }
+
+  gc(options) {
+    const { timeDigits, signal } = check.options(options, GARBAGE)
+    return new Garbage(atOnce(() => this.#native.gc(timeDigits)), signal)
+  }
+
+  consumer(group, consumer, options) {
+    const names = [check.bytes(group, 'group'), check.bytes(consumer, 'consumer')]
+    const { maxDeliveries, ...given } = check.options(options, CONSUMER)
+    if (maxDeliveries !== undefined) given.maxDeliveries = Number(maxDeliveries)
+    return new ShuffleConsumer(atOnce(() => this.#native.consumer(...names, given)))
+  }
+
+  async len(options) {
+    const { signal } = check.options(options, SIGNAL)
+    return unwrap(await begin(signal, count, (number) => this.#native.len(number)))
+  }
+
+  async backlog(options) {
+    const { signal } = check.options(options, SIGNAL)
+    return unwrap(await begin(signal, count, (number) => this.#native.backlog(number)))
+  }
+
+  async pendingCount(group, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const name = check.bytes(group, 'group')
+    return unwrap(await begin(signal, count, (number) => this.#native.pendingCount(number, name)))
+  }
+
+  async stats(group, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const name = check.bytes(group, 'group')
+    return unwrap(await begin(signal, answers.stats, (number) => this.#native.stats(number, name)))
+  }
+
+  async deadLetters(max = 100, options = undefined) {
+    const { signal } = check.options(options, SIGNAL)
+    const most = check.smallSize('max', max)
+    const send = (number) => this.#native.deadLetters(number, most)
+    return unwrap(await begin(signal, answers.deadLetters, send))
+  }
+}
+
+module.exports = { ShuffleQueue, shard }

@@ -1,0 +1,180 @@
+//! A shuffle queue and its steps.
+
+use millpond::shuffle::{self, DeadLetter, Receipt, Stats};
+use millpond::{Async, ByteList};
+use napi::Env;
+use napi::bindgen_prelude::Array;
+use napi_derive::napi;
+
+use crate::convert::{self, Answer, Bytes, Converted, duration};
+use crate::errors;
+use crate::handle::Handle;
+use crate::shuffle_consumer::{ConsumerOptions, ShuffleConsumer};
+use crate::shuffle_convert::{self as shuffled, Texts, list};
+use crate::shuffle_tracking::track_keys;
+
+pub(crate) type Core = shuffle::ShuffleQueue<Async>;
+
+/// What `shuffleQueue` takes beside the name.
+#[napi(object, object_to_js = false)]
+pub struct QueueOptions {
+    /// Whether answers hold strings, or else Buffers.
+    pub text: bool,
+    /// How many streams writers spread tenants over.
+    pub streams: Option<u32>,
+    /// How many of them a tenant may write to.
+    pub streams_per_shard: Option<u32>,
+    /// How long what is written lives.
+    pub ttl_ms: Option<f64>,
+    /// Where the records of tracked messages are, `global` or `queue`.
+    pub track_keys: Option<String>,
+}
+
+/// A queue. What is missing here about a method is in the declarations of the package.
+#[napi]
+pub struct ShuffleQueue(pub(crate) Handle<Core>);
+
+impl ShuffleQueue {
+    pub(crate) fn new(queue: Handle<Core>, given: QueueOptions) -> Self {
+        let mut core = queue.core.clone();
+        if let Some(streams) = given.streams {
+            core = core.streams(streams);
+        }
+        if let Some(streams) = given.streams_per_shard {
+            core = core.streams_per_shard(streams);
+        }
+        if let Some(ttl) = given.ttl_ms {
+            core = core.ttl(duration(ttl));
+        }
+        if let Some(name) = given.track_keys {
+            core = core.track_keys(track_keys(&name));
+        }
+        Self(queue.with(core).texts(given.text))
+    }
+}
+
+#[napi]
+impl ShuffleQueue {
+    /// `fields` is `[field, value, …]`; answers `[stream, id]`.
+    #[napi]
+    pub fn write(
+        &self,
+        env: Env,
+        number: u32,
+        shard_key: Bytes,
+        fields: Array<'_>,
+    ) -> napi::Result<bool> {
+        let fields = convert::members(&env, &fields)?;
+        let write = |queue: &Core| queue.write(&shard_key.0, pairs(&fields));
+        let receipt = |env: &Env, receipt| shuffled::receipts(env, &[receipt]);
+        Ok(self.0.start(number, write, receipt))
+    }
+
+    /// `strings` is `[shard key, field, value, …, shard key, …]`, `counts` how many fields each
+    /// message has; answers `[stream, id, …]`.
+    #[napi]
+    pub fn write_many(
+        &self,
+        env: Env,
+        number: u32,
+        strings: Array<'_>,
+        counts: Vec<u32>,
+    ) -> napi::Result<bool> {
+        let strings = convert::members(&env, &strings)?;
+        let mut rest = strings.iter();
+        let message = |count: u32| {
+            let shard_key = rest.next().unwrap_or_default();
+            let fields: Vec<_> = rest.by_ref().take(2 * count as usize).collect();
+            (shard_key, fields.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>())
+        };
+        let messages = counts.into_iter().map(message);
+        let receipts = |env: &Env, receipts: Vec<Receipt>| shuffled::receipts(env, &receipts);
+        Ok(self.0.start(number, |queue| queue.write_many(messages), receipts))
+    }
+
+    /// A consumer of a group.
+    #[napi]
+    pub fn consumer(
+        &self,
+        env: Env,
+        group: Bytes,
+        consumer: Bytes,
+        options: ConsumerOptions,
+    ) -> napi::Result<ShuffleConsumer> {
+        let made = errors::catch(|| Ok(self.0.core.consumer(&group.0, &consumer.0)));
+        let made = made.map_err(|error| errors::thrown(&env, &error))?;
+        Ok(ShuffleConsumer::new(self.0.with(made), options))
+    }
+
+    /// Answers a count.
+    #[napi]
+    pub fn len(&self, number: u32) -> bool {
+        self.0.start(number, |queue| queue.len(), Answer::count)
+    }
+
+    /// Answers a count.
+    #[napi]
+    pub fn backlog(&self, number: u32) -> bool {
+        self.0.start(number, |queue| queue.backlog(), Answer::count)
+    }
+
+    /// Answers a count.
+    #[napi]
+    pub fn pending_count(&self, number: u32, group: Bytes) -> bool {
+        self.0.start(number, |queue| queue.pending_count(&group.0), Answer::count)
+    }
+
+    /// Answers the sums and each stream's own: `[len, pending, lag, len, pending, lag, oldest idle,
+    /// …]`, with null for no oldest.
+    #[napi]
+    pub fn stats(&self, number: u32, group: Bytes) -> bool {
+        self.0.start(number, |queue| queue.stats(&group.0), stats)
+    }
+
+    /// Answers messages, each after its letter's id, group, consumer and deliveries.
+    #[napi]
+    pub fn dead_letters(&self, number: u32, max: u32) -> bool {
+        let text = self.0.text;
+        let letters = move |env: &Env, letters| dead_letters(env, letters, text);
+        self.0.start(number, |queue| queue.dead_letters(max as usize), letters)
+    }
+}
+
+/// The streams of a tenant.
+#[napi]
+pub fn shard(
+    env: Env,
+    streams: u32,
+    streams_per_shard: u32,
+    shard_key: Bytes,
+) -> napi::Result<Vec<u32>> {
+    let shard = errors::catch(|| shuffle::shard(streams, streams_per_shard, &shard_key.0));
+    shard.map_err(|error| errors::thrown(&env, &error))
+}
+
+/// The fields and values of `[field, value, …]`.
+pub(crate) fn pairs(strings: &ByteList) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut strings = strings.iter();
+    std::iter::from_fn(move || Some((strings.next()?, strings.next()?)))
+}
+
+fn stats(env: &Env, stats: Stats) -> Converted {
+    let mut numbers = vec![Some(stats.len()), Some(stats.pending()), Some(stats.lag())];
+    for stream in &stats.streams {
+        let idle = stream.oldest_idle.map(|idle| idle.as_millis() as u64);
+        numbers.extend([Some(stream.len), Some(stream.pending), Some(stream.lag), idle]);
+    }
+    list(env, numbers.into_iter().map(|number| number.map(|number| number as f64)))
+}
+
+fn dead_letters(env: &Env, letters: Vec<DeadLetter>, text: bool) -> Converted {
+    let mut texts = Texts::new(env, text)?;
+    for letter in &letters {
+        texts.push(letter.id.to_string())?;
+        texts.push_bytes(&letter.group)?;
+        texts.push_bytes(&letter.consumer)?;
+        texts.push(letter.deliveries as f64)?;
+        texts.push_message(&letter.message)?;
+    }
+    texts.finish()
+}

@@ -1,0 +1,233 @@
+// What each call of a shuffle queue does, on every backend.
+
+import assert from 'node:assert/strict'
+
+import { ClosedError, Message, shard } from 'millpond'
+
+import { numbersOf, onEveryBackend } from './support.mjs'
+
+onEveryBackend('write, read and acknowledge', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name)
+  const receipt = await queue.write('tenant', { task: 'resize', image: 'é.png' })
+  assert.deepEqual(Object.keys(receipt), ['stream', 'id'])
+  assert.ok(shard(16, 2, 'tenant').includes(receipt.stream))
+  assert.match(receipt.id, /^[0-9]{13}-0$/)
+
+  const consumer = queue.consumer('workers', 'worker-1')
+  const message = await consumer.read()
+  assert.ok(message instanceof Message)
+  assert.deepEqual({ ...message }, {
+    ...receipt,
+    fields: [['task', 'resize'], ['image', 'é.png']],
+    deliveries: null
+  })
+  assert.equal(message.field('image'), 'é.png')
+  assert.equal(message.field(Buffer.from('task')), 'resize')
+  assert.equal(message.field('nothing'), null)
+  assert.throws(() => message.field(), { code: 'INVALID_ARGUMENT' })
+  assert.equal(await consumer.read(), null)
+
+  assert.deepEqual([await queue.len(), await queue.backlog()], [1, 1])
+  assert.equal(await queue.pendingCount('workers'), 1)
+  assert.equal(await consumer.ack(message), 1)
+  assert.equal(await consumer.ack(receipt), 0)
+  assert.deepEqual([await queue.len(), await queue.backlog()], [1, 0])
+  // Another group begins at the beginning.
+  const other = queue.consumer(Buffer.from('others'), 'worker-1')
+  assert.deepEqual(await other.read(), message)
+  assert.equal(await other.ackAndDelete([message]), 1)
+  assert.equal(await queue.len(), 0)
+})
+
+onEveryBackend('fields of every form', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 1 })
+  const pairs = [['a', '1'], ['a', '2'], ['', '']]
+  const forms = [
+    { a: '1', b: Buffer.from('2') },
+    new Map([['a', '1'], [Buffer.from('b'), new Uint8Array([50])]]),
+    pairs,
+    new URLSearchParams(pairs),
+    (function* () {
+      yield* pairs
+    })()
+  ]
+  for (const form of forms) await queue.write('tenant', form)
+  const read = await queue.consumer('g', 'c').readMany(10)
+  const ab = [['a', '1'], ['b', '2']]
+  assert.deepEqual(read.map((message) => message.fields), [ab, ab, pairs, pairs, pairs])
+  assert.equal(read[2].field('a'), '1')
+})
+
+onEveryBackend('a generator that fills one Buffer again and again', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 1 })
+  const buffer = Buffer.alloc(1)
+  const refilled = function* (make) {
+    for (const byte of Buffer.from('abc')) {
+      buffer[0] = byte
+      yield make(buffer)
+    }
+  }
+  await queue.write('tenant', refilled((bytes) => ['n', bytes]))
+  await queue.writeMany(refilled((bytes) => [bytes, [['n', 'x']]]))
+  const [first] = await queue.consumer('g', 'c').readMany(10)
+  assert.deepEqual(first.fields, [['n', 'a'], ['n', 'b'], ['n', 'c']])
+})
+
+onEveryBackend('many messages', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 64, streamsPerShard: 4 })
+  const messages = Array.from({ length: 500 }, (_, number) => [
+    `tenant-${number % 7}`,
+    number % 2 ? { n: `${number}` } : [['n', `${number}`], ['more', 'of it']]
+  ])
+  const receipts = await queue.writeMany(messages)
+  for (const [number, receipt] of receipts.entries()) {
+    assert.ok(shard(64, 4, `tenant-${number % 7}`).includes(receipt.stream))
+  }
+  assert.deepEqual(await queue.writeMany([]), [])
+  const consumer = queue.consumer('g', 'c')
+  const read = [...(await consumer.readMany(400)), ...(await consumer.readMany(400))]
+  const sorted = numbersOf(read).sort((a, b) => a - b)
+  assert.deepEqual(sorted, messages.map((_, number) => `${number}`))
+  assert.deepEqual(new Set(read.map(({ id, stream }) => `${stream}/${id}`)),
+    new Set(receipts.map(({ id, stream }) => `${stream}/${id}`)))
+  assert.deepEqual(read[0].fields.length, Number(read[0].field('n')) % 2 ? 1 : 2)
+  assert.equal(await consumer.ackAndDelete(new Set(read)), 500)
+  assert.equal(await queue.len(), 0)
+})
+
+onEveryBackend('stats', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 2, streamsPerShard: 2 })
+  assert.deepEqual(await queue.stats('g'), {
+    len: 0,
+    pending: 0,
+    lag: 0,
+    streams: [{ len: 0, pending: 0, lag: 0, oldestIdleMs: null }]
+  })
+  const written = await queue.writeMany([1, 2, 3].map((number) => ['tenant', { n: `${number}` }]))
+  const message = await queue.consumer('g', 'c').read()
+  const stats = await queue.stats('g')
+  const { oldestIdleMs } = stats.streams[message.stream]
+  assert.ok(oldestIdleMs >= 0 && oldestIdleMs < 60_000)
+  const streams = [0, 1].map((number) => {
+    const len = written.filter(({ stream }) => stream === number).length
+    const pending = number === message.stream ? 1 : 0
+    return { len, pending, lag: len - pending, oldestIdleMs: pending ? oldestIdleMs : null }
+  })
+  assert.deepEqual(stats, { len: 3, pending: 1, lag: 2, streams })
+})
+
+onEveryBackend('reclaim, extend and dead letters', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 1 })
+  const first = queue.consumer('g', 'first')
+  await queue.writeMany([['tenant', { n: '1' }], ['tenant', { n: '2' }]])
+  const taken = await first.readMany(10)
+  assert.equal(await first.extend(taken), 2)
+  const second = queue.consumer('g', 'second', { maxDeliveries: 2n })
+  assert.deepEqual(await second.reclaim(60_000, 10), { messages: [], dead: 0 })
+  const { messages, dead } = await second.reclaim(0, 10)
+  assert.deepEqual([numbersOf(messages), dead], [['1', '2'], 0])
+  assert.deepEqual(messages.map((message) => message.deliveries), [2, 2])
+  assert.equal(await first.extend(taken), 0)
+  assert.equal(await second.extend(messages[0]), 1)
+  assert.equal(await second.ack(messages[0]), 1)
+  assert.deepEqual(await second.reclaim(0, 10), { messages: [], dead: 1 })
+  const [letter, ...others] = await queue.deadLetters()
+  assert.deepEqual(others, [])
+  assert.match(letter.id, /^[0-9]{13}-[0-9]+$/)
+  const { group, consumer, deliveries, message } = letter
+  assert.deepEqual([group, consumer, deliveries], ['g', 'second', 2])
+  assert.deepEqual(message, taken[1])
+  assert.equal((await queue.deadLetters(1)).length, 1)
+  assert.equal(await queue.pendingCount('g'), 0)
+})
+
+onEveryBackend('strings or Buffers', async ({ connect, name }) => {
+  const client = await connect({ returnBuffers: true })
+  const buffers = client.shuffleQueue(Buffer.from(name), { streams: 1 })
+  const strings = client.shuffleQueue(name, { streams: 1, returnBuffers: false })
+  await buffers.writeMany([['tenant', { n: 'é' }], ['tenant', { n: 'ü' }]])
+  const message = await buffers.consumer('g', 'c', { maxDeliveries: 1 }).read()
+  assert.deepEqual(message.fields, [[Buffer.from('n'), Buffer.from('é')]])
+  assert.deepEqual(message.field('n'), Buffer.from('é'))
+  assert.deepEqual(message.field(Buffer.from('n')), Buffer.from('é'))
+  assert.deepEqual((await strings.consumer('g', 'c').read()).fields, [['n', 'ü']])
+  assert.equal((await strings.consumer('g', 'c', { maxDeliveries: 1 }).reclaim(0, 10)).dead, 2)
+  const [letter] = await buffers.deadLetters()
+  assert.deepEqual([letter.group, letter.consumer], [Buffer.from('g'), Buffer.from('c')])
+  assert.deepEqual((await strings.deadLetters())[1].message.fields, [['n', 'ü']])
+})
+
+onEveryBackend('what is not UTF-8 is no string, and is not lost', async ({ connect, name }) => {
+  const client = await connect()
+  const queue = client.shuffleQueue(name, { streams: 1 })
+  const broken = Buffer.from([0xff, 0])
+  const receipts = await queue.writeMany([
+    ['tenant', { n: '1' }],
+    ['tenant', new Map([[broken, '2']])],
+    ['tenant', { n: broken }],
+    ['tenant', { n: broken }],
+    ['tenant', { n: '5' }]
+  ])
+  const notText = (taken) => (error) => {
+    assert.ok(error instanceof TypeError)
+    assert.equal(error.code, 'ERR_ENCODING_INVALID_ENCODED_DATA')
+    assert.match(error.message, /stays pending[^]*returnBuffers/)
+    assert.deepEqual(error.receipts, taken)
+    return true
+  }
+  const consumer = queue.consumer('g', 'c')
+  await assert.rejects(consumer.readMany(2), notText(receipts.slice(0, 2)))
+  await assert.rejects(consumer.read(), notText([receipts[2]]))
+  // A loop goes on: asking for the next says nothing about the last.
+  const messages = consumer.messages({ max: 1 })
+  await assert.rejects(messages.next(), notText([receipts[3]]))
+  assert.deepEqual(numbersOf((await messages.next()).value), ['5'])
+  await assert.rejects(queue.consumer('g', 'other').reclaim(0, 10), notText(receipts))
+  assert.equal(await queue.pendingCount('g'), 5)
+
+  const buffers = client.shuffleQueue(name, { returnBuffers: true })
+  const reclaimed = await buffers.consumer('g', 'other').reclaim(0, 10)
+  assert.deepEqual(reclaimed.messages[1].fields, [[broken, Buffer.from('2')]])
+  assert.equal(reclaimed.messages.length, 5)
+  assert.equal((await buffers.consumer('g', 'last', { maxDeliveries: 1 }).reclaim(0, 10)).dead, 5)
+  await assert.rejects(queue.deadLetters(), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' })
+  assert.equal((await buffers.deadLetters()).length, 5)
+})
+
+onEveryBackend('settings that no queue can have', async ({ connect, name }) => {
+  const client = await connect()
+  for (const [options, message] of [
+    [{ streams: 0 }, /has 1 to 65536 streams, not 0/],
+    [{ streams: 2, streamsPerShard: 3 }, /2 of the queue's 2 streams, not 3/],
+    [{ ttlMs: 999 }, /between a second and 100 years/],
+    [{ ttlMs: Infinity }, /between a second and 100 years/]
+  ]) {
+    const written = client.shuffleQueue(name, options).write('tenant', { n: '1' })
+    await assert.rejects(written, { code: 'INVALID_ARGUMENT', message })
+  }
+  const queue = client.shuffleQueue(name)
+  const empty = { code: 'INVALID_ARGUMENT', message: /empty/ }
+  await assert.rejects(client.shuffleQueue('').len(), empty)
+  await assert.rejects(queue.write('', { n: '1' }), empty)
+  await assert.rejects(queue.consumer('', 'c').read(), empty)
+  await assert.rejects(queue.consumer('g', '').read(), empty)
+  const none = /message 1 has 0 fields/
+  await assert.rejects(queue.writeMany([['a', { n: '1' }], ['a', {}]]), none)
+  await assert.rejects(queue.consumer('g', 'c').readMany(0), /takes 1 to 10000 messages, not 0/)
+  await assert.rejects(queue.consumer('g', 'c').messages({ max: 10_001 }).next(), /not 10001/)
+  const far = { stream: 0, id: '1-99999999999999999999' }
+  await assert.rejects(queue.consumer('g', 'c').ack(far), /the form of 1700000000000-0/)
+  assert.equal(await queue.len(), 0)
+})
+
+onEveryBackend('a client that is closed', async ({ connect, name }) => {
+  const client = await connect()
+  const queue = client.shuffleQueue(name)
+  const consumer = queue.consumer('g', 'c')
+  const waits = [consumer.read({ blockMs: Infinity }), consumer.messages({ waitMs: 60_000 }).next()]
+  const refused = Promise.all(waits.map((wait) => assert.rejects(wait, ClosedError)))
+  await queue.len()
+  await client.close()
+  await refused
+  await assert.rejects(queue.write('tenant', { n: '1' }), ClosedError)
+})
