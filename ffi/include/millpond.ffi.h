@@ -40,6 +40,11 @@ typedef enum {
     MILLPOND_ICK_CONSUMER = 2,
 } millpond_ick_set;
 
+typedef enum {
+    MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
+    MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
+} millpond_shuffle_track_keys;
+
 typedef struct millpond_batches millpond_batches;
 
 typedef struct millpond_client millpond_client;
@@ -53,6 +58,20 @@ typedef struct millpond_ick_channel millpond_ick_channel;
 typedef struct millpond_keys millpond_keys;
 
 typedef struct millpond_lease millpond_lease;
+
+typedef struct millpond_shuffle_batch millpond_shuffle_batch;
+
+typedef struct millpond_shuffle_consumer millpond_shuffle_consumer;
+
+typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
+
+typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
+
+typedef struct millpond_shuffle_messages millpond_shuffle_messages;
+
+typedef struct millpond_shuffle_queue millpond_shuffle_queue;
+
+typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
 typedef struct {
     millpond_status code;
@@ -105,6 +124,63 @@ typedef struct {
     double total_min;
     double total_max;
 } millpond_ick_stats;
+
+typedef struct {
+    int64_t streams;
+    int64_t streams_per_shard;
+    int64_t ttl_ms;
+    int64_t track_keys;
+} millpond_shuffle_options;
+
+typedef struct {
+    char *field;
+    size_t field_length;
+    char *value;
+    size_t value_length;
+} millpond_shuffle_field;
+
+typedef struct {
+    int64_t stream;
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+typedef struct {
+    char *shard_key;
+    size_t shard_key_length;
+    const millpond_shuffle_field *fields;
+    size_t field_count;
+} millpond_shuffle_new_message;
+
+typedef struct {
+    millpond_shuffle_receipt receipt;
+    uint64_t deliveries;
+    const millpond_shuffle_field *fields;
+    size_t field_count;
+} millpond_shuffle_message;
+
+typedef struct {
+    int64_t prefer_stream;
+    uint64_t max_deliveries;
+    bool default_stream;
+} millpond_shuffle_consumer_options;
+
+typedef struct {
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+    char *group;
+    size_t group_length;
+    char *consumer;
+    size_t consumer_length;
+    millpond_shuffle_message message;
+} millpond_shuffle_dead_letter;
+
+typedef struct {
+    uint64_t len;
+    uint64_t pending;
+    uint64_t lag;
+    int64_t oldest_idle_ms;
+} millpond_shuffle_stream_stats;
 
 typedef struct {
     const char *name;
@@ -342,6 +418,201 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
                                              millpond_error **error);
 
 void millpond_ick_channel_free(millpond_ick_channel *channel);
+
+void millpond_shuffle_options_init(millpond_shuffle_options *options);
+
+millpond_status millpond_shuffle_queue_new(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           const millpond_shuffle_options *options,
+                                           millpond_shuffle_queue **queue,
+                                           millpond_error **error);
+
+millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
+                                     uint64_t *len,
+                                     millpond_error **error);
+
+millpond_status millpond_shuffle_backlog(millpond_shuffle_queue *queue,
+                                         uint64_t *backlog,
+                                         millpond_error **error);
+
+millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
+                                               const char *group,
+                                               size_t group_length,
+                                               uint64_t *pending,
+                                               millpond_error **error);
+
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+
+millpond_status millpond_shuffle_shard(uint32_t streams,
+                                       uint32_t streams_per_shard,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       uint32_t *numbers,
+                                       millpond_error **error);
+
+millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       const millpond_shuffle_field *fields,
+                                       size_t field_count,
+                                       millpond_shuffle_receipt *receipt,
+                                       millpond_error **error);
+
+millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
+                                            const millpond_shuffle_new_message *messages,
+                                            size_t count,
+                                            millpond_shuffle_receipt *receipts,
+                                            millpond_error **error);
+
+const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
+
+char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
+
+const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuffle_message *message,
+                                                             const char *name,
+                                                             size_t name_length);
+
+void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
+
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options);
+
+millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
+                                              const char *group,
+                                              size_t group_length,
+                                              const char *consumer,
+                                              size_t consumer_length,
+                                              const millpond_shuffle_consumer_options *options,
+                                              millpond_shuffle_consumer **made,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
+                                      size_t max,
+                                      int64_t wait_ms,
+                                      millpond_shuffle_batch **batch,
+                                      millpond_error **error);
+
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *receipts,
+                                     size_t count,
+                                     uint64_t *acknowledged,
+                                     millpond_error **error);
+
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *receipts,
+                                                size_t count,
+                                                uint64_t *acknowledged,
+                                                millpond_error **error);
+
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *receipts,
+                                        size_t count,
+                                        uint64_t *extended,
+                                        millpond_error **error);
+
+millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
+                                         uint64_t min_idle_ms,
+                                         size_t max,
+                                         millpond_shuffle_batch **batch,
+                                         uint64_t *dead,
+                                         millpond_error **error);
+
+void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
+
+millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
+                                              size_t max,
+                                              int64_t wait_ms,
+                                              millpond_shuffle_messages **messages,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
+                                               millpond_shuffle_batch **batch,
+                                               millpond_error **error);
+
+void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
+
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **letters,
+                                                   millpond_error **error);
+
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
+
+size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
+
+millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
+                                            const char *group,
+                                            size_t group_length,
+                                            millpond_shuffle_stats **stats,
+                                            millpond_error **error);
+
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
+
+size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
+
+void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
+
+millpond_status millpond_shuffle_gc(millpond_shuffle_queue *queue,
+                                    int64_t time_digits,
+                                    millpond_shuffle_garbage **garbage,
+                                    millpond_error **error);
+
+millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
+                                              millpond_keys **values,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *garbage,
+                                                uint64_t *scanned,
+                                                uint64_t *deleted,
+                                                millpond_error **error);
+
+void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
+
+millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
+                                               const char *shard_key,
+                                               size_t shard_key_length,
+                                               const millpond_shuffle_field *fields,
+                                               size_t field_count,
+                                               const char *track_field,
+                                               size_t track_field_length,
+                                               int64_t deadline_s,
+                                               millpond_shuffle_receipt *receipt,
+                                               millpond_error **error);
+
+millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
+                                                const char *value,
+                                                size_t value_length,
+                                                bool *deleted,
+                                                millpond_shuffle_receipt *receipt,
+                                                millpond_error **error);
+
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **values,
+                                                          millpond_error **error);
+
+millpond_status millpond_shuffle_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);
+
+millpond_status millpond_shuffle_tracking_keys(const char *name,
+                                               size_t name_length,
+                                               uint32_t track_keys,
+                                               millpond_keys **keys,
+                                               millpond_error **error);
 
 void millpond_on_interrupt(bool (*check)(void));
 

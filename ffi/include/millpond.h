@@ -20,18 +20,19 @@
  * not say otherwise. Should there be no room for one more handle, an error is told by the status
  * alone and its object is NULL.
  *
- * Any function may be called by any thread at any time, except that a lease and batches are for one
- * thread at a time: a second one gets MILLPOND_INVALID_ARGUMENT at once. A call that has to wait
- * for a server ends by the client's timeout; only millpond_batches_next waits longer, if it is told
- * to. Nothing may be called from a signal handler.
+ * Any function may be called by any thread at any time, except that a lease and loops (batches,
+ * messages, garbage) are for one thread at a time: a second one gets MILLPOND_INVALID_ARGUMENT at
+ * once. A call that has to wait for a server ends by the client's timeout; only
+ * millpond_batches_next, millpond_shuffle_read and millpond_shuffle_messages_next wait longer, if
+ * they are told to. Nothing may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
  * client makes new connections, an embedded engine answers MILLPOND_FORKED.
  *
  * A panic inside is MILLPOND_INTERNAL outside; nothing unwinds into C.
  *
- * Times are in milliseconds, sizes in bytes, scores are doubles. Link with `pkg-config --libs
- * millpond`.
+ * Times are in milliseconds (deadlines in seconds), sizes in bytes, scores are doubles. Link with
+ * `pkg-config --libs millpond`.
  */
 
 
@@ -182,6 +183,23 @@ typedef enum {
 } millpond_ick_set;
 
 /**
+ * Where the records of tracked messages are. Whoever writes, deletes or collects tracked messages
+ * of a queue has to say the same.
+ */
+typedef enum {
+    /**
+     * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
+     * with those of every other queue of the server that tracks so: where the Go package that
+     * introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`.
+     */
+    MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
+    /**
+     * In three keys of the queue, `<queue>:meta:cancelation` and so on.
+     */
+    MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
+} millpond_shuffle_track_keys;
+
+/**
  * The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
  * with `millpond_batches_free`.
  *
@@ -235,6 +253,58 @@ typedef struct millpond_keys millpond_keys;
  * for any thread at any time.
  */
 typedef struct millpond_lease millpond_lease;
+
+/**
+ * A list of messages, the answer of a read for instance. The caller frees it with
+ * `millpond_shuffle_batch_free`, which does not acknowledge them. Any thread may read it.
+ */
+typedef struct millpond_shuffle_batch millpond_shuffle_batch;
+
+/**
+ * One consumer of a group of a queue's consumers. Each message goes to one consumer of each group;
+ * a group begins with what the queue holds when it first reads. Any number of threads may use one
+ * consumer at a time. Freed with `millpond_shuffle_consumer_free`.
+ */
+typedef struct millpond_shuffle_consumer millpond_shuffle_consumer;
+
+/**
+ * A list of dead letters. The caller frees it with `millpond_shuffle_dead_letters_free`. Any
+ * thread may read it.
+ */
+typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
+
+/**
+ * Values of tracked messages whose deadline has passed, in batches. Freed with
+ * `millpond_shuffle_garbage_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once.
+ */
+typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
+
+/**
+ * The loop of a consumer: batches of messages. A message is done when it is acknowledged and not
+ * before: asking for the next batch says nothing about the last one. Freed with
+ * `millpond_shuffle_messages_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that consume together have loops of their own.
+ */
+typedef struct millpond_shuffle_messages millpond_shuffle_messages;
+
+/**
+ * A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
+ * writes to a few of the queue's streams, which its key decides; consumers take from all streams
+ * in turn. Any number of threads may use one queue at a time. Freed with
+ * `millpond_shuffle_queue_free`.
+ */
+typedef struct millpond_shuffle_queue millpond_shuffle_queue;
+
+/**
+ * What a queue holds for a group, stream by stream. The caller frees it with
+ * `millpond_shuffle_stats_free`. Any thread may read it.
+ */
+typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
 /**
  * One row of the table of errors, the same in every language.
@@ -405,6 +475,201 @@ typedef struct {
      */
     double total_max;
 } millpond_ick_stats;
+
+/**
+ * The settings of a queue. `millpond_shuffle_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * How many streams writers spread tenants over. More take effect with the next write; fewer
+     * as soon as the streams beyond have nothing left to do. Readers need not know.
+     * -1: not given, which is 16.
+     */
+    int64_t streams;
+    /**
+     * How many of the streams a tenant may write to. -1: not given, which is 2, or 1 of 1.
+     */
+    int64_t streams_per_shard;
+    /**
+     * How long a stream lives after it was last written to, with all that is in it, in
+     * milliseconds. -1: not given, which is a day.
+     */
+    int64_t ttl_ms;
+    /**
+     * A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
+     * which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+     */
+    int64_t track_keys;
+} millpond_shuffle_options;
+
+/**
+ * A field of a message and its value: any bytes. In a message to write, both may be NULL if they
+ * have the length 0; in a message that was read they never are, and nothing is NUL-terminated.
+ */
+typedef struct {
+    /**
+     * The field's name. The same name may come more than once.
+     */
+    const char *field;
+    /**
+     * How many bytes it has.
+     */
+    size_t field_length;
+    /**
+     * The value.
+     */
+    const char *value;
+    /**
+     * How many bytes it has.
+     */
+    size_t value_length;
+} millpond_shuffle_field;
+
+/**
+ * Where a message is: what acknowledging takes.
+ */
+typedef struct {
+    /**
+     * The number of the stream, or -1 for the default stream.
+     */
+    int64_t stream;
+    /**
+     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
+     * since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of the id: which of the messages of that time it is.
+     */
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+/**
+ * A message to write.
+ */
+typedef struct {
+    /**
+     * The key of the tenant.
+     */
+    const char *shard_key;
+    /**
+     * How many bytes it has.
+     */
+    size_t shard_key_length;
+    /**
+     * The message's fields, in their order.
+     */
+    const millpond_shuffle_field *fields;
+    /**
+     * How many there are.
+     */
+    size_t field_count;
+} millpond_shuffle_new_message;
+
+/**
+ * A message that a consumer took.
+ */
+typedef struct {
+    /**
+     * Where it is: give this back to acknowledge it.
+     */
+    millpond_shuffle_receipt receipt;
+    /**
+     * How often it was delivered, this time included; 0 if it came from a read, which does not
+     * count.
+     */
+    uint64_t deliveries;
+    /**
+     * Its fields, in the order in which they were written; lives as long as the batch.
+     */
+    const millpond_shuffle_field *fields;
+    /**
+     * How many there are.
+     */
+    size_t field_count;
+} millpond_shuffle_message;
+
+/**
+ * The settings of a consumer. `millpond_shuffle_consumer_options_init` fills it; then set what you
+ * like.
+ */
+typedef struct {
+    /**
+     * The stream to take from first, as much as it has, for a consumer to which one tenant's
+     * messages are cheaper together. -1: not given, which is none.
+     */
+    int64_t prefer_stream;
+    /**
+     * After so many deliveries a message that is reclaimed becomes a dead letter instead: a
+     * message that kills its consumers must not kill all of them. 0, which it is if nobody sets
+     * it, for never.
+     */
+    uint64_t max_deliveries;
+    /**
+     * Whether to take also from the stream at the queue's own name, in turn with the others, where
+     * messages lay before the queue was sharded. The group there has the queue's name. No, if
+     * nobody sets it.
+     */
+    bool default_stream;
+} millpond_shuffle_consumer_options;
+
+/**
+ * A message that nobody acknowledged however often it was delivered, and its history.
+ */
+typedef struct {
+    /**
+     * The first half of its id among the dead letters, in milliseconds since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of that id.
+     */
+    uint64_t id_sequence;
+    /**
+     * The group that gave it up; not NUL-terminated.
+     */
+    const char *group;
+    /**
+     * How many bytes the group's name has.
+     */
+    size_t group_length;
+    /**
+     * The consumer that had it last; not NUL-terminated.
+     */
+    const char *consumer;
+    /**
+     * How many bytes the consumer's name has.
+     */
+    size_t consumer_length;
+    /**
+     * The message as it was, and how often it was delivered.
+     */
+    millpond_shuffle_message message;
+} millpond_shuffle_dead_letter;
+
+/**
+ * What a stream holds for a group, or all streams together.
+ */
+typedef struct {
+    /**
+     * Entries, finished ones included.
+     */
+    uint64_t len;
+    /**
+     * Messages that the group was given and has not acknowledged.
+     */
+    uint64_t pending;
+    /**
+     * Messages that the group was not given yet. After messages were deleted in between, and on
+     * Redis before 7, it may be `len` where it should be less.
+     */
+    uint64_t lag;
+    /**
+     * How many milliseconds ago the oldest pending message was delivered the last time. -1: there
+     * is none.
+     */
+    int64_t oldest_idle_ms;
+} millpond_shuffle_stream_stats;
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send
@@ -1179,11 +1444,699 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
 void millpond_ick_channel_free(millpond_ick_channel *channel);
 
 /**
+ * Fills options with what stands for "not given".
+ *
+ *     millpond_shuffle_options options;
+ *     millpond_shuffle_options_init(&options);
+ *     options.streams = 64;
+ *     options.streams_per_shard = 4;
+ *
+ * Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_options_init(millpond_shuffle_options *options);
+
+/**
+ * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call: what
+ * no queue can have is refused by the step that needs it.
+ *
+ * `queue` is set to the queue, which the caller frees with `millpond_shuffle_queue_free`, or on
+ * failure to NULL.
+ *
+ *     millpond_shuffle_queue *queue;
+ *     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 or beyond its type, and a
+ * `track_keys` that is none.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_queue_new(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           const millpond_shuffle_options *options,
+                                           millpond_shuffle_queue **queue,
+                                           millpond_error **error);
+
+/**
+ * How many entries the streams hold, finished ones that nobody deleted included.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
+                                     uint64_t *len,
+                                     millpond_error **error);
+
+/**
+ * How many messages some group still has to get or to acknowledge.
+ *
+ * Errors: as `millpond_shuffle_len`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_backlog(millpond_shuffle_queue *queue,
+                                         uint64_t *backlog,
+                                         millpond_error **error);
+
+/**
+ * How many messages a group was given and has not acknowledged.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
+                                               const char *group,
+                                               size_t group_length,
+                                               uint64_t *pending,
+                                               millpond_error **error);
+
+/**
+ * Frees a queue. Consumers that were made from it go on. NULL and a queue that was freed before
+ * are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+
+/**
+ * The streams of a tenant: `streams_per_shard` of `streams`, in the order in which ties between
+ * them are broken. The same in every language. Makes no call.
+ *
+ * `numbers` is where `streams_per_shard` numbers go, here 15, 13, 2 and 12; on failure nothing is
+ * written there.
+ *
+ *     uint32_t numbers[4];
+ *     status = millpond_shuffle_shard(16, 4, "tuna", 4, numbers, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536, for a shard of no stream
+ * or more than there are, and for an empty key.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_shard(uint32_t streams,
+                                       uint32_t streams_per_shard,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       uint32_t *numbers,
+                                       millpond_error **error);
+
+/**
+ * Writes one message of a tenant, to the stream of its shard that has the least to do.
+ *
+ * `receipt` is set to where it is; it may be NULL.
+ *
+ *     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
+ *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
+ * 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
+ * no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
+ * years), before anything is sent; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
+ * nothing has changed; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
+ * written; written again it may be there twice.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       const millpond_shuffle_field *fields,
+                                       size_t field_count,
+                                       millpond_shuffle_receipt *receipt,
+                                       millpond_error **error);
+
+/**
+ * Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
+ * other.
+ *
+ * `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
+ * On failure they are all 0.
+ *
+ * Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
+ *
+ * Delivery: one atomic step for up to 10,000 messages and 16 MiB, several for more: after an
+ * error the first of these may be done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
+                                            const millpond_shuffle_new_message *messages,
+                                            size_t count,
+                                            millpond_shuffle_receipt *receipts,
+                                            millpond_error **error);
+
+/**
+ * The messages as an array of `millpond_shuffle_batch_length`, in the order in which they were
+ * taken. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
+ *     for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
+ *         work_on(message[i].fields, message[i].field_count);
+ *         millpond_shuffle_ack(consumer, &message[i].receipt, 1, NULL, &error);
+ *     }
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
+
+/**
+ * How many messages there are; 0 where `millpond_shuffle_batch_messages` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+/**
+ * The fields of all messages, one after the other without gaps, in the order of the messages: for
+ * interpreters, which copy them in one go. Lives until the batch is freed. NULL as in
+ * `millpond_shuffle_batch_messages`.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
+
+/**
+ * How many fields all messages have together.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
+
+/**
+ * The bytes of all fields, each field's name and then its value, one after the other without gaps,
+ * in the order of the fields: for interpreters, which copy them in one go. Lives until the batch
+ * is freed. NULL as in `millpond_shuffle_batch_messages`.
+ *
+ * Threads: any.
+ */
+const char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
+
+/**
+ * How many bytes all fields have together.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
+
+/**
+ * The first field of this name of a message that was read, or NULL if it has none. Lives as long
+ * as the message's batch. NULL for NULL.
+ *
+ *     const millpond_shuffle_field *image = millpond_shuffle_message_field(message, "image", 5);
+ *     if (image != NULL)
+ *         resize(image->value, image->value_length);
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuffle_message *message,
+                                                             const char *name,
+                                                             size_t name_length);
+
+/**
+ * Frees a batch. Its messages stay the consumer's until they are acknowledged. NULL and a batch
+ * that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
+
+/**
+ * Fills options with what stands for "not given". Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options);
+
+/**
+ * A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
+ * no call.
+ *
+ * `made` is set to the consumer, which the caller frees with `millpond_shuffle_consumer_free`, or
+ * on failure to NULL.
+ *
+ *     millpond_shuffle_consumer *consumer;
+ *     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
+ *                                            &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream and not
+ * -1. An empty group or consumer is refused by the step that needs it.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
+                                              const char *group,
+                                              size_t group_length,
+                                              const char *consumer,
+                                              size_t consumer_length,
+                                              const millpond_shuffle_consumer_options *options,
+                                              millpond_shuffle_consumer **made,
+                                              millpond_error **error);
+
+/**
+ * Takes up to `max` messages, from the streams in turn: those that as many reads of one would have
+ * taken. With a `wait_ms` of -1 it answers at once; else it waits up to so many milliseconds if
+ * there is no message (`INT64_MAX` is for ever), without polling. `millpond_close` on the client
+ * ends the wait.
+ *
+ * `batch` is set to the messages, which may be none and which the caller frees with
+ * `millpond_shuffle_batch_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
+ * empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty
+ * or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; `MILLPOND_CANCELLED` if
+ * `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was closed; those of the
+ * connection.
+ *
+ * Delivery: at least once. A message that was taken is its consumer's until it is acknowledged.
+ * After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be the consumer's that it
+ * never saw: `millpond_shuffle_reclaim` brings them.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
+                                      size_t max,
+                                      int64_t wait_ms,
+                                      millpond_shuffle_batch **batch,
+                                      millpond_error **error);
+
+/**
+ * Acknowledges messages, so that the group does not get them again. The entries stay in the queue,
+ * for other groups.
+ *
+ * `acknowledged` is set to how many were waiting for that; it may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a stream that is no number of one, an empty group, and
+ * a name that is empty or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; those
+ * of the connection.
+ *
+ * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
+ * atomic.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *receipts,
+                                     size_t count,
+                                     uint64_t *acknowledged,
+                                     millpond_error **error);
+
+/**
+ * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+ *
+ * `acknowledged` is set to how many were waiting for that; it may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Delivery: as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *receipts,
+                                                size_t count,
+                                                uint64_t *acknowledged,
+                                                millpond_error **error);
+
+/**
+ * Says that messages are still being worked on, so that nobody reclaims them.
+ *
+ * `extended` is set to how many are this consumer's; those that are not have been taken over. It
+ * may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for an empty consumer.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *receipts,
+                                        size_t count,
+                                        uint64_t *extended,
+                                        millpond_error **error);
+
+/**
+ * Takes over up to `max` messages that were delivered at least `min_idle_ms` milliseconds ago and
+ * neither acknowledged nor extended since: those of consumers that are gone. One that was
+ * delivered `max_deliveries` times becomes a dead letter instead.
+ *
+ * `batch` is set to the messages, each with its deliveries, which the caller frees with
+ * `millpond_shuffle_batch_free`, or on failure to NULL. `dead` is set to how many became dead
+ * letters; it may be NULL.
+ *
+ * Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+ * 100 years.
+ *
+ * Delivery: a consumer that is only slow may be working on a message that is taken over:
+ * `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
+                                         uint64_t min_idle_ms,
+                                         size_t max,
+                                         millpond_shuffle_batch **batch,
+                                         uint64_t *dead,
+                                         millpond_error **error);
+
+/**
+ * Frees a consumer. What it took and did not acknowledge stays its own; messages loops that were
+ * made from it go on. NULL and a consumer that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
+
+/**
+ * The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of -1 the loop is
+ * over when there is nothing left; else a call waits up to so many milliseconds for a message,
+ * anew for each batch (`INT64_MAX` is for ever). It waits without polling: all that wait in a
+ * process share one connection, and a message wakes one of them. `millpond_close` on the client
+ * ends the wait.
+ *
+ * `messages` is set to the loop, which the caller frees with `millpond_shuffle_messages_free`, or
+ * on failure to NULL. Makes no call yet.
+ *
+ *     millpond_shuffle_messages *messages;
+ *     millpond_shuffle_batch *batch;
+ *     if (millpond_shuffle_messages_new(consumer, 100, -1, &messages, &error) != MILLPOND_OK)
+ *         return failed(error);
+ *     while (millpond_shuffle_messages_next(messages, &batch, &error) == MILLPOND_OK &&
+ *            batch != NULL) {
+ *         work_on_and_acknowledge(batch);
+ *         millpond_shuffle_batch_free(batch);
+ *     }
+ *     millpond_shuffle_messages_free(messages);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
+                                              size_t max,
+                                              int64_t wait_ms,
+                                              millpond_shuffle_messages **messages,
+                                              millpond_error **error);
+
+/**
+ * Takes the next batch; acknowledges nothing.
+ *
+ * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`; to
+ * NULL on failure, and also on success when the loop is over. After an error that trying again
+ * can mend (see `millpond_error_retry`) the loop may go on.
+ *
+ * Errors: as `millpond_shuffle_read`.
+ *
+ * Delivery: as `millpond_shuffle_read`.
+ *
+ * Threads: one at a time; see `millpond_shuffle_messages`.
+ */
+millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
+                                               millpond_shuffle_batch **batch,
+                                               millpond_error **error);
+
+/**
+ * Frees the loop. Messages that were not acknowledged stay the consumer's. NULL and a loop that
+ * was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
+
+/**
+ * Reads up to `max` messages that were delivered too often, the oldest first; see
+ * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay.
+ *
+ * `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
+ * failure to NULL.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above
+ * 10,000.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **letters,
+                                                   millpond_error **error);
+
+/**
+ * The dead letters as an array of `millpond_shuffle_dead_letters_length`, the oldest first. Lives
+ * until they are freed. NULL for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * How many dead letters there are; 0 where `millpond_shuffle_dead_letters_data` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * Frees dead letters; they stay in the queue. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
+
+/**
+ * Reads what each stream holds for a group.
+ *
+ * `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on failure to
+ * NULL.
+ *
+ * Errors: as `millpond_shuffle_pending_count`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
+                                            const char *group,
+                                            size_t group_length,
+                                            millpond_shuffle_stats **stats,
+                                            millpond_error **error);
+
+/**
+ * The streams by their numbers, as an array of `millpond_shuffle_stats_length`. Lives until the
+ * stats are freed. NULL for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
+
+/**
+ * How many streams there are; 0 where `millpond_shuffle_stats_streams` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+/**
+ * All streams together: their sums, and the longest of the idle times. Lives until the stats are
+ * freed. NULL as in `millpond_shuffle_stats_streams`.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
+
+/**
+ * Frees stats. NULL and stats that were freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
+
+/**
+ * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
+ * those that were cordoned first. `time_digits`, 1 to 10, has it look only at deadlines that begin
+ * with as many of the first digits of the time: with 6, at those of the same 10,000 seconds. -1 is
+ * for all. Makes no call yet.
+ *
+ * `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
+ * or on failure to NULL.
+ *
+ *     millpond_shuffle_garbage *garbage;
+ *     millpond_keys *values;
+ *     if (millpond_shuffle_gc(queue, -1, &garbage, &error) != MILLPOND_OK)
+ *         return failed(error);
+ *     while (millpond_shuffle_garbage_next(garbage, &values, &error) == MILLPOND_OK &&
+ *            values != NULL) {
+ *         report(millpond_keys_data(values), millpond_keys_length(values));
+ *         millpond_keys_free(values);
+ *     }
+ *     millpond_shuffle_garbage_free(garbage);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another that is
+ * none is refused when the first batch is asked for.
+ *
+ * Delivery: at least once: what was handed out and not deleted yet is handed out by the next
+ * collection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_gc(millpond_shuffle_queue *queue,
+                                    int64_t time_digits,
+                                    millpond_shuffle_garbage **garbage,
+                                    millpond_error **error);
+
+/**
+ * Deletes what is recorded of the last batch of values, and finds the next. The messages
+ * themselves stay in their streams.
+ *
+ * `values` is set to the batch, which the caller frees with `millpond_keys_free`; to NULL on
+ * failure, and also on success when all is collected. After an error that trying again can mend
+ * (see `millpond_error_retry`) the collection may go on.
+ *
+ * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
+ * `time_digits` that is not 1 to 10.
+ *
+ * Threads: one at a time; see `millpond_shuffle_garbage`.
+ */
+millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
+                                              millpond_keys **values,
+                                              millpond_error **error);
+
+/**
+ * How many entries were looked at so far, and how many records were deleted. Both may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no collection, and while another thread is in it.
+ *
+ * Threads: one at a time; see `millpond_shuffle_garbage`.
+ */
+millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *garbage,
+                                                uint64_t *scanned,
+                                                uint64_t *deleted,
+                                                millpond_error **error);
+
+/**
+ * Frees a collection; what is recorded of the last batch stays for the next one. NULL and what was
+ * freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
+
+/**
+ * Writes one message of a tenant, and remembers where it is by the value of its field
+ * `track_field`, until `deadline_s`: seconds since the Unix epoch, or 0 for the server's time and
+ * the queue's `ttl_ms`. A message without that field, or with nothing in it, is written and not
+ * tracked; of two messages with the same value the later one is tracked.
+ *
+ * `receipt` is set to where the message is; it may be NULL.
+ *
+ *     millpond_shuffle_field fields[] = {{"job", 3, "j-1", 3}, {"task", 4, "resize", 6}};
+ *     status = millpond_shuffle_write_tracked(queue, "tenant-7", 8, fields, 2, "job", 3, 0, NULL,
+ *                                             &error);
+ *
+ * Errors: as `millpond_shuffle_write`; also `MILLPOND_INVALID_ARGUMENT` for an empty `track_field`
+ * and a deadline more than 2^53 seconds from the epoch, and `MILLPOND_CROSS_SLOT` on a cluster with
+ * the global keys.
+ *
+ * Delivery: as `millpond_shuffle_write`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
+                                               const char *shard_key,
+                                               size_t shard_key_length,
+                                               const millpond_shuffle_field *fields,
+                                               size_t field_count,
+                                               const char *track_field,
+                                               size_t track_field_length,
+                                               int64_t deadline_s,
+                                               millpond_shuffle_receipt *receipt,
+                                               millpond_error **error);
+
+/**
+ * Deletes the message that is tracked by this value, for all groups, taken or not. With the global
+ * keys it is found whatever the name of its queue.
+ *
+ * `deleted` is set to whether there was one, and `receipt` to where it was, or to 0 if there is
+ * none (any more). Both may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else and `MILLPOND_CROSS_SLOT` on a cluster with
+ * the global keys, and then nothing has changed; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
+ * finds nothing then. A consumer that has taken the message is not stopped.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
+                                                const char *value,
+                                                size_t value_length,
+                                                bool *deleted,
+                                                millpond_shuffle_receipt *receipt,
+                                                millpond_error **error);
+
+/**
+ * Takes the values whose deadline passed not longer ago than `within_ms` milliseconds (rounded up
+ * to seconds) out of the deadlines, in one step, so that of several callers one gets each. They are
+ * garbage from then on; their messages stay until they are deleted.
+ *
+ * `values` is set to them, by deadline, which the caller frees with `millpond_keys_free`, or on
+ * failure to NULL.
+ *
+ * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a `within_ms`
+ * of 10^18 or more.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
+ * nobody saw; `millpond_shuffle_gc` hands them out once more.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **values,
+                                                          millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
+ * notifications and the dead letters. `shuffle.reclaim` and `shuffle.dead_letters` take all four,
+ * the others the first three. For connections of your own; makes no call.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
+ * NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);
+
+/**
+ * The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired` and
+ * `shuffle.forget_expired`, in order. `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or
+ * `MILLPOND_SHUFFLE_TRACK_QUEUE`. A `shuffle.write` of a tracked message has the first two of these
+ * after three of `millpond_shuffle_keys`. The caller frees `keys` as there.
+ *
+ * Errors: as `millpond_shuffle_keys`; also `MILLPOND_INVALID_ARGUMENT` for another `track_keys`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_tracking_keys(const char *name,
+                                               size_t name_length,
+                                               uint32_t track_keys,
+                                               millpond_keys **keys,
+                                               millpond_error **error);
+
+/**
  * Installs the question that a call which waits asks: whether to stop. The call then answers
  * `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a call
  * waits.
  *
- * It is asked on the thread that waits: by one that waits for a batch about every 50 milliseconds
+ * It is asked on the thread that waits: by one that waits for work about every 50 milliseconds
  * and whenever a signal arrives, by one that waits for a server's answer whenever a signal arrives.
  * It must return (no longjmp, no exception), and must not call Millpond. A question that was
  * installed before is replaced; NULL installs none. It holds for the whole process.

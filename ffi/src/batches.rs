@@ -1,7 +1,6 @@
 //! The loop of a consumer. The core does the loop; this asks it for the next batch.
 
 use std::ffi::c_char;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use millpond::{Result, ick};
@@ -10,6 +9,7 @@ use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
 use crate::entries::{Entries, millpond_entries};
 use crate::error::millpond_error;
+use crate::exclusive::Exclusive;
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
@@ -22,53 +22,28 @@ pub struct millpond_batches {
 }
 
 /// What a handle of batches stands for.
-pub(crate) struct Batches {
-    /// On the heap, or every handle of whatever kind would take as much room.
-    batches: Mutex<Option<Box<ick::Batches>>>,
-    process: u32,
-}
+pub(crate) struct Batches(Exclusive<ick::Batches>);
 
 impl Batches {
+    const BUSY: &str = "another thread is asking for a batch; each thread needs batches of its own";
+
     pub(crate) fn new(batches: ick::Batches, wait: Option<Duration>) -> Self {
-        let batches = match wait {
+        Self(Exclusive::new(match wait {
             Some(wait) => batches.wait(wait),
             None => batches,
-        };
-        Self { batches: Mutex::new(Some(Box::new(batches))), process: std::process::id() }
-    }
-
-    /// Never waits: whoever has the batches may be waiting for work, for ever.
-    fn batches(&self) -> Result<MutexGuard<'_, Option<Box<ick::Batches>>>> {
-        match self.batches.try_lock() {
-            Ok(batches) => Ok(batches),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(invalid(
-                "another thread is asking for a batch; each thread needs batches of its own",
-            )),
-        }
+        }))
     }
 
     fn next(&self) -> Result<Option<ick::Batch>> {
-        self.batches()?.as_mut().and_then(Iterator::next).transpose()
+        self.0.run(Self::BUSY, |batches| batches.next().transpose())
     }
 
     fn commit(&self) -> Result<u64> {
-        self.batches()?.as_mut().map_or(Ok(0), |batches| batches.commit())
+        self.0.run(Self::BUSY, ick::Batches::commit)
     }
 }
 
-impl Drop for Batches {
-    /// The child of a fork leaves its parent's listener alone: it could wait for a lock that a
-    /// thread had which the child does not have.
-    fn drop(&mut self) {
-        if self.process != std::process::id() {
-            let batches = self.batches.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(batches.take());
-        }
-    }
-}
-
-/// How long a loop over batches waits for work.
+/// How long a call waits for work.
 pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
     match wait_ms {
         -1 => Ok(None),

@@ -146,11 +146,37 @@ impl Caller {
     /// A place for an answer, which has to be there.
     pub(crate) fn out<T>(&self, argument: &str, place: *mut T, nothing: T) -> Result<Out<T>> {
         if place.is_null() {
-            return Err(invalid(format!(
-                "{argument} is NULL; it has to say where the answer goes"
-            )));
+            return Err(missing(argument));
         }
         Ok(self.wanted(place, nothing))
+    }
+
+    /// A place for `count` answers that the caller may not want, so that it may be NULL. They are
+    /// nothing until the call succeeds.
+    pub(crate) fn wanted_array<T: Copy>(
+        &self,
+        place: *mut T,
+        count: usize,
+        nothing: T,
+    ) -> OutArray<T> {
+        // A count that no memory holds is refused where the array of arguments is looked at.
+        let count = if count > isize::MAX as usize / size_of::<T>() { 0 } else { count };
+        let out = OutArray { place, count };
+        out.set(std::iter::repeat_n(nothing, count));
+        out
+    }
+
+    /// A place for `count` answers, which has to be there. It is not touched until they are set.
+    pub(crate) fn out_array<T>(
+        &self,
+        argument: &str,
+        place: *mut T,
+        count: usize,
+    ) -> Result<OutArray<T>> {
+        if place.is_null() {
+            return Err(missing(argument));
+        }
+        Ok(OutArray { place, count })
     }
 
     /// A place for a handle, which has to be there.
@@ -175,6 +201,24 @@ impl<T> Out<T> {
     }
 }
 
+/// Where several answers go. Only a [`Caller`] makes one.
+pub(crate) struct OutArray<T> {
+    place: *mut T,
+    count: usize,
+}
+
+impl<T> OutArray<T> {
+    pub(crate) fn set(&self, answers: impl IntoIterator<Item = T>) {
+        if self.place.is_null() {
+            return;
+        }
+        for (index, answer) in answers.into_iter().take(self.count).enumerate() {
+            // SAFETY: the caller's word is that so many can be written if it is not null.
+            unsafe { self.place.add(index).write_unaligned(answer) };
+        }
+    }
+}
+
 /// Where a handle goes.
 pub(crate) struct NewHandle<T: Kind>(Out<*mut T::C>);
 
@@ -187,6 +231,10 @@ impl<T: Kind> NewHandle<T> {
 /// Takes a handle back. What it stood for may end here, and that must not unwind into C either.
 pub(crate) fn free<T: Kind>(handle: *mut T::C) {
     Caller(()).answer((), || handle::free::<T>(handle as usize));
+}
+
+fn missing(argument: &str) -> Error {
+    invalid(format!("{argument} is NULL; it has to say where the answer goes"))
 }
 
 pub(crate) fn invalid(message: impl Into<String>) -> Error {

@@ -22,6 +22,13 @@ use crate::entries::millpond_entries;
 use crate::error::millpond_error;
 use crate::keys::millpond_keys;
 use crate::lease::millpond_lease;
+use crate::shuffle::batch::millpond_shuffle_batch;
+use crate::shuffle::consumer::millpond_shuffle_consumer;
+use crate::shuffle::dead_letters::millpond_shuffle_dead_letters;
+use crate::shuffle::garbage::millpond_shuffle_garbage;
+use crate::shuffle::messages::millpond_shuffle_messages;
+use crate::shuffle::queue::millpond_shuffle_queue;
+use crate::shuffle::stats::millpond_shuffle_stats;
 
 /// The lowest bits say the kind. The very lowest is always set, which it is in no pointer to
 /// anything that is aligned.
@@ -85,7 +92,16 @@ kinds! {
     Lease(crate::lease::Lease) = millpond_lease,
     Batches(crate::batches::Batches) = millpond_batches,
     IckChannel(millpond::ick::IckChannel) = millpond_ick_channel,
+    ShuffleQueue(crate::shuffle::queue::Queue) = millpond_shuffle_queue,
+    ShuffleConsumer(crate::shuffle::consumer::Consumer) = millpond_shuffle_consumer,
+    ShuffleBatch(crate::shuffle::batch::Batch) = millpond_shuffle_batch,
+    ShuffleMessages(crate::shuffle::messages::Messages) = millpond_shuffle_messages,
+    ShuffleStats(crate::shuffle::stats::Stats) = millpond_shuffle_stats,
+    ShuffleDeadLetters(crate::shuffle::dead_letters::DeadLetters) = millpond_shuffle_dead_letters,
+    ShuffleGarbage(crate::shuffle::garbage::Garbage) = millpond_shuffle_garbage,
 }
+
+const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");
 
 /// A thing that a handle stands for, kept alive for as long as a call needs it.
 pub(crate) struct Held<T> {

@@ -30,6 +30,14 @@ pub struct millpond_ick_pair {
 #[derive(Clone, Copy)]
 pub struct c_bool(u8);
 
+impl c_bool {
+    pub(crate) const FALSE: Self = Self(0);
+
+    pub(crate) fn is_true(self) -> bool {
+        self.0 != 0
+    }
+}
+
 /// What an add changed. A member that is given twice can count in both.
 #[repr(C)]
 #[derive(Default)]
@@ -100,7 +108,7 @@ impl Caller {
             self.bytes(|| format!("pairs[{index}].member"), pair.member, pair.member_length)?;
         }
         Ok(pairs.iter().map(|pair| {
-            let score = (pair.score_is_now.0 == 0).then_some(pair.score);
+            let score = (!pair.score_is_now.is_true()).then_some(pair.score);
             (score, self.checked(pair.member, pair.member_length))
         }))
     }

@@ -13,7 +13,7 @@ type Check = extern "C" fn() -> bool;
 /// `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a call
 /// waits.
 ///
-/// It is asked on the thread that waits: by one that waits for a batch about every 50 milliseconds
+/// It is asked on the thread that waits: by one that waits for work about every 50 milliseconds
 /// and whenever a signal arrives, by one that waits for a server's answer whenever a signal arrives.
 /// It must return (no longjmp, no exception), and must not call Millpond. A question that was
 /// installed before is replaced; NULL installs none. It holds for the whole process.

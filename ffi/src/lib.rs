@@ -11,6 +11,7 @@
 //! | [`status`], [`error`] | what can go wrong |
 //! | [`client`], [`library`], [`fork`] | the door in, and what concerns the whole process |
 //! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
+//! | [`shuffle`] | the shuffle queue |
 //! | [`entries`], [`keys`], [`script`] | what queues have in common |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
@@ -35,9 +36,12 @@ pub mod lease;
 
 pub mod channel;
 
+pub mod shuffle;
+
 pub mod interrupt;
 pub mod script;
 
 mod caller;
+mod exclusive;
 mod fork;
 mod handle;

@@ -62,8 +62,10 @@ struct test {
 /* What holds on every backend, and what needs a Redis. Each ends with a test without a name. */
 extern const struct test steps_tests[], loop_tests[], lease_tests[], channel_tests[],
     mistake_tests[], thread_tests[], fork_tests[];
-extern const struct test redis_loop_tests[], redis_fork_tests[], connection_tests[],
-    foreign_tests[];
+extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_loop_tests[],
+    shuffle_tracking_tests[], shuffle_mistake_tests[];
+extern const struct test redis_loop_tests[], redis_shuffle_loop_tests[], redis_fork_tests[],
+    connection_tests[], foreign_tests[], foreign_shuffle_tests[];
 /* What needs no backend. */
 extern const struct test error_tests[];
 

@@ -3,40 +3,16 @@
 #include "check.h"
 #include "redis.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* Calls a script of a step with its keys and these arguments. */
-static redisReply *call(redisContext *redis, const char *script_name, const char *ick,
-                        size_t count, const char *const *arguments) {
-    millpond_script script;
+/* Calls a script of an Ick. */
+static redisReply *call(redisContext *redis, const char *step, const char *ick, size_t count,
+                        const char *const *arguments) {
     millpond_keys *keys;
     millpond_error *error;
-    const char *words[32] = {"EVALSHA", NULL, "3"};
-    size_t lengths[32] = {7, 40, 1}, length = 3;
-
-    OK(millpond_script_find(script_name, &script, &error));
     OK(millpond_ick_keys(ick, strlen(ick), &keys, &error));
     CHECK(millpond_keys_length(keys) == 3);
-    words[1] = script.sha1;
-    CHECK(strlen(script.sha1) == 40);
-    for (size_t i = 0; i < 3; i++) {
-        words[length] = millpond_keys_data(keys)[i].data;
-        lengths[length++] = millpond_keys_data(keys)[i].length;
-    }
-    for (size_t i = 0; i < count; i++) {
-        words[length] = arguments[i];
-        lengths[length++] = strlen(arguments[i]);
-    }
-    redisReply *reply = redisCommandArgv(redis, (int)length, words, lengths);
-    CHECK(reply != NULL);
-    if (reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOSCRIPT", 8) == 0) {
-        freeReplyObject(reply);
-        words[0] = "EVAL", lengths[0] = 4;
-        words[1] = script.source, lengths[1] = script.source_length;
-        reply = redisCommandArgv(redis, (int)length, words, lengths);
-        CHECK(reply != NULL);
-    }
+    redisReply *reply = redis_script(redis, step, keys, 3, count, arguments);
     millpond_keys_free(keys);
     return reply;
 }
@@ -77,7 +53,7 @@ static void every_script(const struct backend *backend) {
     millpond_script script, found;
     millpond_error *error;
     size_t count = millpond_script_count();
-    CHECK(count == 10);
+    CHECK(count == 23);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_script_at(i, &script, &error));
         OK(millpond_script_find(script.name, &found, &error));
@@ -87,7 +63,7 @@ static void every_script(const struct backend *backend) {
         CHECK(strcmp(sha1->str, script.sha1) == 0);
         freeReplyObject(sha1);
     }
-    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 10", millpond_script_at(count, &script, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 23", millpond_script_at(count, &script, &error));
     CHECK(script.name == NULL);
     FAILS(MILLPOND_INVALID_ARGUMENT, "\"ick.ad\", which no script has",
           millpond_script_find("ick.ad", &script, &error));

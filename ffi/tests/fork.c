@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "redis.h"
+#include "shuffle.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -132,9 +133,89 @@ static void a_child_leaves_its_parents_alone(const struct backend *backend) {
     millpond_client_free(parents.client);
 }
 
+/* The parent's shuffle queue, in the child. */
+struct shuffled {
+    const struct backend *backend;
+    millpond_client *client;
+    millpond_shuffle_queue *queue;
+    millpond_shuffle_consumer *consumer;
+    millpond_shuffle_messages *messages;
+};
+
+static void reads_unless_embedded(void *argument) {
+    struct shuffled *shuffled = argument;
+    millpond_shuffle_batch *batch;
+    millpond_error *error;
+    if (strcmp(shuffled->backend->kind, "redis") != 0) {
+        FAILS(MILLPOND_FORKED, "fork",
+              millpond_shuffle_read(shuffled->consumer, 1, -1, &batch, &error));
+        FAILS(MILLPOND_FORKED, "fork",
+              millpond_shuffle_messages_next(shuffled->messages, &batch, &error));
+        return;
+    }
+    put(shuffled->queue, "t", "of the child");
+    OK(millpond_shuffle_read(shuffled->consumer, 1, 10000, &batch, &error));
+    BATCH(batch, "task=of the child");
+    OK(millpond_shuffle_read(shuffled->consumer, 1, 10, &batch, &error));
+    BATCH(batch, "");
+}
+
+static void end_shuffled(void *argument) {
+    struct shuffled *shuffled = argument;
+    millpond_shuffle_messages_free(shuffled->messages);
+    millpond_shuffle_consumer_free(shuffled->consumer);
+    millpond_shuffle_queue_free(shuffled->queue);
+    millpond_client_free(shuffled->client);
+    use_own(NULL);
+}
+
+static void a_child_leaves_its_parents_messages_alone(const struct backend *backend) {
+    struct shuffled shuffled = {.backend = backend, .client = connect_to(backend)};
+    millpond_shuffle_batch *batch;
+    millpond_error *error;
+    shuffled.queue = queue_of(shuffled.client, "forked");
+    shuffled.consumer = consumer_of(shuffled.queue, "g", "c");
+    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, 1, &shuffled.messages, &error));
+    /* It has waited. */
+    OK(millpond_shuffle_messages_next(shuffled.messages, &batch, &error));
+    CHECK(batch == NULL);
+    in_child(reads_unless_embedded, &shuffled);
+    in_child(end_shuffled, &shuffled);
+    put(shuffled.queue, "t", "of the parent");
+    OK(millpond_shuffle_messages_next(shuffled.messages, &batch, &error));
+    BATCH(batch, "task=of the parent");
+    end_shuffled(&shuffled);
+}
+
+static void *wait_for_one(void *argument) {
+    struct shuffled *shuffled = argument;
+    millpond_shuffle_batch *batch;
+    millpond_error *error;
+    OK(millpond_shuffle_messages_next(shuffled->messages, &batch, &error));
+    BATCH(batch, "task=at last");
+    return NULL;
+}
+
+/* The child has neither the thread that waits nor a key to its locks. */
+static void a_child_of_one_that_waits(const struct backend *backend) {
+    struct shuffled shuffled = {.backend = backend, .client = connect_to(backend)};
+    millpond_error *error;
+    pthread_t thread;
+    shuffled.queue = queue_of(shuffled.client, "forked waiting");
+    shuffled.consumer = consumer_of(shuffled.queue, "g", "c");
+    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, INT64_MAX, &shuffled.messages, &error));
+    CHECK(pthread_create(&thread, NULL, wait_for_one, &shuffled) == 0);
+    for (int i = 0; i < 10; i++)
+        in_child(end_shuffled, &shuffled);
+    put(shuffled.queue, "t", "at last");
+    pthread_join(thread, NULL);
+    end_shuffled(&shuffled);
+}
+
 const struct test fork_tests[] = {
     {"a_child_has_a_client_of_its_own", a_child_has_a_client_of_its_own},
     {"a_child_leaves_its_parents_alone", a_child_leaves_its_parents_alone},
+    {"a_child_leaves_its_parents_messages_alone", a_child_leaves_its_parents_messages_alone},
     {NULL, NULL},
 };
 
@@ -288,6 +369,7 @@ static void a_child_may_ask_whether_a_lease_is_lost(const struct backend *backen
 }
 
 const struct test redis_fork_tests[] = {
+    {"a_child_of_one_that_waits", a_child_of_one_that_waits},
     {"a_child_may_ask_whether_a_lease_is_lost", a_child_may_ask_whether_a_lease_is_lost},
     {"a_child_uses_its_parents_client", a_child_uses_its_parents_client},
     {"forks_while_threads_work", forks_while_threads_work},

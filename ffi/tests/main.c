@@ -32,10 +32,13 @@ int main(int count, char **arguments) {
     const char *kind = count > 1 ? arguments[1] : "all";
     const char *only = count > 2 ? arguments[2] : NULL;
     bool all = strcmp(kind, "all") == 0;
-    const struct test *everywhere[] = {steps_tests,   loop_tests,   lease_tests, channel_tests,
-                                       mistake_tests, thread_tests, fork_tests};
-    const struct test *on_redis[] = {redis_loop_tests, redis_fork_tests, connection_tests,
-                                     foreign_tests};
+    const struct test *everywhere[] = {
+        steps_tests,        loop_tests,             lease_tests,
+        channel_tests,      mistake_tests,          thread_tests,
+        fork_tests,         shuffle_tests,          shuffle_group_tests,
+        shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests};
+    const struct test *on_redis[] = {redis_loop_tests, redis_shuffle_loop_tests, redis_fork_tests,
+                                     connection_tests, foreign_tests, foreign_shuffle_tests};
     size_t i;
 
     if (all || strcmp(kind, "none") == 0) {

@@ -137,6 +137,7 @@ static void handles(const struct backend *backend) {
         with_every_handle((void *)((uintptr_t)client ^ bit), "is ");
     }
     free(allocated);
+    millpond_client_free(client);
 
     /* One of another kind. It stays what it is, freed by whichever wrong function. */
     millpond_error *kept;

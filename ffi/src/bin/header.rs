@@ -76,13 +76,26 @@ fn for_ffi(root: &Path) -> String {
     let mut text = generate(root, config);
     // PHP makes of every `const char *` it reads a string that ends at the first NUL, which bytes
     // need not have. Arguments stay, since there it hands over its own strings.
-    for (binary, count) in [("    const char *data;", 1), ("    const char *member;", 2)] {
-        assert_eq!(text.matches(binary).count(), count, "{binary} is not where it was");
-        text = text.replace(binary, &binary.replace("const ", ""));
+    let fields = [
+        ("data", 1),
+        ("member", 2),
+        ("field", 1),
+        ("value", 1),
+        ("shard_key", 1),
+        ("group", 1),
+        ("consumer", 1),
+    ];
+    for (name, count) in fields {
+        let binary = format!("    const char *{name};");
+        assert_eq!(text.matches(&binary).count(), count, "{binary} is not where it was");
+        text = text.replace(&binary, &format!("    char *{name};"));
     }
-    let binary = "const char *millpond_entries_bytes(";
-    assert!(text.contains(binary), "{binary} is not where it was");
-    text.replace(binary, "char *millpond_entries_bytes(")
+    for function in ["millpond_entries_bytes(", "millpond_shuffle_batch_bytes("] {
+        let binary = format!("const char *{function}");
+        assert!(text.contains(&binary), "{binary} is not where it was");
+        text = text.replace(&binary, &format!("char *{function}"));
+    }
+    text
 }
 
 fn config(root: &Path) -> Config {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALLS = 1000000, MEMBERS = 10, GROWTH_KIB_MAX = 4096 };
+enum { CALLS = 1000000, CALLS_PER_TURN = 16, MEMBERS = 10, GROWTH_KIB_MAX = 4096 };
 
 static long resident_kib(void) {
     long size, resident = 0;
@@ -51,15 +51,52 @@ static void use(millpond_client *client, int turn) {
     millpond_batches_free(batches);
 }
 
+/* As many of a shuffle queue. */
+static void use_shuffle(millpond_client *client) {
+    millpond_shuffle_field fields[] = {{S("task"), S("resize")}, {S("image"), S("a.png")}};
+    millpond_shuffle_new_message messages[] = {{S("t"), fields, 2}, {S("u"), fields, 1}};
+    millpond_shuffle_receipt receipts[4];
+    millpond_shuffle_queue *queue;
+    millpond_shuffle_consumer *consumer;
+    millpond_shuffle_messages *loop;
+    millpond_shuffle_batch *batch;
+    millpond_shuffle_stats *stats;
+    millpond_error *error;
+    uint64_t acknowledged;
+
+    OK(millpond_shuffle_queue_new(client, S("memory shuffle"), NULL, &queue, &error));
+    OK(millpond_shuffle_consumer_new(queue, S("g"), S("c"), NULL, &consumer, &error));
+    OK(millpond_shuffle_write_many(queue, messages, 2, receipts, &error));
+    OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[2], &error));
+    OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[3], &error));
+    OK(millpond_shuffle_delete_tracked(queue, S("a.png"), NULL, NULL, &error));
+    OK(millpond_shuffle_messages_new(consumer, 2, -1, &loop, &error));
+    OK(millpond_shuffle_messages_next(loop, &batch, &error));
+    CHECK(millpond_shuffle_batch_length(batch) == 2);
+    millpond_shuffle_batch_free(batch);
+    millpond_shuffle_messages_free(loop);
+    OK(millpond_shuffle_read(consumer, 2, -1, &batch, &error));
+    CHECK(millpond_shuffle_batch_length(batch) == 1);
+    millpond_shuffle_batch_free(batch);
+    OK(millpond_shuffle_stats_read(queue, S("g"), &stats, &error));
+    CHECK(millpond_shuffle_stats_total(stats)->pending == 3);
+    millpond_shuffle_stats_free(stats);
+    OK(millpond_shuffle_ack_and_delete(consumer, receipts, 4, &acknowledged, &error));
+    CHECK(acknowledged == 3);
+    millpond_shuffle_consumer_free(consumer);
+    millpond_shuffle_queue_free(queue);
+}
+
 int main(void) {
     struct backend memory = {"memory", "memory:"};
     millpond_client *client = connect_to(&memory);
-    int turn = 0;
-    while (turn < CALLS / 8 / 10)
-        use(client, turn++);
-    long before = resident_kib();
-    while (turn < CALLS / 8 / 10 + CALLS / 8)
-        use(client, turn++);
+    long before = 0;
+    for (int turn = 0; turn < CALLS / CALLS_PER_TURN * 11 / 10; turn++) {
+        if (turn == CALLS / CALLS_PER_TURN / 10)
+            before = resident_kib();
+        use(client, turn);
+        use_shuffle(client);
+    }
     long after = resident_kib();
     printf("%d calls: %ld KiB before, %ld KiB after\n", CALLS, before, after);
     CHECK(after - before < GROWTH_KIB_MAX);

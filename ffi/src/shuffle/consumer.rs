@@ -1,0 +1,279 @@
+//! A consumer of a group, and its steps.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::Result;
+use millpond::shuffle::{Receipt, ShuffleConsumer, StreamNumber};
+
+use super::batch::{Batch, millpond_shuffle_batch};
+use super::queue::{Queue, given, millpond_shuffle_queue};
+use super::receipt::millpond_shuffle_receipt;
+use crate::batches::wait_time;
+use crate::caller::{self, Caller};
+use crate::error::millpond_error;
+use crate::ick::c_bool;
+use crate::status::millpond_status;
+
+/// One consumer of a group of a queue's consumers. Each message goes to one consumer of each group;
+/// a group begins with what the queue holds when it first reads. Any number of threads may use one
+/// consumer at a time. Freed with `millpond_shuffle_consumer_free`.
+pub struct millpond_shuffle_consumer {
+    _private: (),
+}
+
+/// What a handle of a consumer stands for. On the heap, or every handle would take as much room.
+pub(crate) type Consumer = Box<ShuffleConsumer>;
+
+/// The settings of a consumer. `millpond_shuffle_consumer_options_init` fills it; then set what you
+/// like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_consumer_options {
+    /// The stream to take from first, as much as it has, for a consumer to which one tenant's
+    /// messages are cheaper together. -1: not given, which is none.
+    pub prefer_stream: i64,
+    /// After so many deliveries a message that is reclaimed becomes a dead letter instead: a
+    /// message that kills its consumers must not kill all of them. 0, which it is if nobody sets
+    /// it, for never.
+    pub max_deliveries: u64,
+    /// Whether to take also from the stream at the queue's own name, in turn with the others, where
+    /// messages lay before the queue was sharded. The group there has the queue's name. No, if
+    /// nobody sets it.
+    pub default_stream: c_bool,
+}
+
+impl millpond_shuffle_consumer_options {
+    const NOT_GIVEN: Self =
+        Self { prefer_stream: -1, max_deliveries: 0, default_stream: c_bool::FALSE };
+
+    fn apply(&self, consumer: ShuffleConsumer) -> Result<ShuffleConsumer> {
+        Ok(consumer
+            .prefer_stream(given::<StreamNumber>("prefer_stream", self.prefer_stream)?)
+            .max_deliveries(self.max_deliveries)
+            .default_stream(self.default_stream.is_true()))
+    }
+}
+
+/// Fills options with what stands for "not given". Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
+    options: *mut millpond_shuffle_consumer_options,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(options, millpond_shuffle_consumer_options::NOT_GIVEN);
+}
+
+/// A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
+/// no call.
+///
+/// `made` is set to the consumer, which the caller frees with `millpond_shuffle_consumer_free`, or
+/// on failure to NULL.
+///
+///     millpond_shuffle_consumer *consumer;
+///     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
+///                                            &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream and not
+/// -1. An empty group or consumer is refused by the step that needs it.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_consumer_new(
+    queue: *mut millpond_shuffle_queue,
+    group: *const c_char,
+    group_length: usize,
+    consumer: *const c_char,
+    consumer_length: usize,
+    options: *const millpond_shuffle_consumer_options,
+    made: *mut *mut millpond_shuffle_consumer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let made = caller.new_handle("made", made)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
+        let consumer = caller.bytes(|| "consumer".to_owned(), consumer, consumer_length)?;
+        let options = caller.options(options, millpond_shuffle_consumer_options::NOT_GIVEN)?;
+        made.set(Box::new(options.apply(queue.consumer(group, consumer))?));
+        Ok(())
+    })
+}
+
+/// Takes up to `max` messages, from the streams in turn: those that as many reads of one would have
+/// taken. With a `wait_ms` of -1 it answers at once; else it waits up to so many milliseconds if
+/// there is no message (`INT64_MAX` is for ever), without polling. `millpond_close` on the client
+/// ends the wait.
+///
+/// `batch` is set to the messages, which may be none and which the caller frees with
+/// `millpond_shuffle_batch_free`, or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
+/// empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty
+/// or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; `MILLPOND_CANCELLED` if
+/// `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was closed; those of the
+/// connection.
+///
+/// Delivery: at least once. A message that was taken is its consumer's until it is acknowledged.
+/// After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be the consumer's that it
+/// never saw: `millpond_shuffle_reclaim` brings them.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_read(
+    consumer: *mut millpond_shuffle_consumer,
+    max: usize,
+    wait_ms: i64,
+    batch: *mut *mut millpond_shuffle_batch,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let batch = caller.new_handle("batch", batch)?;
+        let consumer = caller.held::<Consumer>("consumer", consumer)?;
+        let messages = match wait_time(wait_ms)? {
+            None => consumer.read_many(max)?,
+            Some(wait) => consumer.messages(max).wait(wait).next().transpose()?.unwrap_or_default(),
+        };
+        batch.set(Batch::read(&messages));
+        Ok(())
+    })
+}
+
+/// Acknowledges messages, so that the group does not get them again. The entries stay in the queue,
+/// for other groups.
+///
+/// `acknowledged` is set to how many were waiting for that; it may be NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a stream that is no number of one, an empty group, and
+/// a name that is empty or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; those
+/// of the connection.
+///
+/// Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
+/// atomic.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_ack(
+    consumer: *mut millpond_shuffle_consumer,
+    receipts: *const millpond_shuffle_receipt,
+    count: usize,
+    acknowledged: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    let ack = ShuffleConsumer::ack::<Receipt>;
+    count_done(consumer, receipts, count, acknowledged, error, ack)
+}
+
+/// Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+///
+/// `acknowledged` is set to how many were waiting for that; it may be NULL.
+///
+/// Errors: as `millpond_shuffle_ack`.
+///
+/// Delivery: as `millpond_shuffle_ack`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_ack_and_delete(
+    consumer: *mut millpond_shuffle_consumer,
+    receipts: *const millpond_shuffle_receipt,
+    count: usize,
+    acknowledged: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    let ack = ShuffleConsumer::ack_and_delete::<Receipt>;
+    count_done(consumer, receipts, count, acknowledged, error, ack)
+}
+
+/// Says that messages are still being worked on, so that nobody reclaims them.
+///
+/// `extended` is set to how many are this consumer's; those that are not have been taken over. It
+/// may be NULL.
+///
+/// Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for an empty consumer.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_extend(
+    consumer: *mut millpond_shuffle_consumer,
+    receipts: *const millpond_shuffle_receipt,
+    count: usize,
+    extended: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    let extend = ShuffleConsumer::extend::<Receipt>;
+    count_done(consumer, receipts, count, extended, error, extend)
+}
+
+/// A step over receipts that answers how many.
+fn count_done(
+    consumer: *mut millpond_shuffle_consumer,
+    receipts: *const millpond_shuffle_receipt,
+    count: usize,
+    done: *mut u64,
+    error: *mut *mut millpond_error,
+    step: impl FnOnce(&ShuffleConsumer, Vec<Receipt>) -> Result<u64>,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let done = caller.wanted(done, 0);
+        let consumer = caller.held::<Consumer>("consumer", consumer)?;
+        done.set(step(&consumer, caller.receipts(receipts, count)?)?);
+        Ok(())
+    })
+}
+
+/// Takes over up to `max` messages that were delivered at least `min_idle_ms` milliseconds ago and
+/// neither acknowledged nor extended since: those of consumers that are gone. One that was
+/// delivered `max_deliveries` times becomes a dead letter instead.
+///
+/// `batch` is set to the messages, each with its deliveries, which the caller frees with
+/// `millpond_shuffle_batch_free`, or on failure to NULL. `dead` is set to how many became dead
+/// letters; it may be NULL.
+///
+/// Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+/// 100 years.
+///
+/// Delivery: a consumer that is only slow may be working on a message that is taken over:
+/// `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_reclaim(
+    consumer: *mut millpond_shuffle_consumer,
+    min_idle_ms: u64,
+    max: usize,
+    batch: *mut *mut millpond_shuffle_batch,
+    dead: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let batch = caller.new_handle("batch", batch)?;
+        let dead = caller.wanted(dead, 0);
+        let consumer = caller.held::<Consumer>("consumer", consumer)?;
+        let reclaimed = consumer.reclaim(Duration::from_millis(min_idle_ms), max)?;
+        let messages = reclaimed.messages.iter();
+        batch.set(Batch::new(messages.map(|(message, deliveries)| (message, *deliveries))));
+        dead.set(reclaimed.dead);
+        Ok(())
+    })
+}
+
+/// Frees a consumer. What it took and did not acknowledge stays its own; messages loops that were
+/// made from it go on. NULL and a consumer that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_consumer_free(consumer: *mut millpond_shuffle_consumer) {
+    caller::free::<Consumer>(consumer);
+}

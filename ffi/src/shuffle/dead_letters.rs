@@ -1,0 +1,139 @@
+//! Dead letters: messages that were delivered too often.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use millpond::shuffle::DeadLetter;
+
+use super::batch::{Batch, millpond_shuffle_message};
+use super::queue::{Queue, millpond_shuffle_queue};
+use crate::caller::{self, Caller};
+use crate::error::millpond_error;
+use crate::handle::Held;
+use crate::status::millpond_status;
+
+/// A list of dead letters. The caller frees it with `millpond_shuffle_dead_letters_free`. Any
+/// thread may read it.
+pub struct millpond_shuffle_dead_letters {
+    _private: (),
+}
+
+/// A message that nobody acknowledged however often it was delivered, and its history.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_dead_letter {
+    /// The first half of its id among the dead letters, in milliseconds since the Unix epoch.
+    pub id_time_ms: u64,
+    /// The second half of that id.
+    pub id_sequence: u64,
+    /// The group that gave it up; not NUL-terminated.
+    pub group: *const c_char,
+    /// How many bytes the group's name has.
+    pub group_length: usize,
+    /// The consumer that had it last; not NUL-terminated.
+    pub consumer: *const c_char,
+    /// How many bytes the consumer's name has.
+    pub consumer_length: usize,
+    /// The message as it was, and how often it was delivered.
+    pub message: millpond_shuffle_message,
+}
+
+/// What a handle of dead letters stands for.
+pub(crate) struct DeadLetters {
+    list: Box<[millpond_shuffle_dead_letter]>,
+    /// What the list points to: the messages and the names.
+    _messages: Batch,
+    _letters: Vec<DeadLetter>,
+}
+
+// SAFETY: the pointers in the list point into the other two, which nobody changes or moves.
+unsafe impl Send for DeadLetters {}
+// SAFETY: as above; there is nothing to change through a reference.
+unsafe impl Sync for DeadLetters {}
+
+impl DeadLetters {
+    fn new(letters: Vec<DeadLetter>) -> Self {
+        let messages =
+            Batch::new(letters.iter().map(|letter| (&letter.message, letter.deliveries)));
+        let list = letters.iter().zip(&messages.messages).map(|(letter, message)| {
+            millpond_shuffle_dead_letter {
+                id_time_ms: letter.id.time_ms,
+                id_sequence: letter.id.sequence,
+                group: letter.group.as_ptr().cast(),
+                group_length: letter.group.len(),
+                consumer: letter.consumer.as_ptr().cast(),
+                consumer_length: letter.consumer.len(),
+                message: *message,
+            }
+        });
+        Self { list: list.collect(), _messages: messages, _letters: letters }
+    }
+}
+
+fn read<T: Copy>(
+    letters: *const millpond_shuffle_dead_letters,
+    nothing: T,
+    part: impl FnOnce(Held<DeadLetters>) -> T,
+) -> T {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer(nothing, || caller.held("letters", letters).map_or(nothing, part))
+}
+
+/// Reads up to `max` messages that were delivered too often, the oldest first; see
+/// `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay.
+///
+/// `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
+/// failure to NULL.
+///
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above
+/// 10,000.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
+    queue: *mut millpond_shuffle_queue,
+    max: usize,
+    letters: *mut *mut millpond_shuffle_dead_letters,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let letters = caller.new_handle("letters", letters)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        letters.set(DeadLetters::new(queue.dead_letters(max)?));
+        Ok(())
+    })
+}
+
+/// The dead letters as an array of `millpond_shuffle_dead_letters_length`, the oldest first. Lives
+/// until they are freed. NULL for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_data(
+    letters: *const millpond_shuffle_dead_letters,
+) -> *const millpond_shuffle_dead_letter {
+    read(letters, ptr::null(), |letters| letters.list.as_ptr())
+}
+
+/// How many dead letters there are; 0 where `millpond_shuffle_dead_letters_data` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_length(
+    letters: *const millpond_shuffle_dead_letters,
+) -> usize {
+    read(letters, 0, |letters| letters.list.len())
+}
+
+/// Frees dead letters; they stay in the queue. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_free(
+    letters: *mut millpond_shuffle_dead_letters,
+) {
+    caller::free::<DeadLetters>(letters);
+}

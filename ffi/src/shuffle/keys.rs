@@ -1,0 +1,95 @@
+//! Keys and scripts of a shuffle queue, for connections that somebody else owns.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::shuffle::{
+    Ack, Backlog, Cordon, DeleteTracked, Extend, ForgetExpired, Len, MessageId, Read,
+    ReadDeadLetters, ReadStats, Receipt, Reclaim, ScanExpired, Stream, TTL_DEFAULT, TrackKeys,
+    Write,
+};
+use millpond::{Operation, Result, Script};
+
+use super::tracking;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::keys::{Keys, millpond_keys};
+use crate::status::millpond_status;
+
+/// The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
+/// notifications and the dead letters. `shuffle.reclaim` and `shuffle.dead_letters` take all four,
+/// the others the first three. For connections of your own; makes no call.
+///
+/// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
+/// NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_keys(
+    name: *const c_char,
+    name_length: usize,
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let keys = caller.new_handle("keys", keys)?;
+        let step = ReadDeadLetters::new(caller.name(name, name_length)?, 1)?;
+        keys.set(Keys::from_iter(step.invocation().keys));
+        Ok(())
+    })
+}
+
+/// The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired` and
+/// `shuffle.forget_expired`, in order. `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or
+/// `MILLPOND_SHUFFLE_TRACK_QUEUE`. A `shuffle.write` of a tracked message has the first two of these
+/// after three of `millpond_shuffle_keys`. The caller frees `keys` as there.
+///
+/// Errors: as `millpond_shuffle_keys`; also `MILLPOND_INVALID_ARGUMENT` for another `track_keys`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_tracking_keys(
+    name: *const c_char,
+    name_length: usize,
+    track_keys: u32,
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let keys = caller.new_handle("keys", keys)?;
+        let name = caller.name(name, name_length)?;
+        let step = Cordon::new(name, tracking::track_keys(track_keys)?, Duration::ZERO)?;
+        keys.set(Keys::from_iter(step.invocation().keys));
+        Ok(())
+    })
+}
+
+/// The script of each step, by the step's name.
+pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
+    fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
+        (O::NAME, step.invocation().script)
+    }
+    let receipt = Receipt { stream: Stream::Default, id: MessageId::default() };
+    let keys = TrackKeys::Queue;
+    Ok(vec![
+        of(Write::new("q", 1, 1, TTL_DEFAULT)?),
+        of(Read::new("q", "g", "c", 1)?),
+        of(Ack::new("q", "g", [receipt])?),
+        of(Extend::new("q", "g", "c", [receipt])?),
+        of(Reclaim::new("q", "g", "c", Duration::ZERO, 1)?),
+        of(Len::new("q")?),
+        of(Backlog::new("q")?),
+        of(ReadStats::new("q", "g")?),
+        of(ReadDeadLetters::new("q", 1)?),
+        of(DeleteTracked::new("q", keys, "")?),
+        of(Cordon::new("q", keys, Duration::ZERO)?),
+        of(ScanExpired::new("q", keys, "", None)?),
+        of(ForgetExpired::new("q", keys, [])?),
+    ])
+}

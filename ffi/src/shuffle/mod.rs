@@ -1,0 +1,20 @@
+//! The shuffle queue.
+
+pub mod queue;
+pub mod receipt;
+pub mod write;
+
+pub mod batch;
+pub mod consumer;
+
+pub mod messages;
+
+pub mod dead_letters;
+pub mod stats;
+
+pub mod garbage;
+pub mod tracking;
+
+pub mod keys;
+
+pub(crate) use keys::scripts;

@@ -1,0 +1,206 @@
+//! A shuffle queue.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::shuffle::ShuffleQueue;
+use millpond::{Client, Result};
+
+use super::tracking::track_keys;
+use crate::caller::{self, Caller, invalid};
+use crate::client::millpond_client;
+use crate::error::millpond_error;
+use crate::status::millpond_status;
+
+/// A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
+/// writes to a few of the queue's streams, which its key decides; consumers take from all streams
+/// in turn. Any number of threads may use one queue at a time. Freed with
+/// `millpond_shuffle_queue_free`.
+pub struct millpond_shuffle_queue {
+    _private: (),
+}
+
+/// What a handle of a queue stands for. On the heap, or every handle would take as much room.
+pub(crate) type Queue = Box<ShuffleQueue>;
+
+/// The settings of a queue. `millpond_shuffle_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_options {
+    /// How many streams writers spread tenants over. More take effect with the next write; fewer
+    /// as soon as the streams beyond have nothing left to do. Readers need not know.
+    /// -1: not given, which is 16.
+    pub streams: i64,
+    /// How many of the streams a tenant may write to. -1: not given, which is 2, or 1 of 1.
+    pub streams_per_shard: i64,
+    /// How long a stream lives after it was last written to, with all that is in it, in
+    /// milliseconds. -1: not given, which is a day.
+    pub ttl_ms: i64,
+    /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
+    /// which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+    pub track_keys: i64,
+}
+
+impl millpond_shuffle_options {
+    const NOT_GIVEN: Self = Self { streams: -1, streams_per_shard: -1, ttl_ms: -1, track_keys: -1 };
+
+    fn apply(&self, mut queue: ShuffleQueue) -> Result<ShuffleQueue> {
+        if let Some(streams) = given("streams", self.streams)? {
+            queue = queue.streams(streams);
+        }
+        if let Some(streams) = given("streams_per_shard", self.streams_per_shard)? {
+            queue = queue.streams_per_shard(streams);
+        }
+        if let Some(ttl_ms) = given("ttl_ms", self.ttl_ms)? {
+            queue = queue.ttl(Duration::from_millis(ttl_ms));
+        }
+        if let Some(number) = given("track_keys", self.track_keys)? {
+            queue = queue.track_keys(track_keys(number)?);
+        }
+        Ok(queue)
+    }
+}
+
+/// The value of an option, unless it was not given.
+pub(super) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
+    match value {
+        -1 => Ok(None),
+        _ => T::try_from(value)
+            .map(Some)
+            .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
+    }
+}
+
+impl Caller {
+    /// The options of a call, where NULL stands for none.
+    pub(super) fn options<T: Copy>(&self, options: *const T, none: T) -> Result<T> {
+        let count = usize::from(!options.is_null());
+        let options = self.array(|| "options".to_owned(), options, count)?;
+        Ok(options.first().copied().unwrap_or(none))
+    }
+}
+
+/// Fills options with what stands for "not given".
+///
+///     millpond_shuffle_options options;
+///     millpond_shuffle_options_init(&options);
+///     options.streams = 64;
+///     options.streams_per_shard = 4;
+///
+/// Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_options_init(options: *mut millpond_shuffle_options) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(options, millpond_shuffle_options::NOT_GIVEN);
+}
+
+/// The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call: what
+/// no queue can have is refused by the step that needs it.
+///
+/// `queue` is set to the queue, which the caller frees with `millpond_shuffle_queue_free`, or on
+/// failure to NULL.
+///
+///     millpond_shuffle_queue *queue;
+///     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 or beyond its type, and a
+/// `track_keys` that is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_queue_new(
+    client: *mut millpond_client,
+    name: *const c_char,
+    name_length: usize,
+    options: *const millpond_shuffle_options,
+    queue: *mut *mut millpond_shuffle_queue,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let out = caller.new_handle("queue", queue)?;
+        let client = caller.held::<Client>("client", client)?;
+        let name = caller.name(name, name_length)?;
+        let options = caller.options(options, millpond_shuffle_options::NOT_GIVEN)?;
+        out.set(Box::new(options.apply(client.shuffle_queue(name))?));
+        Ok(())
+    })
+}
+
+/// How many entries the streams hold, finished ones that nobody deleted included.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
+/// `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_len(
+    queue: *mut millpond_shuffle_queue,
+    len: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let len = caller.out("len", len, 0)?;
+        len.set(caller.held::<Queue>("queue", queue)?.len()?);
+        Ok(())
+    })
+}
+
+/// How many messages some group still has to get or to acknowledge.
+///
+/// Errors: as `millpond_shuffle_len`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_backlog(
+    queue: *mut millpond_shuffle_queue,
+    backlog: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let backlog = caller.out("backlog", backlog, 0)?;
+        backlog.set(caller.held::<Queue>("queue", queue)?.backlog()?);
+        Ok(())
+    })
+}
+
+/// How many messages a group was given and has not acknowledged.
+///
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_pending_count(
+    queue: *mut millpond_shuffle_queue,
+    group: *const c_char,
+    group_length: usize,
+    pending: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let pending = caller.out("pending", pending, 0)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
+        pending.set(queue.pending_count(group)?);
+        Ok(())
+    })
+}
+
+/// Frees a queue. Consumers that were made from it go on. NULL and a queue that was freed before
+/// are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_queue_free(queue: *mut millpond_shuffle_queue) {
+    caller::free::<Queue>(queue);
+}

@@ -1,0 +1,144 @@
+//! What a queue holds for a group.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use millpond::shuffle::{self, StreamStats};
+
+use super::queue::{Queue, millpond_shuffle_queue};
+use crate::caller::{self, Caller};
+use crate::error::millpond_error;
+use crate::handle::Held;
+use crate::status::millpond_status;
+
+/// What a queue holds for a group, stream by stream. The caller frees it with
+/// `millpond_shuffle_stats_free`. Any thread may read it.
+pub struct millpond_shuffle_stats {
+    _private: (),
+}
+
+/// What a stream holds for a group, or all streams together.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_stream_stats {
+    /// Entries, finished ones included.
+    pub len: u64,
+    /// Messages that the group was given and has not acknowledged.
+    pub pending: u64,
+    /// Messages that the group was not given yet. After messages were deleted in between, and on
+    /// Redis before 7, it may be `len` where it should be less.
+    pub lag: u64,
+    /// How many milliseconds ago the oldest pending message was delivered the last time. -1: there
+    /// is none.
+    pub oldest_idle_ms: i64,
+}
+
+impl From<&StreamStats> for millpond_shuffle_stream_stats {
+    fn from(stats: &StreamStats) -> Self {
+        let idle = stats.oldest_idle.map(|idle| idle.as_millis() as i64);
+        Self {
+            len: stats.len,
+            pending: stats.pending,
+            lag: stats.lag,
+            oldest_idle_ms: idle.unwrap_or(-1),
+        }
+    }
+}
+
+/// What a handle of stats stands for.
+pub(crate) struct Stats {
+    streams: Box<[millpond_shuffle_stream_stats]>,
+    total: millpond_shuffle_stream_stats,
+}
+
+impl Stats {
+    fn new(stats: &shuffle::Stats) -> Self {
+        let streams: Box<[_]> =
+            stats.streams.iter().map(millpond_shuffle_stream_stats::from).collect();
+        let oldest_idle_ms = streams.iter().map(|stream| stream.oldest_idle_ms).max();
+        let total = millpond_shuffle_stream_stats {
+            len: stats.len(),
+            pending: stats.pending(),
+            lag: stats.lag(),
+            oldest_idle_ms: oldest_idle_ms.unwrap_or(-1),
+        };
+        Self { streams, total }
+    }
+}
+
+fn read<T: Copy>(
+    stats: *const millpond_shuffle_stats,
+    nothing: T,
+    part: impl FnOnce(Held<Stats>) -> T,
+) -> T {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer(nothing, || caller.held("stats", stats).map_or(nothing, part))
+}
+
+/// Reads what each stream holds for a group.
+///
+/// `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on failure to
+/// NULL.
+///
+/// Errors: as `millpond_shuffle_pending_count`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_read(
+    queue: *mut millpond_shuffle_queue,
+    group: *const c_char,
+    group_length: usize,
+    stats: *mut *mut millpond_shuffle_stats,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let stats = caller.new_handle("stats", stats)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
+        stats.set(Stats::new(&queue.stats(group)?));
+        Ok(())
+    })
+}
+
+/// The streams by their numbers, as an array of `millpond_shuffle_stats_length`. Lives until the
+/// stats are freed. NULL for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_streams(
+    stats: *const millpond_shuffle_stats,
+) -> *const millpond_shuffle_stream_stats {
+    read(stats, ptr::null(), |stats| stats.streams.as_ptr())
+}
+
+/// How many streams there are; 0 where `millpond_shuffle_stats_streams` is NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_length(
+    stats: *const millpond_shuffle_stats,
+) -> usize {
+    read(stats, 0, |stats| stats.streams.len())
+}
+
+/// All streams together: their sums, and the longest of the idle times. Lives until the stats are
+/// freed. NULL as in `millpond_shuffle_stats_streams`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_total(
+    stats: *const millpond_shuffle_stats,
+) -> *const millpond_shuffle_stream_stats {
+    read(stats, ptr::null(), |stats| &raw const stats.total)
+}
+
+/// Frees stats. NULL and stats that were freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_free(stats: *mut millpond_shuffle_stats) {
+    caller::free::<Stats>(stats);
+}

@@ -1,0 +1,160 @@
+//! Tracked messages: found again by a value in one of their fields, deleted by it, and looked after
+//! when their deadline has passed.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::Result;
+use millpond::shuffle::{Deadline, TrackKeys};
+
+use super::queue::{Queue, millpond_shuffle_queue};
+use super::receipt::millpond_shuffle_receipt;
+use super::write::millpond_shuffle_field;
+use crate::caller::{Caller, invalid};
+use crate::error::millpond_error;
+use crate::keys::{Keys, millpond_keys};
+use crate::status::millpond_status;
+
+/// Where the records of tracked messages are. Whoever writes, deletes or collects tracked messages
+/// of a queue has to say the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum millpond_shuffle_track_keys {
+    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
+    /// with those of every other queue of the server that tracks so: where the Go package that
+    /// introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`.
+    MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
+    /// In three keys of the queue, `<queue>:meta:cancelation` and so on.
+    MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
+}
+
+/// The track keys with this number.
+pub(super) fn track_keys(number: u32) -> Result<TrackKeys> {
+    [
+        (millpond_shuffle_track_keys::MILLPOND_SHUFFLE_TRACK_GLOBAL, TrackKeys::Global),
+        (millpond_shuffle_track_keys::MILLPOND_SHUFFLE_TRACK_QUEUE, TrackKeys::Queue),
+    ]
+    .into_iter()
+    .find_map(|(named, meant)| (named as u32 == number).then_some(meant))
+    .ok_or_else(|| {
+        invalid(format!(
+            "track_keys is {number}; it has to be MILLPOND_SHUFFLE_TRACK_GLOBAL or \
+             MILLPOND_SHUFFLE_TRACK_QUEUE"
+        ))
+    })
+}
+
+/// Writes one message of a tenant, and remembers where it is by the value of its field
+/// `track_field`, until `deadline_s`: seconds since the Unix epoch, or 0 for the server's time and
+/// the queue's `ttl_ms`. A message without that field, or with nothing in it, is written and not
+/// tracked; of two messages with the same value the later one is tracked.
+///
+/// `receipt` is set to where the message is; it may be NULL.
+///
+///     millpond_shuffle_field fields[] = {{"job", 3, "j-1", 3}, {"task", 4, "resize", 6}};
+///     status = millpond_shuffle_write_tracked(queue, "tenant-7", 8, fields, 2, "job", 3, 0, NULL,
+///                                             &error);
+///
+/// Errors: as `millpond_shuffle_write`; also `MILLPOND_INVALID_ARGUMENT` for an empty `track_field`
+/// and a deadline more than 2^53 seconds from the epoch, and `MILLPOND_CROSS_SLOT` on a cluster with
+/// the global keys.
+///
+/// Delivery: as `millpond_shuffle_write`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_write_tracked(
+    queue: *mut millpond_shuffle_queue,
+    shard_key: *const c_char,
+    shard_key_length: usize,
+    fields: *const millpond_shuffle_field,
+    field_count: usize,
+    track_field: *const c_char,
+    track_field_length: usize,
+    deadline_s: i64,
+    receipt: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let shard_key = caller.shard_key(shard_key, shard_key_length)?;
+        let fields = caller.fields(String::new, fields, field_count)?;
+        let field = caller.bytes(|| "track_field".to_owned(), track_field, track_field_length)?;
+        let deadline: Deadline = deadline_s;
+        receipt.set(queue.write_tracked(shard_key, fields, field, deadline)?.into());
+        Ok(())
+    })
+}
+
+/// Deletes the message that is tracked by this value, for all groups, taken or not. With the global
+/// keys it is found whatever the name of its queue.
+///
+/// `deleted` is set to whether there was one, and `receipt` to where it was, or to 0 if there is
+/// none (any more). Both may be NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
+/// `MILLPOND_WRONG_TYPE` if a key holds something else and `MILLPOND_CROSS_SLOT` on a cluster with
+/// the global keys, and then nothing has changed; those of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
+/// finds nothing then. A consumer that has taken the message is not stopped.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
+    queue: *mut millpond_shuffle_queue,
+    value: *const c_char,
+    value_length: usize,
+    deleted: *mut bool,
+    receipt: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let deleted = caller.wanted(deleted, false);
+        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let value = caller.bytes(|| "value".to_owned(), value, value_length)?;
+        if let Some(found) = queue.delete_tracked(value)? {
+            deleted.set(true);
+            receipt.set(found.into());
+        }
+        Ok(())
+    })
+}
+
+/// Takes the values whose deadline passed not longer ago than `within_ms` milliseconds (rounded up
+/// to seconds) out of the deadlines, in one step, so that of several callers one gets each. They are
+/// garbage from then on; their messages stay until they are deleted.
+///
+/// `values` is set to them, by deadline, which the caller frees with `millpond_keys_free`, or on
+/// failure to NULL.
+///
+/// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a `within_ms`
+/// of 10^18 or more.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
+/// nobody saw; `millpond_shuffle_gc` hands them out once more.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_cordon_deadline_exceeded(
+    queue: *mut millpond_shuffle_queue,
+    within_ms: u64,
+    values: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let values = caller.new_handle("values", values)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let within = Duration::from_millis(within_ms);
+        values.set(Keys::from_iter(queue.cordon_deadline_exceeded(within)?));
+        Ok(())
+    })
+}

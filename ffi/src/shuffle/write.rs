@@ -1,0 +1,175 @@
+//! Writing messages.
+
+use std::ffi::c_char;
+
+use millpond::Result;
+use millpond::shuffle;
+
+use super::queue::{Queue, millpond_shuffle_queue};
+use super::receipt::millpond_shuffle_receipt;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::status::millpond_status;
+
+/// A field of a message and its value: any bytes. In a message to write, both may be NULL if they
+/// have the length 0; in a message that was read they never are, and nothing is NUL-terminated.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_field {
+    /// The field's name. The same name may come more than once.
+    pub field: *const c_char,
+    /// How many bytes it has.
+    pub field_length: usize,
+    /// The value.
+    pub value: *const c_char,
+    /// How many bytes it has.
+    pub value_length: usize,
+}
+
+/// A message to write.
+#[repr(C)]
+pub struct millpond_shuffle_new_message {
+    /// The key of the tenant.
+    pub shard_key: *const c_char,
+    /// How many bytes it has.
+    pub shard_key_length: usize,
+    /// The message's fields, in their order.
+    pub fields: *const millpond_shuffle_field,
+    /// How many there are.
+    pub field_count: usize,
+}
+
+impl Caller {
+    /// The key of a tenant.
+    pub(super) fn shard_key(&self, data: *const c_char, length: usize) -> Result<&[u8]> {
+        self.bytes(|| "shard_key".to_owned(), data, length)
+    }
+
+    /// The fields of a message; `of` says which message it is.
+    pub(super) fn fields(
+        &self,
+        of: impl Fn() -> String,
+        fields: *const millpond_shuffle_field,
+        count: usize,
+    ) -> Result<impl Iterator<Item = (&[u8], &[u8])>> {
+        let fields = self.array(|| format!("{}fields", of()), fields, count)?;
+        for (index, field) in fields.iter().enumerate() {
+            let part = |part: &str| format!("{}fields[{index}].{part}", of());
+            self.bytes(|| part("field"), field.field, field.field_length)?;
+            self.bytes(|| part("value"), field.value, field.value_length)?;
+        }
+        Ok(fields.iter().map(|field| {
+            let name = self.checked(field.field, field.field_length);
+            (name, self.checked(field.value, field.value_length))
+        }))
+    }
+}
+
+/// The streams of a tenant: `streams_per_shard` of `streams`, in the order in which ties between
+/// them are broken. The same in every language. Makes no call.
+///
+/// `numbers` is where `streams_per_shard` numbers go, here 15, 13, 2 and 12; on failure nothing is
+/// written there.
+///
+///     uint32_t numbers[4];
+///     status = millpond_shuffle_shard(16, 4, "tuna", 4, numbers, &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536, for a shard of no stream
+/// or more than there are, and for an empty key.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_shard(
+    streams: u32,
+    streams_per_shard: u32,
+    shard_key: *const c_char,
+    shard_key_length: usize,
+    numbers: *mut u32,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let shard_key = caller.shard_key(shard_key, shard_key_length)?;
+        let shard = shuffle::shard(streams, streams_per_shard, shard_key)?;
+        caller.out_array("numbers", numbers, shard.len())?.set(shard);
+        Ok(())
+    })
+}
+
+/// Writes one message of a tenant, to the stream of its shard that has the least to do.
+///
+/// `receipt` is set to where it is; it may be NULL.
+///
+///     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
+///     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
+/// 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
+/// no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
+/// years), before anything is sent; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
+/// nothing has changed; those of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
+/// written; written again it may be there twice.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_write(
+    queue: *mut millpond_shuffle_queue,
+    shard_key: *const c_char,
+    shard_key_length: usize,
+    fields: *const millpond_shuffle_field,
+    field_count: usize,
+    receipt: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let shard_key = caller.shard_key(shard_key, shard_key_length)?;
+        let fields = caller.fields(String::new, fields, field_count)?;
+        receipt.set(queue.write(shard_key, fields)?.into());
+        Ok(())
+    })
+}
+
+/// Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
+/// other.
+///
+/// `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
+/// On failure they are all 0.
+///
+/// Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
+///
+/// Delivery: one atomic step for up to 10,000 messages and 16 MiB, several for more: after an
+/// error the first of these may be done.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_write_many(
+    queue: *mut millpond_shuffle_queue,
+    messages: *const millpond_shuffle_new_message,
+    count: usize,
+    receipts: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let messages = caller.array(|| "messages".to_owned(), messages, count)?;
+        let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let messages = messages.iter().enumerate().map(|(index, message)| {
+            let of = move || format!("messages[{index}].");
+            let shard_key = || format!("messages[{index}].shard_key");
+            let key = caller.bytes(shard_key, message.shard_key, message.shard_key_length)?;
+            Ok((key, caller.fields(of, message.fields, message.field_count)?))
+        });
+        let messages = messages.collect::<Result<Vec<_>>>()?;
+        receipts.set(queue.write_many(messages)?.into_iter().map(Into::into));
+        Ok(())
+    })
+}

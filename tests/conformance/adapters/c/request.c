@@ -1,0 +1,63 @@
+#include "request.h"
+
+#include "base64.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+millpond_client *client;
+
+void *unsupported(struct request *request, const char *why) {
+    request->unsupported = why;
+    return NULL;
+}
+
+millpond_bytes bytes(struct request *request, json_t *value) {
+    millpond_bytes found = {json_string_value(value), json_string_length(value)};
+    if (json_is_string(value))
+        return found;
+    json_t *encoded = json_object_get(value, "b64");
+    if (!json_is_string(encoded)) {
+        unsupported(request, "a name or member that is no string");
+        return found;
+    }
+    char *decoded = base64_decode(json_string_value(encoded), &found.length);
+    request->decoded =
+        realloc(request->decoded, (request->decoded_count + 1) * sizeof *request->decoded);
+    request->decoded[request->decoded_count++] = decoded;
+    found.data = decoded;
+    return found;
+}
+
+millpond_bytes named(struct request *request, const char *name) {
+    return bytes(request, json_object_get(request->json, name));
+}
+
+uint64_t size(struct request *request, const char *name) {
+    json_t *value = json_object_get(request->json, name);
+    const char *text = json_string_value(json_object_get(value, "int"));
+    if (json_is_integer(value) && json_integer_value(value) >= 0)
+        return (uint64_t)json_integer_value(value);
+    if (text != NULL && text[0] != '-' && strlen(text) <= 19)
+        return strtoull(text, NULL, 10);
+    unsupported(request, "a size that is no uint64_t");
+    return 0;
+}
+
+bool flag(struct request *request, const char *name) {
+    json_t *value = json_object_get(request->json, name);
+    if (!json_is_boolean(value))
+        unsupported(request, "a flag that is no bool");
+    return json_is_true(value);
+}
+
+json_t *json_bytes(const char *data, size_t length) {
+    json_t *text = json_stringn(data, length);
+    if (text != NULL)
+        return text;
+    /* It is no UTF-8. */
+    char *encoded = base64_encode(data, length);
+    text = json_pack("{s:s}", "b64", encoded);
+    free(encoded);
+    return text;
+}

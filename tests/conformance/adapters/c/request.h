@@ -1,0 +1,45 @@
+/* What the calls of all queues need: a request's values as C has them, and answers as JSON. */
+
+#ifndef REQUEST_H
+#define REQUEST_H
+
+#include <jansson.h>
+#include <millpond.h>
+
+/* What one request made, until it is answered. */
+struct request {
+    json_t *json;
+    /* Why C cannot say this. */
+    const char *unsupported;
+    millpond_error *error;
+    /* Bytes that were decoded, to be freed. */
+    void **decoded;
+    size_t decoded_count;
+};
+
+/* One call of the protocol. */
+struct call {
+    const char *name;
+    json_t *(*make)(struct request *request);
+};
+
+/* The calls of each queue; each list ends with a call without a name. */
+extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[];
+
+/* The client that is open. */
+extern millpond_client *client;
+
+/* Says that C cannot say this; answers NULL. */
+void *unsupported(struct request *request, const char *why);
+
+/* A string: a JSON string, or {"b64"}. */
+millpond_bytes bytes(struct request *request, json_t *value);
+/* The string of this name. */
+millpond_bytes named(struct request *request, const char *name);
+/* The size of this name, such as max. */
+uint64_t size(struct request *request, const char *name);
+bool flag(struct request *request, const char *name);
+
+json_t *json_bytes(const char *data, size_t length);
+
+#endif

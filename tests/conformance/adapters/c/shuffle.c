@@ -1,0 +1,221 @@
+/* The calls of a shuffle queue. */
+
+#include "shuffle_values.h"
+
+#include <stdlib.h>
+
+/* Adds the byte strings, which it frees. */
+static json_t *json_values(json_t *list, millpond_keys *values) {
+    const millpond_bytes *value = millpond_keys_data(values);
+    for (size_t i = 0; i < millpond_keys_length(values); i++)
+        json_array_append_new(list, json_bytes(value[i].data, value[i].length));
+    millpond_keys_free(values);
+    return list;
+}
+
+static json_t *json_counts(const millpond_shuffle_stream_stats *stats) {
+    return json_pack("{s:I,s:I,s:I}", "len", (json_int_t)stats->len, "pending",
+                     (json_int_t)stats->pending, "lag", (json_int_t)stats->lag);
+}
+
+static json_t *call_write(struct request *request) {
+    millpond_bytes key = named(request, "shard_key");
+    size_t count;
+    millpond_shuffle_field *list = fields(request, value_of(request, "fields"), &count);
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_receipt receipt = {0, 0, 0};
+    if (queue != NULL)
+        millpond_shuffle_write(queue, key.data, key.length, list, count, &receipt, &request->error);
+    millpond_shuffle_queue_free(queue);
+    free(list);
+    return json_receipt(receipt);
+}
+
+static json_t *call_write_many(struct request *request) {
+    json_t *list = value_of(request, "messages"), *item, *answer = json_array();
+    size_t i, count = json_array_size(list);
+    millpond_shuffle_new_message *messages = calloc(count + 1, sizeof *messages);
+    millpond_shuffle_receipt *written = calloc(count + 1, sizeof *written);
+    if (!json_is_array(list))
+        unsupported(request, "messages that are no list");
+    json_array_foreach(list, i, item) {
+        millpond_bytes key = bytes(request, json_array_get(item, 0));
+        messages[i].shard_key = key.data;
+        messages[i].shard_key_length = key.length;
+        messages[i].fields = fields(request, json_array_get(item, 1), &messages[i].field_count);
+    }
+    millpond_shuffle_queue *queue = queue_of(request);
+    if (queue != NULL)
+        millpond_shuffle_write_many(queue, messages, count, written, &request->error);
+    for (i = 0; i < count; i++) {
+        json_array_append_new(answer, json_receipt(written[i]));
+        free((void *)messages[i].fields);
+    }
+    millpond_shuffle_queue_free(queue);
+    free(messages);
+    free(written);
+    return answer;
+}
+
+static json_t *call_write_tracked(struct request *request) {
+    millpond_bytes key = named(request, "shard_key"), track_field = named(request, "track_field");
+    json_t *deadline = value_of(request, "deadline");
+    size_t count;
+    millpond_shuffle_field *list = fields(request, value_of(request, "fields"), &count);
+    if (!json_is_null(deadline) && !json_is_integer(deadline))
+        unsupported(request, "a deadline that is no int64_t");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_receipt receipt = {0, 0, 0};
+    if (queue != NULL)
+        millpond_shuffle_write_tracked(queue, key.data, key.length, list, count, track_field.data,
+                                       track_field.length, json_integer_value(deadline), &receipt,
+                                       &request->error);
+    millpond_shuffle_queue_free(queue);
+    free(list);
+    return json_receipt(receipt);
+}
+
+static json_t *call_delete_tracked(struct request *request) {
+    millpond_bytes value = named(request, "value");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_receipt receipt;
+    bool deleted = false;
+    if (queue != NULL)
+        millpond_shuffle_delete_tracked(queue, value.data, value.length, &deleted, &receipt,
+                                        &request->error);
+    millpond_shuffle_queue_free(queue);
+    return deleted ? json_receipt(receipt) : json_null();
+}
+
+static json_t *call_cordon(struct request *request) {
+    uint64_t within_ms = duration_ms(request, "within");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_keys *values = NULL;
+    if (queue != NULL)
+        millpond_shuffle_cordon_deadline_exceeded(queue, within_ms, &values, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_values(json_array(), values);
+}
+
+static json_t *call_gc(struct request *request) {
+    int64_t digits = number(request, "time_digits");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_garbage *garbage = NULL;
+    millpond_keys *values = NULL;
+    json_t *seen = json_array();
+    uint64_t scanned = 0, deleted = 0;
+    if (queue != NULL)
+        millpond_shuffle_gc(queue, digits, &garbage, &request->error);
+    if (garbage != NULL) {
+        while (millpond_shuffle_garbage_next(garbage, &values, &request->error) == MILLPOND_OK &&
+               values != NULL)
+            json_values(seen, values);
+        millpond_shuffle_garbage_counts(garbage, &scanned, &deleted, NULL);
+    }
+    millpond_shuffle_garbage_free(garbage);
+    millpond_shuffle_queue_free(queue);
+    return json_pack("{s:I,s:I,s:o}", "scanned", (json_int_t)scanned, "deleted",
+                     (json_int_t)deleted, "seen", seen);
+}
+
+static json_t *call_len(struct request *request) {
+    millpond_shuffle_queue *queue = queue_of(request);
+    uint64_t len = 0;
+    if (queue != NULL)
+        millpond_shuffle_len(queue, &len, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_integer((json_int_t)len);
+}
+
+static json_t *call_backlog(struct request *request) {
+    millpond_shuffle_queue *queue = queue_of(request);
+    uint64_t backlog = 0;
+    if (queue != NULL)
+        millpond_shuffle_backlog(queue, &backlog, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_integer((json_int_t)backlog);
+}
+
+static json_t *call_pending_count(struct request *request) {
+    millpond_bytes group = named(request, "group");
+    millpond_shuffle_queue *queue = queue_of(request);
+    uint64_t pending = 0;
+    if (queue != NULL)
+        millpond_shuffle_pending_count(queue, group.data, group.length, &pending, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_integer((json_int_t)pending);
+}
+
+static json_t *call_stats(struct request *request) {
+    millpond_bytes group = named(request, "group");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_stats *stats = NULL;
+    json_t *json = NULL, *list = json_array();
+    if (queue != NULL)
+        millpond_shuffle_stats_read(queue, group.data, group.length, &stats, &request->error);
+    if (stats != NULL) {
+        const millpond_shuffle_stream_stats *stream = millpond_shuffle_stats_streams(stats);
+        for (size_t i = 0; i < millpond_shuffle_stats_length(stats); i++)
+            json_array_append_new(list, json_counts(&stream[i]));
+        json = json_counts(millpond_shuffle_stats_total(stats));
+        json_object_set(json, "streams", list);
+    }
+    json_decref(list);
+    millpond_shuffle_stats_free(stats);
+    millpond_shuffle_queue_free(queue);
+    return json;
+}
+
+static json_t *call_dead_letters(struct request *request) {
+    uint64_t max = size(request, "max");
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_dead_letters *letters = NULL;
+    json_t *list = json_array();
+    if (queue != NULL)
+        millpond_shuffle_dead_letters_read(queue, (size_t)max, &letters, &request->error);
+    const millpond_shuffle_dead_letter *letter = millpond_shuffle_dead_letters_data(letters);
+    for (size_t i = 0; i < millpond_shuffle_dead_letters_length(letters); i++)
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:o,s:I,s:o}", "id",
+                            json_id(letter[i].id_time_ms, letter[i].id_sequence), "group",
+                            json_bytes(letter[i].group, letter[i].group_length), "consumer",
+                            json_bytes(letter[i].consumer, letter[i].consumer_length), "deliveries",
+                            (json_int_t)letter[i].message.deliveries, "message",
+                            json_message(&letter[i].message)));
+    millpond_shuffle_dead_letters_free(letters);
+    millpond_shuffle_queue_free(queue);
+    return list;
+}
+
+static json_t *call_shard(struct request *request) {
+    millpond_bytes key = named(request, "key");
+    uint64_t streams = size(request, "streams"), per_shard = size(request, "streams_per_shard");
+    json_t *list = json_array();
+    if (streams > UINT32_MAX || per_shard > UINT32_MAX)
+        unsupported(request, "a number of streams that is no uint32_t");
+    if (request->unsupported != NULL)
+        return list;
+    uint32_t *numbers = calloc(per_shard <= streams ? per_shard + 1 : 1, sizeof *numbers);
+    if (millpond_shuffle_shard((uint32_t)streams, (uint32_t)per_shard, key.data, key.length, numbers,
+                               &request->error) == MILLPOND_OK)
+        for (uint64_t i = 0; i < per_shard; i++)
+            json_array_append_new(list, json_integer(numbers[i]));
+    free(numbers);
+    return list;
+}
+
+const struct call shuffle_calls[] = {
+    {"shuffle_write", call_write},
+    {"shuffle_write_many", call_write_many},
+    {"shuffle_write_tracked", call_write_tracked},
+    {"shuffle_delete_tracked", call_delete_tracked},
+    {"shuffle_cordon", call_cordon},
+    {"shuffle_gc", call_gc},
+    {"shuffle_len", call_len},
+    {"shuffle_backlog", call_backlog},
+    {"shuffle_pending_count", call_pending_count},
+    {"shuffle_stats", call_stats},
+    {"shuffle_dead_letters", call_dead_letters},
+    {"shuffle_shard", call_shard},
+    {NULL, NULL},
+};

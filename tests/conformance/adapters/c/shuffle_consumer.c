@@ -1,0 +1,126 @@
+/* The calls of a consumer of a shuffle queue. */
+
+#include "shuffle_values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The consumer of a request, or NULL. */
+static millpond_shuffle_consumer *consumer_of(struct request *request) {
+    millpond_bytes group = named(request, "group"), name = named(request, "consumer");
+    millpond_shuffle_consumer *consumer = NULL;
+    millpond_shuffle_consumer_options options;
+    millpond_shuffle_consumer_options_init(&options);
+    options.prefer_stream = number(request, "prefer_stream");
+    if (value_of(request, "max_deliveries") != NULL)
+        options.max_deliveries = size(request, "max_deliveries");
+    if (value_of(request, "default_stream") != NULL)
+        options.default_stream = flag(request, "default_stream");
+    millpond_shuffle_queue *queue = queue_of(request);
+    if (queue != NULL)
+        millpond_shuffle_consumer_new(queue, group.data, group.length, name.data, name.length,
+                                      &options, &consumer, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return consumer;
+}
+
+/* The halves of an id. */
+static void read_id(struct request *request, json_t *text, millpond_shuffle_receipt *receipt) {
+    const char *id = json_is_string(text) ? json_string_value(text) : "";
+    char *end;
+    errno = 0;
+    receipt->id_time_ms = strtoull(id, &end, 10);
+    if (end == id || *end != '-') {
+        unsupported(request, "an id that is none");
+        return;
+    }
+    const char *sequence = end + 1;
+    receipt->id_sequence = strtoull(sequence, &end, 10);
+    if (end == sequence || *end != '\0' || errno != 0)
+        unsupported(request, "an id that is none");
+}
+
+static millpond_shuffle_receipt *receipts(struct request *request, size_t *count) {
+    json_t *list = value_of(request, "receipts"), *item;
+    size_t i;
+    *count = json_array_size(list);
+    if (!json_is_array(list))
+        return unsupported(request, "receipts that are no list");
+    millpond_shuffle_receipt *found = calloc(*count + 1, sizeof *found);
+    json_array_foreach(list, i, item) {
+        json_t *stream = json_object_get(item, "stream");
+        if (!json_is_null(stream) && !json_is_integer(stream))
+            unsupported(request, "a stream that is no number");
+        found[i].stream = json_is_null(stream) ? -1 : json_integer_value(stream);
+        read_id(request, json_object_get(item, "id"), &found[i]);
+    }
+    return found;
+}
+
+/* The messages of a batch, which it frees. */
+static json_t *json_batch(millpond_shuffle_batch *batch, bool reclaimed) {
+    const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
+    json_t *list = json_array();
+    for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
+        json_t *json = json_message(&message[i]);
+        if (reclaimed)
+            json_object_set_new(json, "deliveries", json_integer((json_int_t)message[i].deliveries));
+        json_array_append_new(list, json);
+    }
+    millpond_shuffle_batch_free(batch);
+    return list;
+}
+
+static json_t *call_read(struct request *request) {
+    uint64_t max = size(request, "max");
+    int64_t wait_ms = milliseconds(request, "block");
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    millpond_shuffle_batch *batch = NULL;
+    if (consumer != NULL)
+        millpond_shuffle_read(consumer, (size_t)max, wait_ms, &batch, &request->error);
+    millpond_shuffle_consumer_free(consumer);
+    return json_batch(batch, false);
+}
+
+typedef millpond_status (*step)(millpond_shuffle_consumer *consumer,
+                                const millpond_shuffle_receipt *receipts, size_t count,
+                                uint64_t *done, millpond_error **error);
+
+static json_t *count_done(struct request *request, step step) {
+    size_t count;
+    uint64_t done = 0;
+    millpond_shuffle_receipt *list = receipts(request, &count);
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    if (consumer != NULL)
+        step(consumer, list, count, &done, &request->error);
+    millpond_shuffle_consumer_free(consumer);
+    free(list);
+    return json_integer((json_int_t)done);
+}
+
+static json_t *call_ack(struct request *request) {
+    bool delete = flag(request, "delete");
+    return count_done(request, delete ? millpond_shuffle_ack_and_delete : millpond_shuffle_ack);
+}
+
+static json_t *call_extend(struct request *request) {
+    return count_done(request, millpond_shuffle_extend);
+}
+
+static json_t *call_reclaim(struct request *request) {
+    uint64_t min_idle_ms = duration_ms(request, "min_idle"), max = size(request, "max"), dead = 0;
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    millpond_shuffle_batch *batch = NULL;
+    if (consumer != NULL)
+        millpond_shuffle_reclaim(consumer, min_idle_ms, (size_t)max, &batch, &dead, &request->error);
+    millpond_shuffle_consumer_free(consumer);
+    return json_pack("{s:o,s:I}", "messages", json_batch(batch, true), "dead", (json_int_t)dead);
+}
+
+const struct call shuffle_consumer_calls[] = {
+    {"shuffle_read", call_read},
+    {"shuffle_ack", call_ack},
+    {"shuffle_extend", call_extend},
+    {"shuffle_reclaim", call_reclaim},
+    {NULL, NULL},
+};

@@ -1,0 +1,23 @@
+/* Values of a shuffle queue: those of a request as C has them, and answers as JSON. */
+
+#ifndef SHUFFLE_VALUES_H
+#define SHUFFLE_VALUES_H
+
+#include "request.h"
+
+json_t *value_of(struct request *request, const char *name);
+/* A whole number, or -1, which stands for "not given", where there is none. */
+int64_t number(struct request *request, const char *name);
+/* Seconds, in milliseconds; -1 where there are none. */
+int64_t milliseconds(struct request *request, const char *name);
+/* Seconds that have to be there, in milliseconds. */
+uint64_t duration_ms(struct request *request, const char *name);
+/* The queue of a request, or NULL. */
+millpond_shuffle_queue *queue_of(struct request *request);
+millpond_shuffle_field *fields(struct request *request, json_t *list, size_t *count);
+
+json_t *json_id(uint64_t time_ms, uint64_t sequence);
+json_t *json_receipt(millpond_shuffle_receipt receipt);
+json_t *json_message(const millpond_shuffle_message *message);
+
+#endif
