@@ -203,6 +203,7 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
         (ack, vec!["g", "0", "0", "1", "1"]),
         (ack, vec!["g", "0", "0", "1", "*"]),
         (ack, vec!["g", "0", "0", "1", "99999999999999999999-1"]),
+        (ack, vec!["g", "0", "0", "1", "1-18446744073709551616"]),
         (stats, vec![]),
         (reclaim, vec![]),
         (reclaim, vec!["g", "c", "-1", "1", "0", "1000", "0"]),

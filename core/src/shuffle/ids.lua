@@ -1,9 +1,13 @@
 -- Messages in arguments; for ack and extend.
 
--- 19 digits are always within Redis' 64 bits.
+-- Whether digits are a number of Redis' 64 bits.
+local function is_number(digits)
+  return #digits < 20 or #digits == 20 and digits <= '18446744073709551615'
+end
+
 local function is_id(text)
   local time, sequence = string.match(text, '^(%d+)%-(%d+)$')
-  return time and #time < 20 and #sequence < 20
+  return time and is_number(time) and is_number(sequence)
 end
 
 -- The lists of ids from ARGV[at] on, each as {key, group, first argument, last argument}; or
