@@ -53,4 +53,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture(params=["blocking", "asyncio"])
 def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Connects for one kind of caller; what it makes is always awaited."""
-    return lambda url, **options: callers.connect(request.param, url, **options)
+
+    def connect(url: str, **options: Any) -> Any:
+        if url.startswith("redis") and "timeout" not in url:
+            # Nothing here is about how long a step of 250,000 members takes on a busy machine.
+            options.setdefault("timeout", 60)
+        return callers.connect(request.param, url, **options)
+
+    return connect

@@ -29,6 +29,35 @@ interface Client
     public function ickChannel(string $name, int $shards): IckChannel;
 
     /**
+     * The shuffle queue of this name, which many tenants share so that one tenant's burst delays
+     * only itself. Makes no call.
+     *
+     * @param string    $name            any bytes but none, at most 64 KiB; on a cluster it has to
+     *                                   hold a `{tag}`
+     * @param int       $streams         how many streams writers spread tenants over, from 1 to
+     *                                   65,536. More take effect with the next write; fewer as soon
+     *                                   as the streams beyond have nothing left to do. Readers need
+     *                                   not know
+     * @param int|null  $streamsPerShard how many of the streams a tenant may write to; null is 2, or
+     *                                   1 of 1
+     * @param float     $ttl             seconds that a stream lives after it was last written to,
+     *                                   with all that is in it; from 1 to 100 years
+     * @param TrackKeys $trackKeys       where the records of tracked messages are
+     *
+     * @throws Exception\InvalidArgumentException for a number that is negative or huge, or over a
+     *                                            connection that is not Millpond's own; other
+     *                                            settings that no queue can have are refused by the
+     *                                            step that needs them
+     */
+    public function shuffleQueue(
+        string $name,
+        int $streams = 16,
+        ?int $streamsPerShard = null,
+        float $ttl = 86_400.0,
+        TrackKeys $trackKeys = TrackKeys::Global,
+    ): ShuffleQueue;
+
+    /**
      * Closes the client: calls throw a ClosedException from now on, and what an embedded engine
      * still holds back is written. A client that nobody refers to any more does the same. A
      * connection that was there before stays open.

@@ -77,10 +77,11 @@ final class ConsumerLease
      */
     public function reserve(int $max): array
     {
+        $size = Arguments::size('max', $max);
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_lease_reserve(
             $this->handle,
-            Arguments::size('max', $max),
+            $size,
             $call->entries,
             $call->error,
         );
@@ -123,11 +124,12 @@ final class ConsumerLease
      */
     public function exchange(int $max, iterable $members = []): array
     {
+        $size = Arguments::size('max', $max);
         $packed = Packed::members($this->library->ffi, Arguments::members($members));
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_lease_exchange(
             $this->handle,
-            Arguments::size('max', $max),
+            $size,
             $packed->array,
             $packed->count,
             $call->entries,
@@ -146,7 +148,7 @@ final class ConsumerLease
     public function batches(int $max, ?float $wait = null): Batches
     {
         $size = Arguments::size('max', $max);
-        $milliseconds = Arguments::wait($wait);
+        $milliseconds = Arguments::wait('wait', $wait);
         $open = fn (CData $call): int => $this->library->ffi->millpond_lease_batches(
             $this->handle,
             $size,

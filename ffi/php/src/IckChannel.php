@@ -101,11 +101,12 @@ final class IckChannel
      */
     public function ick(int $number): Ick
     {
+        $number = Arguments::smallSize('number', $number);
         $library = $this->client->library;
         $call = $library->call();
         $status = $library->ffi->millpond_ick_channel_ick_name(
             $this->handle,
-            Arguments::smallSize('number', $number),
+            $number,
             $call->keys,
             $call->error,
         );
@@ -172,7 +173,7 @@ final class IckChannel
         $library = $this->client->library;
         $packed = Packed::numbers($library->ffi, Arguments::smallSizes('numbers', $numbers));
         $size = Arguments::size('max', $max);
-        $milliseconds = Arguments::wait($wait);
+        $milliseconds = Arguments::wait('wait', $wait);
         $open = fn (CData $call): int => $library->ffi->millpond_ick_channel_batches(
             $this->handle,
             $packed->array,

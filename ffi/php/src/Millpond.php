@@ -4,9 +4,11 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use Millpond\Internal\Arguments;
 use Millpond\Internal\ForeignClient;
 use Millpond\Internal\Library;
 use Millpond\Internal\NativeClient;
+use Millpond\Internal\ShuffleAnswers;
 
 /**
  * The two doors in: a client with connections of its own, and one over a connection that is there.
@@ -81,7 +83,7 @@ final class Millpond
      * A client that sends through a connection that is there, where a second one is not wanted.
      *
      * It has the same Icks, without what needs a thread or a connection of its own: leases, loops
-     * that wait, channels. The connection's prefix, if it has one, becomes a part of the name of
+     * that wait, channels, and without shuffle queues. The connection's prefix, if it has one, becomes a part of the name of
      * every Ick: `ick('files')` behind the prefix `app:` is what `ick('app:files')` is for
      * everybody else. Its serializer and its compression are left aside.
      *
@@ -95,6 +97,31 @@ final class Millpond
     public static function over(object $connection): Client
     {
         return ForeignClient::over(Library::get(), $connection);
+    }
+
+    /**
+     * The streams of a tenant of a shuffle queue: `$streamsPerShard` of a queue's `$streams`, drawn
+     * from a hash of its key, the same in every language. Makes no call.
+     *
+     *     echo implode(' ', Millpond::shard(16, 4, 'tuna')), "\n"; // 15 13 2 12
+     *
+     * @param int    $streams         from 1 to 65,536
+     * @param int    $streamsPerShard from 1 to `$streams`
+     * @param string $key             the tenant, any bytes but none
+     *
+     * @return list<int>
+     *
+     * @throws Exception\InvalidArgumentException for an empty key and for other numbers
+     * @throws Exception\LibraryException         if libmillpond cannot be used here
+     */
+    public static function shard(int $streams, int $streamsPerShard, string $key): array
+    {
+        return ShuffleAnswers::shard(
+            Library::get(),
+            Arguments::smallSize('streams', $streams),
+            Arguments::smallSize('streamsPerShard', $streamsPerShard),
+            $key,
+        );
     }
 
     /**

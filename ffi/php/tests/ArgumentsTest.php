@@ -118,7 +118,10 @@ final class ArgumentsTest extends TestCase
     {
         $client = $this->connect('memory');
         $ick = $client->ick($this->name);
-        foreach ([$client, $ick->batches(1), $ick->lease(9), $client->ickChannel($this->name, 2)] as $original) {
+        $queue = $client->shuffleQueue($this->name);
+        $consumer = $queue->consumer('g', 'c');
+        $originals = [$client, $ick->batches(1), $ick->lease(9), $client->ickChannel($this->name, 2)];
+        foreach ([...$originals, $queue, $consumer, $consumer->messages(), $queue->gc()] as $original) {
             $thrown = self::thrown(static fn () => clone $original);
             self::assertStringContainsString('private', $thrown->getMessage());
         }

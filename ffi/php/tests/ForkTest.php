@@ -40,6 +40,30 @@ final class ForkTest extends TestCase
     }
 
     /** @dataProvider used */
+    public function testAShuffleQueueWorksInAChild(bool $used): void
+    {
+        $queue = Millpond::connect(Servers::shared()->url)->shuffleQueue($this->name, 4);
+        $consumer = $queue->consumer('g', 'c');
+        $messages = $consumer->messages(30, wait: 0.1);
+        if ($used) {
+            $queue->write('t', ['n' => 'parent']);
+            $consumer->read(0.05);
+        }
+        self::inChild(static function () use ($queue, $consumer, $messages): void {
+            for ($number = 0; $number < 100; ++$number) {
+                $queue->write("tenant $number", ['n' => (string) $number]);
+            }
+            self::assertSame(1, $consumer->ack($consumer->read(block: 5)));
+            $counts = \array_map($consumer->ackAndDelete(...), \iterator_to_array($messages));
+            self::assertSame(99, \array_sum($counts));
+        });
+        self::assertNull($consumer->read(0.05));
+        $queue->write('t', ['n' => 'after']);
+        self::assertSame('after', $messages->next()[0]->field('n'));
+        self::assertSame((int) $used + 1, $queue->pendingCount('g'));
+    }
+
+    /** @dataProvider used */
     public function testNoSocketIsShared(bool $used): void
     {
         $servers = new Servers();
@@ -140,14 +164,29 @@ final class ForkTest extends TestCase
         $ick = $client->ick('x');
         $ick->add([[1, 'a']]);
         $batches = $ick->batches(1, wait: \INF);
-        self::inChild(static function () use ($client, $ick, $batches): void {
-            foreach ([$ick->stats(...), $batches->next(...), static fn () => $ick->add(['b'])] as $call) {
+        $queue = $client->shuffleQueue('q');
+        $consumer = $queue->consumer('g', 'c');
+        $messages = $consumer->messages(1, wait: \INF);
+        self::inChild(static function () use ($client, $ick, $batches, $queue, $consumer, $messages): void {
+            $calls = [
+                $ick->stats(...),
+                $batches->next(...),
+                static fn () => $ick->add(['b']),
+                $queue->len(...),
+                static fn () => $queue->write('t', ['n' => '1']),
+                static fn () => $consumer->read(\INF),
+                $messages->next(...),
+                $queue->gc()->next(...),
+            ];
+            foreach ($calls as $call) {
                 self::assertInstanceOf(ForkedException::class, self::thrown($call));
             }
             $client->close();
             self::assertSame(1, Millpond::connect('memory:')->ick('x')->add(['a'])->new);
         });
         self::assertSame(1, $ick->add([[1, 'c']])->new);
+        $queue->write('t', ['n' => '1']);
+        self::assertCount(1, $messages->next());
     }
 
     public function testAChildThatEndsByItself(): void

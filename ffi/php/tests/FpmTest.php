@@ -118,7 +118,8 @@ final class FpmTest extends TestCase
         $pids = [];
         foreach ($held as $request) {
             $answer = $this->answer($fpm, $request);
-            self::assertSame(['new' => 1, 'scope' => $scope], ['new' => $answer['new'], 'scope' => $answer['scope']]);
+            self::assertSame(['new' => 1, 'scope' => $scope, 'done' => 1],
+                ['new' => $answer['new'], 'scope' => $answer['scope'], 'done' => $answer['done']]);
             $pids[] = $answer['pid'];
         }
         self::assertCount(self::WORKERS, \array_unique($pids));

@@ -141,6 +141,11 @@ final class LibraryTest extends TestCase
             'millpond_ick_pair' => ['member' => 0, 'member_length' => 8, 'score' => 16, 'score_is_now' => 24, '' => 32],
             'millpond_bytes' => ['data' => 0, 'length' => 8, '' => 16],
             'millpond_entry' => ['member' => 0, 'member_length' => 8, 'score' => 16, '' => 24],
+            'millpond_shuffle_field' => ['field' => 0, 'field_length' => 8, 'value' => 16, 'value_length' => 24, '' => 32],
+            'millpond_shuffle_receipt' => ['stream' => 0, 'id_time_ms' => 8, 'id_sequence' => 16, '' => 24],
+            'millpond_shuffle_new_message' =>
+                ['shard_key' => 0, 'shard_key_length' => 8, 'fields' => 16, 'field_count' => 24, '' => 32],
+            'millpond_shuffle_message' => ['receipt' => 0, 'deliveries' => 24, 'fields' => 32, 'field_count' => 40, '' => 48],
         ];
         foreach ($layouts as $name => $layout) {
             $type = $ffi->type($name);
@@ -150,6 +155,38 @@ final class LibraryTest extends TestCase
             }
             self::assertSame($layout, $found + ['' => \FFI::sizeof($type)], $name);
         }
+    }
+
+    /**
+     * PHP forgets what a C function is if a signal handler throws while it works out the arguments
+     * of a call to one, which it can where they have a call or a condition. strlen() is neither: it
+     * is compiled.
+     */
+    public function testArgumentsOfCFunctionsAreThereBeforeTheCall(): void
+    {
+        $calls = 0;
+        foreach (\glob(\dirname(__DIR__) . '/src/{*,Internal/*}.php', \GLOB_BRACE) as $file) {
+            $tokens = \array_values(\array_filter(
+                \PhpToken::tokenize(\file_get_contents($file)),
+                static fn (\PhpToken $token): bool => !$token->isIgnorable(),
+            ));
+            foreach ($tokens as $index => $token) {
+                $isDynamic = $token->text === '$function' || $token->text === '$free';
+                $isC = \str_starts_with($token->text, 'millpond_') || $isDynamic && $tokens[$index - 1]->text === '->';
+                if (!$isC || $tokens[$index + 1]->text !== '(') {
+                    continue;
+                }
+                ++$calls;
+                for ($depth = 1, $at = $index + 2; $depth > 0; ++$at) {
+                    $text = $tokens[$at]->text;
+                    $depth += (int) ($text === '(') - (int) ($text === ')');
+                    $isCall = $text === '(' && $tokens[$at - 1]->text !== '\\strlen';
+                    self::assertFalse($isCall || \in_array($text, ['?', '??', '&&', '||', 'new'], true),
+                        "$file, line {$tokens[$at]->line}");
+                }
+            }
+        }
+        self::assertGreaterThan(70, $calls);
     }
 
     public function testEveryClassIsDocumentedAndStrict(): void

@@ -6,6 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Ick;
 use Millpond\Millpond;
+use Millpond\TrackKeys;
 
 /**
  * Nothing grows with the number of calls.
@@ -47,6 +48,33 @@ final class MemoryTest extends TestCase
             }
         };
         self::assertGrowth($every, 1_000, 10_000);
+    }
+
+    public function testEveryKindOfCallOfAShuffleQueue(): void
+    {
+        $client = Millpond::connect('memory:');
+        $every = static function (int $rounds) use ($client): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                $queue = $client->shuffleQueue('q', 4, trackKeys: TrackKeys::Queue);
+                $queue->writeMany([['a', ['n' => '1', 'm' => \str_repeat('x', 1_000)]], ['b', [['n', '2']]]]);
+                $queue->writeTracked('c', ['n' => '3'], 'n', 1_000_000_000);
+                $queue->consumer('g', 'dies')->readMany(3, 1);
+                $consumer = $queue->consumer('g', 'c');
+                $consumer->extend($consumer->reclaim(0, 10)->messages);
+                $queue->stats('g');
+                $queue->deleteTracked($queue->cordonDeadlineExceeded(10.0 ** 12)[0]);
+                foreach ($queue->gc() as $values) {
+                    continue;
+                }
+                self::thrown(static fn () => $consumer->readMany(0));
+                self::thrown(static fn () => $queue->write('', ['n' => '1']));
+                $consumer->ackAndDelete($consumer->reclaim(0, 10)->messages);
+                foreach ($consumer->messages(10, 0) as $batch) {
+                    $consumer->ackAndDelete($batch);
+                }
+            }
+        };
+        self::assertGrowth($every, 500, 3_000);
     }
 
     /**

@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\Client;
 use Millpond\Entry;
 use Millpond\Millpond;
+use Millpond\ShuffleQueue;
 
 abstract class TestCase extends \PHPUnit\Framework\TestCase
 {
@@ -49,20 +50,31 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         return ['memory' => ['memory'], 'file' => ['file'], 'redis' => ['redis'], 'cluster' => ['cluster']];
     }
 
+    /**
+     * With a minute for a step: a busy machine takes long over 260,000 members.
+     */
     protected function connect(string $kind): Client
     {
         return match ($kind) {
             'memory' => Millpond::connect('memory:'),
             'file' => Millpond::connect('file:' . $this->folder() . '/data?sync=never'),
-            'redis' => Millpond::connect(Servers::shared()->url),
-            'cluster' => Millpond::connect(Servers::shared('cluster')->url),
+            'redis' => Millpond::connect(Servers::shared()->url, timeout: 60),
+            'cluster' => Millpond::connect(Servers::shared('cluster')->url, timeout: 60),
             'phpredis' => Millpond::over(Servers::shared()->admin()),
             'phpredis-cluster' => Millpond::over($this->redisCluster()),
             'predis' => Millpond::over($this->predis()),
         };
     }
 
-    protected function redisCluster(float $readTimeout = 5.0): \RedisCluster
+    /**
+     * The shuffle queue of this test; its name ties its keys to one slot.
+     */
+    protected function shuffleQueue(string $kind, mixed ...$settings): ShuffleQueue
+    {
+        return $this->connect($kind)->shuffleQueue("{{$this->name}}", ...$settings);
+    }
+
+    protected function redisCluster(float $readTimeout = 60.0): \RedisCluster
     {
         $seeds = \array_map(
             static fn (int $port): string => "127.0.0.1:$port",

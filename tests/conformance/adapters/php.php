@@ -13,8 +13,15 @@ use Millpond\Client;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
 use Millpond\IckSet;
+use Millpond\Message;
 use Millpond\Millpond;
+use Millpond\Receipt;
+use Millpond\ShuffleConsumer;
+use Millpond\ShuffleQueue;
+use Millpond\ShuffleStats;
 use Millpond\Stats;
+use Millpond\StreamStats;
+use Millpond\TrackKeys;
 
 spl_autoload_register(static function (string $class): void {
     require __DIR__ . '/../../../ffi/php/src/' . strtr(substr($class, strlen('Millpond\\')), '\\', '/') . '.php';
@@ -52,8 +59,19 @@ function encoded(mixed $value): mixed
         is_string($value) && preg_match('//u', $value) !== 1 => ['b64' => base64_encode($value)],
         is_float($value) && !is_finite($value) => ['float' => is_nan($value) ? 'nan' : ($value > 0 ? 'inf' : '-inf')],
         is_array($value) => array_map(encoded(...), $value),
+        $value instanceof Receipt => ['stream' => $value->stream, 'id' => $value->id],
+        $value instanceof Message => message($value),
         default => $value,
     };
+}
+
+/** A message; it has deliveries only if it was reclaimed. */
+function message(Message $message): array
+{
+    $fields = encoded($message->fields);
+    $shown = ['stream' => $message->stream, 'id' => $message->id, 'fields' => $fields];
+
+    return $message->deliveries === null ? $shown : $shown + ['deliveries' => $message->deliveries];
 }
 
 /** The pairs of an add, [score, member]. */
@@ -110,6 +128,116 @@ function over(string $url): Client
     return Millpond::over($redis);
 }
 
+/** The settings that a request names, as arguments of a call. */
+function settings(stdClass $request, array $names): array
+{
+    $settings = [];
+    foreach ($names as $name => $argument) {
+        if (property_exists($request, $name)) {
+            $settings[$argument] = decoded($request->$name);
+        }
+    }
+
+    return $settings;
+}
+
+/** The shuffle queue of a request. */
+function shuffleQueue(stdClass $request, Client $client): ShuffleQueue
+{
+    $names = ['streams' => 'streams', 'streams_per_shard' => 'streamsPerShard', 'ttl' => 'ttl'];
+    $settings = settings($request, $names);
+    if (isset($request->track_keys)) {
+        $settings['trackKeys'] = TrackKeys::tryFrom(decoded($request->track_keys))
+            ?? throw new Unsupported('other track keys than an enum has');
+    }
+    try {
+        return $client->shuffleQueue(decoded($request->name), ...$settings);
+    } catch (InvalidArgumentException $error) {
+        if (in_array('--phpredis', $GLOBALS['argv'], true)) {
+            throw new Unsupported($error->getMessage());
+        }
+        throw $error;
+    }
+}
+
+/** The consumer of a request. */
+function shuffleConsumer(stdClass $request, Client $client): ShuffleConsumer
+{
+    $names = ['prefer_stream' => 'preferStream', 'default_stream' => 'defaultStream',
+        'max_deliveries' => 'maxDeliveries'];
+    $settings = settings($request, $names);
+
+    return shuffleQueue($request, $client)
+        ->consumer(decoded($request->group), decoded($request->consumer), ...$settings);
+}
+
+/** The counts of stats; how long a message lies there is nothing that a case can say. */
+function counts(ShuffleStats|StreamStats $stats): array
+{
+    return ['len' => $stats->len, 'pending' => $stats->pending, 'lag' => $stats->lag];
+}
+
+/** Takes messages: one by read(), more by readMany(). */
+function taken(stdClass $request, Client $client): array
+{
+    $consumer = shuffleConsumer($request, $client);
+    [$max, $block] = [decoded($request->max), decoded($request->block)];
+    if ($max !== 1) {
+        return $consumer->readMany($max, $block);
+    }
+    $message = $consumer->read($block);
+
+    return $message === null ? [] : [$message];
+}
+
+function receipts(stdClass $request): array
+{
+    return array_map(
+        static fn (stdClass $receipt): Receipt => new Receipt($receipt->stream, decoded($receipt->id)),
+        $request->receipts,
+    );
+}
+
+/** Makes the call of one request to a shuffle queue. */
+function shuffleResult(stdClass $request, Client $client): mixed
+{
+    $queue = static fn (): ShuffleQueue => shuffleQueue($request, $client);
+    $part = static fn (string $name): mixed => decoded($request->$name);
+
+    return match ($request->call) {
+        'shuffle_write' => $queue()->write($part('shard_key'), $part('fields')),
+        'shuffle_write_many' => $queue()->writeMany($part('messages')),
+        'shuffle_write_tracked' => $queue()
+            ->writeTracked($part('shard_key'), $part('fields'), $part('track_field'), $part('deadline')),
+        'shuffle_delete_tracked' => $queue()->deleteTracked($part('value')),
+        'shuffle_cordon' => $queue()->cordonDeadlineExceeded($part('within')),
+        'shuffle_gc' => (static function () use ($queue, $part): array {
+            $garbage = $queue()->gc($part('time_digits'));
+            $seen = array_merge(...iterator_to_array($garbage, false));
+
+            return ['scanned' => $garbage->scanned(), 'deleted' => $garbage->deleted(), 'seen' => $seen];
+        })(),
+        'shuffle_read' => taken($request, $client),
+        'shuffle_ack' => shuffleConsumer($request, $client)
+            ->{$request->delete ? 'ackAndDelete' : 'ack'}(receipts($request)),
+        'shuffle_extend' => shuffleConsumer($request, $client)->extend(receipts($request)),
+        'shuffle_reclaim' => get_object_vars(
+            shuffleConsumer($request, $client)->reclaim($part('min_idle'), $part('max')),
+        ),
+        'shuffle_len' => $queue()->len(),
+        'shuffle_backlog' => $queue()->backlog(),
+        'shuffle_pending_count' => $queue()->pendingCount($part('group')),
+        'shuffle_stats' => (static function () use ($queue, $part): array {
+            $stats = $queue()->stats($part('group'));
+
+            return counts($stats) + ['streams' => array_map(counts(...), $stats->streams)];
+        })(),
+        'shuffle_dead_letters' => array_map(get_object_vars(...), $queue()->deadLetters($part('max'))),
+        'shuffle_shard' => Millpond::shard($part('streams'), $part('streams_per_shard'), $part('key')),
+        default => throw new Unsupported("the call $request->call is not known"),
+    };
+}
+
 /** Makes the call of one request. */
 function result(stdClass $request, ?Client &$client, callable $connect): mixed
 {
@@ -118,6 +246,9 @@ function result(stdClass $request, ?Client &$client, callable $connect): mixed
         $client = $request->call === 'open' ? $connect($request->url) : null;
 
         return null;
+    }
+    if (str_starts_with($request->call, 'shuffle_')) {
+        return shuffleResult($request, $client);
     }
     $ick = $client->ick(decoded($request->name));
 

@@ -133,14 +133,17 @@ final class Arguments
     }
 
     /**
-     * How long a loop over batches waits, in milliseconds; -1 if it does not.
+     * How long a call waits, in milliseconds; -1 if it does not.
      */
-    public static function wait(?float $wait): int
+    public static function wait(string $argument, ?float $wait): int
     {
-        return $wait === null ? -1 : self::milliseconds('wait', $wait);
+        return $wait === null ? -1 : self::milliseconds($argument, $wait);
     }
 
-    private static function wrong(string $place, string $expected, mixed $found): InvalidArgumentException
+    /**
+     * What is wrong with a value.
+     */
+    public static function wrong(string $place, string $expected, mixed $found): InvalidArgumentException
     {
         return new InvalidArgumentException("$place must $expected, not " . \get_debug_type($found));
     }

@@ -35,6 +35,12 @@ final class Block
 
     public readonly CData $members;
 
+    public readonly CData $fields;
+
+    public readonly CData $messages;
+
+    public readonly CData $receipts;
+
     private readonly CData $owned;
 
     public function __construct(FFI $ffi, int $needed)
@@ -50,5 +56,8 @@ final class Block
         $this->numbers = $ffi->cast('uint32_t *', $this->memory);
         $this->pairs = $ffi->cast('millpond_ick_pair *', $this->memory);
         $this->members = $ffi->cast('millpond_bytes *', $this->memory);
+        $this->fields = $ffi->cast('millpond_shuffle_field *', $this->memory);
+        $this->messages = $ffi->cast('millpond_shuffle_new_message *', $this->memory);
+        $this->receipts = $ffi->cast('millpond_shuffle_receipt *', $this->memory);
     }
 }

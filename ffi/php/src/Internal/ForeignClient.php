@@ -9,6 +9,8 @@ use Millpond\Exception\ClosedException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Ick;
 use Millpond\IckChannel;
+use Millpond\ShuffleQueue;
+use Millpond\TrackKeys;
 
 /**
  * A client that sends through a connection that belongs to somebody else.
@@ -45,6 +47,18 @@ final class ForeignClient implements Client
     {
         throw new InvalidArgumentException(
             'a channel needs a connection of Millpond\'s own, made by Millpond::connect()',
+        );
+    }
+
+    public function shuffleQueue(
+        string $name,
+        int $streams = 16,
+        ?int $streamsPerShard = null,
+        float $ttl = 86_400.0,
+        TrackKeys $trackKeys = TrackKeys::Global,
+    ): ShuffleQueue {
+        throw new InvalidArgumentException(
+            'a shuffle queue needs a connection of Millpond\'s own, made by Millpond::connect()',
         );
     }
 

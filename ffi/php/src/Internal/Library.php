@@ -74,7 +74,16 @@ final class Library
             millpond_ick_added added[1];
             millpond_ick_stats stats[1];
             millpond_script script[1];
+            millpond_shuffle_queue *queue[1];
+            millpond_shuffle_consumer *consumer[1];
+            millpond_shuffle_messages *loop[1];
+            millpond_shuffle_batch *messages[1];
+            millpond_shuffle_dead_letters *letters[1];
+            millpond_shuffle_stats *shuffle_stats[1];
+            millpond_shuffle_garbage *garbage[1];
+            millpond_shuffle_receipt receipt[1];
             uint64_t number[1];
+            uint64_t second[1];
             uint32_t small[1];
             bool flag[1];
         }');

@@ -86,15 +86,8 @@ final class NativeBatches implements Batches
                 }
                 $this->atWork = false;
             };
-            // In either way a handler that throws finds the batch kept.
-            if ($this->waits) {
-                $signals = Signals::waiting($this->library->ffi, $next);
-                Signals::handle($signals);
-            } else {
-                $signals = [];
-                Signals::held($next);
-            }
-            if ($failure !== null && !($failure instanceof CancelledException && $signals !== [])) {
+            $hadSignals = Signals::keeping($this->library->ffi, $this->waits, $next);
+            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
                 throw $failure;
             }
             if ($over) {

@@ -9,6 +9,8 @@ use FFI\CData;
 use Millpond\Client;
 use Millpond\Ick;
 use Millpond\IckChannel;
+use Millpond\ShuffleQueue;
+use Millpond\TrackKeys;
 
 /**
  * A client of the library's.
@@ -86,6 +88,16 @@ final class NativeClient implements Client
     public function ickChannel(string $name, int $shards): IckChannel
     {
         return IckChannel::make($this, $name, $shards);
+    }
+
+    public function shuffleQueue(
+        string $name,
+        int $streams = 16,
+        ?int $streamsPerShard = null,
+        float $ttl = 86_400.0,
+        TrackKeys $trackKeys = TrackKeys::Global,
+    ): ShuffleQueue {
+        return ShuffleQueue::make($this, $name, $streams, $streamsPerShard, $ttl, $trackKeys);
     }
 
     public function close(): void

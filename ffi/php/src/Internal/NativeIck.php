@@ -52,12 +52,13 @@ final class NativeIck implements Ick
 
     public function reserve(int $max, bool $backwash = false): array
     {
+        $size = Arguments::size('max', $max);
         $call = $this->library->call();
         $status = $this->ffi->millpond_ick_reserve(
             $this->client->handle,
             $this->name,
             \strlen($this->name),
-            Arguments::size('max', $max),
+            $size,
             $backwash,
             $call->entries,
             $call->error,
@@ -87,13 +88,14 @@ final class NativeIck implements Ick
 
     public function exchange(int $max, iterable $members = [], bool $backwash = false): array
     {
+        $size = Arguments::size('max', $max);
         $packed = Packed::members($this->ffi, Arguments::members($members));
         $call = $this->library->call();
         $status = $this->ffi->millpond_ick_exchange(
             $this->client->handle,
             $this->name,
             \strlen($this->name),
-            Arguments::size('max', $max),
+            $size,
             $packed->array,
             $packed->count,
             $backwash,
@@ -142,13 +144,15 @@ final class NativeIck implements Ick
 
     public function peek(int $max, IckSet $set = IckSet::Producer): array
     {
+        $size = Arguments::size('max', $max);
+        $number = $set === IckSet::Producer ? $this->ffi->MILLPOND_ICK_PRODUCER : $this->ffi->MILLPOND_ICK_CONSUMER;
         $call = $this->library->call();
         $status = $this->ffi->millpond_ick_peek(
             $this->client->handle,
             $this->name,
             \strlen($this->name),
-            $set === IckSet::Producer ? $this->ffi->MILLPOND_ICK_PRODUCER : $this->ffi->MILLPOND_ICK_CONSUMER,
-            Arguments::size('max', $max),
+            $number,
+            $size,
             $call->entries,
             $call->error,
         );
@@ -192,7 +196,7 @@ final class NativeIck implements Ick
     public function batches(int $max, ?float $wait = null): Batches
     {
         $size = Arguments::size('max', $max);
-        $milliseconds = Arguments::wait($wait);
+        $milliseconds = Arguments::wait('wait', $wait);
         $open = fn (CData $call): int => $this->ffi->millpond_ick_batches(
             $this->client->handle,
             $this->name,

@@ -17,6 +17,7 @@ final class Packed
 {
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, MEMBER_BYTES = 16, NUMBER_BYTES = 4;
+    private const FIELD_BYTES = 32, MESSAGE_BYTES = 32, RECEIPT_BYTES = 24;
 
     /** The memory of one list is kept for the next, unless it is larger than this. */
     private const SPARE_BYTES_MAX = 1_048_576;
@@ -80,16 +81,7 @@ final class Packed
             return new self(null, 0, null);
         }
         $block = self::block($ffi, $count * self::MEMBER_BYTES, \implode('', $members));
-        $words = $block->words;
-        $address = $block->address + $count * self::MEMBER_BYTES;
-        $word = 0;
-        foreach ($members as $member) {
-            $length = \strlen($member);
-            $words[$word] = $address;
-            $words[$word + 1] = $length;
-            $word += 2;
-            $address += $length;
-        }
+        self::strings($block, 0, $block->address + $count * self::MEMBER_BYTES, $members);
 
         return new self($block->members, $count, $block);
     }
@@ -111,6 +103,97 @@ final class Packed
         }
 
         return new self($block->numbers, $count, $block);
+    }
+
+    /**
+     * An array of millpond_shuffle_field: pointer and length of the field, and those of its value.
+     *
+     * @param list<string> $strings field, value, field, value, …
+     */
+    public static function fields(FFI $ffi, array $strings): self
+    {
+        $count = \count($strings) >> 1;
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $block = self::block($ffi, $count * self::FIELD_BYTES, \implode('', $strings));
+        self::strings($block, 0, $block->address + $count * self::FIELD_BYTES, $strings);
+
+        return new self($block->fields, $count, $block);
+    }
+
+    /**
+     * An array of millpond_shuffle_new_message: pointer and length of the shard key, pointer to the
+     * fields and how many there are. Behind it are the fields of all, and behind these the bytes.
+     *
+     * @param list<string>       $keys   the shard keys
+     * @param list<list<string>> $fields of each message: field, value, field, value, …
+     */
+    public static function messages(FFI $ffi, array $keys, array $fields): self
+    {
+        $count = \count($keys);
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $strings = \array_merge(...$fields);
+        $start = $count * self::MESSAGE_BYTES;
+        $array = $start + (\count($strings) >> 1) * self::FIELD_BYTES;
+        $shardKeys = \implode('', $keys);
+        $block = self::block($ffi, $array, $shardKeys . \implode('', $strings));
+        $words = $block->words;
+        [$address, $first] = [$block->address + $array, $block->address + $start];
+        $word = 0;
+        foreach ($keys as $index => $key) {
+            [$length, $own] = [\strlen($key), \count($fields[$index]) >> 1];
+            $words[$word] = $address;
+            $words[$word + 1] = $length;
+            $words[$word + 2] = $first;
+            $words[$word + 3] = $own;
+            $word += 4;
+            $address += $length;
+            $first += $own * self::FIELD_BYTES;
+        }
+        self::strings($block, $word, $address, $strings);
+
+        return new self($block->messages, $count, $block);
+    }
+
+    /**
+     * An array of millpond_shuffle_receipt: stream, and the two numbers of the id.
+     *
+     * @param list<int> $receipts the same, one after the other
+     */
+    public static function receipts(FFI $ffi, array $receipts): self
+    {
+        $count = \intdiv(\count($receipts), 3);
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $block = self::block($ffi, $count * self::RECEIPT_BYTES, '');
+        $words = $block->words;
+        foreach ($receipts as $word => $value) {
+            $words[$word] = $value;
+        }
+
+        return new self($block->receipts, $count, $block);
+    }
+
+    /**
+     * Writes pointer and length of each string from a word on.
+     *
+     * @param int          $address where the bytes of the first one are
+     * @param list<string> $strings
+     */
+    private static function strings(Block $block, int $word, int $address, array $strings): void
+    {
+        $words = $block->words;
+        foreach ($strings as $string) {
+            $length = \strlen($string);
+            $words[$word] = $address;
+            $words[$word + 1] = $length;
+            $word += 2;
+            $address += $length;
+        }
     }
 
     /**

@@ -95,6 +95,27 @@ final class Signals
     }
 
     /**
+     * Makes a call that keeps what it answers, so that a handler that throws finds it kept.
+     *
+     * @param bool             $waits whether it can take long
+     * @param callable(): void $call  as for waiting()
+     *
+     * @return bool whether signals came while it waited, and their handlers returned
+     */
+    public static function keeping(FFI $ffi, bool $waits, callable $call): bool
+    {
+        if (!$waits) {
+            self::held($call);
+
+            return false;
+        }
+        $signals = self::waiting($ffi, $call);
+        self::handle($signals);
+
+        return $signals !== [];
+    }
+
+    /**
      * Runs the handlers of signals that came: all of them, even if one throws.
      *
      * @param list<array{int, array<string, mixed>}> $signals

@@ -15,6 +15,13 @@ try {
     $new = $client->ick($name)->add([[1, $query['member']]])->new;
     if (isset($query['hold'])) {
         $client->ick($name)->batches(1, wait: 0.01);
+        $queue = $client->shuffleQueue("$name-jobs");
+        $queue->write($query['member'], ['n' => $query['member']]);
+        $consumer = $queue->consumer('workers', (string) getmypid());
+        foreach ($consumer->messages(1) as $batch) {
+            $done = $consumer->ack($batch);
+            break;
+        }
         // Until the test has seen all workers at once.
         $redis = new Redis();
         $redis->connect('127.0.0.1', (int) parse_url($url, PHP_URL_PORT));
@@ -28,7 +35,7 @@ try {
         str_repeat('x', 10_000_000);
     }
     $preloaded = (new ReflectionMethod(Library::class, 'preloaded'))->invoke(null) !== null;
-    echo json_encode(['pid' => getmypid(), 'new' => $new, 'scope' => $preloaded]);
+    echo json_encode(['pid' => getmypid(), 'new' => $new, 'scope' => $preloaded, 'done' => $done ?? null]);
 } catch (LibraryException $refused) {
     echo json_encode(['refused' => $refused->getMessage()]);
 }

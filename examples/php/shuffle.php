@@ -1,0 +1,49 @@
+<?php
+
+/**
+ * What a shuffle queue is for: one tenant's burst does not delay the others, and what a worker that
+ * dies has taken is not lost.
+ *
+ * php examples/php/shuffle.php [URL]
+ */
+
+declare(strict_types=1);
+
+use Millpond\Message;
+use Millpond\Millpond;
+
+require __DIR__ . '/autoload.php';
+
+$client = Millpond::connect($argv[1] ?? 'memory:');
+$queue = $client->shuffleQueue('{examples/shuffle}', streams: 64, streamsPerShard: 4);
+$consumer = $queue->consumer('workers', 'worker-1');
+foreach ($consumer->messages() as $batch) {
+    $consumer->ackAndDelete($batch);
+}
+
+// One tenant writes a thousand messages, and then another one writes one.
+$queue->writeMany(array_fill(0, 1_000, ['busy', ['image' => 'many.png']]));
+$queue->write('quiet', ['image' => 'one.png', 'size' => '40x40']);
+
+// The busy one has four of the streams, and consumers take from all that have something in turn:
+// the quiet one's message is among the first five.
+$first = $consumer->readMany(5);
+$quiet = array_filter($first, static fn (Message $message): bool => $message->field('image') === 'one.png');
+assert(array_column($quiet, 'fields') === [[['image', 'one.png'], ['size', '40x40']]]);
+echo "the message of the quiet tenant had not to wait for a thousand others\n";
+
+// worker-1 dies here, with five messages that it has not acknowledged. Another one takes them over.
+// In earnest it waits until they have been idle for longer than any work takes, not for 0.
+$other = $queue->consumer('workers', 'worker-2', maxDeliveries: 5);
+$reclaimed = $other->reclaim(minIdle: 0, max: 100);
+assert(count($reclaimed->messages) === 5);
+assert($reclaimed->messages[0]->deliveries === 2);
+assert($other->ackAndDelete($reclaimed->messages) === 5);
+echo "what a worker had taken that died was taken over\n";
+
+// Done is what is acknowledged.
+foreach ($other->messages(500) as $batch) {
+    $other->ackAndDelete($batch);
+}
+assert($queue->backlog() === 0);
+$client->close();

@@ -1,0 +1,147 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Signals;
+
+/**
+ * Values of tracked messages whose deadline has passed, in batches; made by `ShuffleQueue::gc()`.
+ * Asking for the next batch deletes what is recorded of the last one; whoever stops keeps that one
+ * for the next collection. The messages themselves stay.
+ *
+ *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+ *     $queue->writeTracked('tenant-7', ['job' => 'j-1'], 'job', deadline: 1_000_000_000);
+ *     $garbage = $queue->gc();
+ *     foreach ($garbage as $values) {
+ *         echo implode(' ', $values), "\n"; // j-1
+ *     }
+ *     echo $garbage->deleted(), "\n"; // 1
+ *
+ * @implements \IteratorAggregate<int, list<string>>
+ */
+final class Garbage implements \IteratorAggregate
+{
+    /**
+     * A batch that came and that no next() has answered, because a signal handler threw. Nobody has
+     * seen it, so it must not be deleted by asking for another one.
+     *
+     * @var list<string>|null
+     */
+    private ?array $unseen = null;
+
+    private function __construct(
+        private readonly Library $library,
+        private readonly CData $handle,
+        private readonly ShuffleQueue $queue,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_shuffle_garbage_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `ShuffleQueue::gc()` does */
+    public static function open(Library $library, CData $queueHandle, ?int $timeDigits, ShuffleQueue $queue): self
+    {
+        $digits = $timeDigits === null ? -1 : Arguments::size('timeDigits', $timeDigits);
+
+        return Signals::held(static function () use ($library, $queueHandle, $digits, $queue): self {
+            $call = $library->call();
+            $status = $library->ffi->millpond_shuffle_gc(
+                $queueHandle,
+                $digits,
+                $call->garbage,
+                $call->error,
+            );
+            $library->check($status, $call);
+
+            return new self($library, $call->garbage[0], $queue);
+        });
+    }
+
+    /**
+     * Deletes what is recorded of the last batch and finds the next; null when all is collected.
+     * What `foreach` does. After an exception that says Retry::Later or Retry::Unknown it may go on.
+     *
+     * @return list<string>|null
+     *
+     * @throws Exception\MillpondException what `ShuffleQueue::deleteTracked()` throws; an
+     *                                     InvalidArgumentException for a number of digits that is none
+     */
+    public function next(): ?array
+    {
+        if ($this->unseen === null) {
+            Signals::held(function (): void {
+                $call = $this->library->call();
+                $status = $this->library->ffi->millpond_shuffle_garbage_next(
+                    $this->handle,
+                    $call->keys,
+                    $call->error,
+                );
+                $this->library->check($status, $call);
+                $this->unseen = $call->keys[0] === null ? null : $this->library->keys($call);
+            });
+        }
+        [$values, $this->unseen] = [$this->unseen, null];
+
+        return $values;
+    }
+
+    /**
+     * The batches, one after the other.
+     *
+     * @return \Generator<int, list<string>, mixed, void>
+     */
+    public function getIterator(): \Generator
+    {
+        while (($values = $this->next()) !== null) {
+            yield $values;
+        }
+    }
+
+    /**
+     * How many entries were looked at so far.
+     */
+    public function scanned(): int
+    {
+        return $this->counts()[0];
+    }
+
+    /**
+     * How many records were deleted so far.
+     */
+    public function deleted(): int
+    {
+        return $this->counts()[1];
+    }
+
+    /**
+     * @return array{int, int}
+     */
+    private function counts(): array
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_garbage_counts(
+            $this->handle,
+            $call->number,
+            $call->second,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return [$call->number[0], $call->second[0]];
+    }
+}

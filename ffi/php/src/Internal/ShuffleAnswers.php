@@ -1,0 +1,176 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+use Millpond\DeadLetter;
+use Millpond\Message;
+use Millpond\Receipt;
+use Millpond\ShuffleStats;
+use Millpond\StreamStats;
+
+/**
+ * What the library answers about shuffle queues, as PHP has it. Handles are freed.
+ *
+ * @internal
+ */
+final class ShuffleAnswers
+{
+    /** The most streams of a queue, and so of a shard. */
+    private const STREAMS_MAX = 65_536;
+
+    /**
+     * A batch of messages. Their bytes are copied at once, and the two arrays are read word by word,
+     * since a field of a structure takes PHP several times longer, and so does unpack().
+     *
+     * @return list<Message>
+     */
+    public static function messages(FFI $ffi, CData $batch): array
+    {
+        $count = $ffi->millpond_shuffle_batch_length($batch);
+        if ($count === 0) {
+            $ffi->millpond_shuffle_batch_free($batch);
+
+            return [];
+        }
+        // Six words a message: stream, time, sequence, deliveries, pointer, how many fields. Four
+        // words a field: pointer, length, pointer, length.
+        $array = $ffi->millpond_shuffle_batch_messages($batch);
+        $words = $ffi->cast('int64_t *', $array);
+        $array = $ffi->millpond_shuffle_batch_fields($batch);
+        $lengths = $ffi->cast('int64_t *', $array);
+        $start = $ffi->millpond_shuffle_batch_bytes($batch);
+        $size = $ffi->millpond_shuffle_batch_bytes_length($batch);
+        $bytes = FFI::string($start, $size);
+        $found = [];
+        for ($word = 0, $end = 6 * $count, $field = $offset = 0; $word < $end; $word += 6) {
+            $fields = [];
+            for ($last = $field + 4 * $words[$word + 5]; $field < $last; $field += 4) {
+                [$name, $value] = [$lengths[$field + 1], $lengths[$field + 3]];
+                $fields[] = [\substr($bytes, $offset, $name), \substr($bytes, $offset + $name, $value)];
+                $offset += $name + $value;
+            }
+            $stream = $words[$word];
+            $id = self::id($words[$word + 1], $words[$word + 2]);
+            $found[] = new Message($stream < 0 ? null : $stream, $id, $fields, $words[$word + 3] ?: null);
+        }
+        $ffi->millpond_shuffle_batch_free($batch);
+
+        return $found;
+    }
+
+    /**
+     * @param CData $receipt a millpond_shuffle_receipt
+     */
+    public static function receipt(CData $receipt): Receipt
+    {
+        $stream = $receipt->stream;
+        $id = self::id($receipt->id_time_ms, $receipt->id_sequence);
+
+        return new Receipt($stream < 0 ? null : $stream, $id);
+    }
+
+    /**
+     * Three words a receipt: stream, time, sequence.
+     *
+     * @return list<Receipt>
+     */
+    public static function receipts(FFI $ffi, CData $array, int $count): array
+    {
+        $words = $ffi->cast('int64_t *', $array);
+        $found = [];
+        for ($word = 0, $end = 3 * $count; $word < $end; $word += 3) {
+            $stream = $words[$word];
+            $id = self::id($words[$word + 1], $words[$word + 2]);
+            $found[] = new Receipt($stream < 0 ? null : $stream, $id);
+        }
+
+        return $found;
+    }
+
+    /**
+     * @return list<int>
+     */
+    public static function shard(Library $library, int $streams, int $streamsPerShard, string $key): array
+    {
+        // Nothing is written for a shard that is larger than its queue.
+        $size = \max(1, \min($streams, $streamsPerShard, self::STREAMS_MAX));
+        $numbers = $library->ffi->new("uint32_t[$size]");
+        $call = $library->call();
+        $place = FFI::addr($numbers[0]);
+        $status = $library->ffi->millpond_shuffle_shard(
+            $streams,
+            $streamsPerShard,
+            $key,
+            \strlen($key),
+            $place,
+            $call->error,
+        );
+        $library->check($status, $call);
+        $found = [];
+        foreach ($numbers as $number) {
+            $found[] = $number;
+        }
+
+        return $found;
+    }
+
+    public static function stats(FFI $ffi, CData $stats): ShuffleStats
+    {
+        $count = $ffi->millpond_shuffle_stats_length($stats);
+        $array = $ffi->millpond_shuffle_stats_streams($stats);
+        $streams = [];
+        for ($number = 0; $number < $count; ++$number) {
+            $stream = $array[$number];
+            $idle = $stream->oldest_idle_ms;
+            $streams[] = new StreamStats($stream->len, $stream->pending, $stream->lag, $idle < 0 ? null : $idle / 1000);
+        }
+        $total = $ffi->millpond_shuffle_stats_total($stats);
+        [$len, $pending, $lag] = [$total[0]->len, $total[0]->pending, $total[0]->lag];
+        $ffi->millpond_shuffle_stats_free($stats);
+
+        return new ShuffleStats($streams, $len, $pending, $lag);
+    }
+
+    /**
+     * @return list<DeadLetter>
+     */
+    public static function letters(FFI $ffi, CData $letters): array
+    {
+        $count = $ffi->millpond_shuffle_dead_letters_length($letters);
+        $array = $ffi->millpond_shuffle_dead_letters_data($letters);
+        $found = [];
+        for ($index = 0; $index < $count; ++$index) {
+            $letter = $array[$index];
+            $message = $letter->message;
+            $fields = [];
+            for ($number = 0, $end = $message->field_count; $number < $end; ++$number) {
+                $field = $message->fields[$number];
+                $name = FFI::string($field->field, $field->field_length);
+                $fields[] = [$name, FFI::string($field->value, $field->value_length)];
+            }
+            $receipt = self::receipt($message->receipt);
+            $found[] = new DeadLetter(
+                self::id($letter->id_time_ms, $letter->id_sequence),
+                new Message($receipt->stream, $receipt->id, $fields),
+                FFI::string($letter->group, $letter->group_length),
+                FFI::string($letter->consumer, $letter->consumer_length),
+                $message->deliveries,
+            );
+        }
+        $ffi->millpond_shuffle_dead_letters_free($letters);
+
+        return $found;
+    }
+
+    /**
+     * An id of two numbers of 64 bits; from 2^63 on PHP has them below 0.
+     */
+    private static function id(int $time, int $sequence): string
+    {
+        return $time < 0 || $sequence < 0 ? \sprintf('%u-%u', $time, $sequence) : "$time-$sequence";
+    }
+}

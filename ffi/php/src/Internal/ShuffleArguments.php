@@ -1,0 +1,136 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Message;
+use Millpond\Receipt;
+
+/**
+ * Values of PHP for shuffle queues, as the library takes them; see `Arguments`.
+ *
+ * @internal
+ */
+final class ShuffleArguments
+{
+    /** The halves of 2^64 - 1, split before its last ten digits. */
+    private const WORD_HIGH = 1_844_674_407, WORD_LOW = 3_709_551_615;
+
+    /**
+     * The fields of a message, by name or as `[field, value]`.
+     *
+     * @param iterable<mixed> $fields
+     *
+     * @return list<string> field, value, field, value, …
+     */
+    public static function fields(string $argument, iterable $fields): array
+    {
+        $found = [];
+        // In a list the keys are no names; PHP makes an int of a name like '7' in other arrays.
+        $hasNames = \is_array($fields) && !\array_is_list($fields);
+        foreach ($fields as $name => $value) {
+            if (\is_string($value) && (\is_string($name) || $hasNames && \is_int($name))) {
+                $found[] = (string) $name;
+                $found[] = $value;
+                continue;
+            }
+            $isPair = !\is_string($name) && \is_array($value) && \count($value) === 2 && \array_is_list($value);
+            if (!$isPair || !\is_string($value[0]) || !\is_string($value[1])) {
+                throw self::wrongField($argument, $name, \count($found) >> 1, $value);
+            }
+            $found[] = $value[0];
+            $found[] = $value[1];
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param iterable<mixed> $messages
+     *
+     * @return array{list<string>, list<list<string>>} the shard keys, and the fields of each message
+     */
+    public static function messages(iterable $messages): array
+    {
+        $keys = $fields = [];
+        foreach ($messages as $message) {
+            $place = 'messages[' . \count($keys) . ']';
+            if (!\is_array($message) || \count($message) !== 2 || !\array_is_list($message)) {
+                throw Arguments::wrong($place, 'be [shard key, fields]', $message);
+            }
+            if (!\is_string($message[0])) {
+                throw Arguments::wrong("{$place}[0]", 'be string', $message[0]);
+            }
+            if (!\is_iterable($message[1])) {
+                throw Arguments::wrong("{$place}[1]", 'be iterable', $message[1]);
+            }
+            $keys[] = $message[0];
+            $fields[] = self::fields("{$place}[1]", $message[1]);
+        }
+
+        return [$keys, $fields];
+    }
+
+    /**
+     * One message, or many.
+     *
+     * @param Message|Receipt|iterable<mixed> $messages
+     *
+     * @return list<int> stream, time, sequence, stream, time, sequence, …
+     */
+    public static function receipts(string $argument, Message|Receipt|iterable $messages): array
+    {
+        $found = [];
+        foreach (\is_iterable($messages) ? $messages : [$messages] as $message) {
+            if (!$message instanceof Message && !$message instanceof Receipt) {
+                $place = $argument . '[' . \intdiv(\count($found), 3) . ']';
+                throw Arguments::wrong($place, 'be Message or Receipt', $message);
+            }
+            [$time, $sequence] = \explode('-', $message->id, 2) + [1 => ''];
+            // What has fewer digits needs no second look.
+            $isShort = \strlen($time) < 19 && \strlen($sequence) < 19
+                && \ctype_digit($time) && \ctype_digit($sequence);
+            $found[] = $message->stream === null ? -1 : Arguments::smallSize('stream', $message->stream);
+            $found[] = $isShort ? (int) $time : self::word($time, $message->id);
+            $found[] = $isShort ? (int) $sequence : self::word($sequence, $message->id);
+        }
+
+        return $found;
+    }
+
+    /**
+     * A number of 64 bits, which PHP has below 0 from 2^63 on.
+     */
+    private static function word(string $digits, string $id): int
+    {
+        $text = \ltrim($digits, '0');
+        $high = (int) \substr($text, 0, -10);
+        $low = (int) \substr($text, -10);
+        $isTooLarge = \strlen($text) > 20 || $high > self::WORD_HIGH
+            || $high === self::WORD_HIGH && $low > self::WORD_LOW;
+        if (!\ctype_digit($digits) || $isTooLarge) {
+            throw new InvalidArgumentException(
+                "\"$id\" is no id of a message; one has the form <milliseconds>-<number>",
+            );
+        }
+        $value = $high * 10 ** 10 + $low;
+
+        // Above the largest int it is taken from the other end.
+        return \is_int($value) ? $value : ~((self::WORD_HIGH - $high) * 10 ** 10 + self::WORD_LOW - $low);
+    }
+
+    private static function wrongField(string $argument, mixed $name, int $index, mixed $value): InvalidArgumentException
+    {
+        if (\is_string($name)) {
+            return Arguments::wrong("{$argument}[\"$name\"]", 'be string', $value);
+        }
+        if (!\is_array($value) || \count($value) !== 2 || !\array_is_list($value)) {
+            return Arguments::wrong("{$argument}[$index]", 'be [field, value]', $value);
+        }
+        $part = \is_string($value[0]) ? 1 : 0;
+
+        return Arguments::wrong("{$argument}[$index][$part]", 'be string', $value[$part]);
+    }
+}

@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+/**
+ * A message that a consumer took.
+ */
+final class Message
+{
+    /**
+     * @param int|null                    $stream     the number of its stream; null for the default
+     *                                                stream, at the queue's own name
+     * @param string                      $id         its id in that stream, such as
+     *                                                `1700000000000-3`
+     * @param list<array{string, string}> $fields     `[field, value]`, as they were written
+     * @param int|null                    $deliveries how often it was delivered, this time included;
+     *                                                null if it was not reclaimed, since a read does
+     *                                                not count
+     */
+    public function __construct(
+        public readonly ?int $stream,
+        public readonly string $id,
+        public readonly array $fields,
+        public readonly ?int $deliveries = null,
+    ) {
+    }
+
+    /**
+     * The value of the first field of this name; null if it has none.
+     */
+    public function field(string $name): ?string
+    {
+        foreach ($this->fields as [$field, $value]) {
+            if ($field === $name) {
+                return $value;
+            }
+        }
+
+        return null;
+    }
+}

@@ -1,0 +1,148 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI\CData;
+use Millpond\Exception\CancelledException;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\Signals;
+
+/**
+ * A consumer's loop over batches of messages, made by `ShuffleConsumer::messages()`. A message is
+ * done when it is acknowledged and not before: asking for the next batch says nothing about the last
+ * one.
+ *
+ *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+ *     $queue->writeMany([['b', ['image' => '1.png']], ['b', ['image' => '2.png']]]);
+ *     $consumer = $queue->consumer('workers', 'worker-1');
+ *     foreach ($consumer->messages() as $batch) {
+ *         foreach ($batch as $message) {
+ *             echo $message->field('image'), "\n"; // 1.png, then 2.png
+ *         }
+ *         $consumer->ackAndDelete($batch);
+ *     }
+ *
+ * So a loop that is left by an exception or by `break` leaves the group what was not done; it is the
+ * consumer's until somebody reclaims it. A second `foreach` over the same object goes on with what
+ * comes next.
+ *
+ * @implements \IteratorAggregate<int, list<Message>>
+ */
+final class Messages implements \IteratorAggregate
+{
+    /**
+     * A batch that came and that no next() has answered, because a signal handler threw.
+     *
+     * @var list<Message>|null
+     */
+    private ?array $unseen = null;
+
+    private function __construct(
+        private readonly Library $library,
+        private readonly CData $handle,
+        private readonly bool $waits,
+        private readonly ShuffleConsumer $consumer,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_shuffle_messages_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `ShuffleConsumer::messages()` does */
+    public static function open(
+        Library $library,
+        CData $consumerHandle,
+        int $max,
+        ?float $wait,
+        ShuffleConsumer $consumer,
+    ): self {
+        $size = Arguments::size('max', $max);
+        $milliseconds = Arguments::wait('wait', $wait);
+        $waits = $wait !== null;
+
+        return Signals::held(static function () use ($library, $consumerHandle, $size, $milliseconds, $waits, $consumer): self {
+            $call = $library->call();
+            $status = $library->ffi->millpond_shuffle_messages_new(
+                $consumerHandle,
+                $size,
+                $milliseconds,
+                $call->loop,
+                $call->error,
+            );
+            $library->check($status, $call);
+
+            return new self($library, $call->loop[0], $waits, $consumer);
+        });
+    }
+
+    /**
+     * Takes the next batch; null when the loop is over. What `foreach` does.
+     *
+     * After an exception that says Retry::Later or Retry::Unknown the loop may go on. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and
+     * after one that returns it goes on. A batch that came meanwhile is what the next call answers.
+     *
+     * @return list<Message>|null
+     *
+     * @throws Exception\MillpondException what `ShuffleConsumer::readMany()` throws
+     */
+    public function next(): ?array
+    {
+        while ($this->unseen === null) {
+            $failure = null;
+            $isOver = false;
+            $next = function () use (&$failure, &$isOver): void {
+                $call = $this->library->call();
+                $status = $this->library->ffi->millpond_shuffle_messages_next(
+                    $this->handle,
+                    $call->messages,
+                    $call->error,
+                );
+                if ($status !== 0) {
+                    $failure = $this->library->exception($call->error[0]);
+
+                    return;
+                }
+                $isOver = $call->messages[0] === null;
+                if (!$isOver) {
+                    $this->unseen = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                }
+            };
+            $hadSignals = Signals::keeping($this->library->ffi, $this->waits, $next);
+            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
+                throw $failure;
+            }
+            if ($isOver) {
+                return null;
+            }
+        }
+        [$batch, $this->unseen] = [$this->unseen, null];
+
+        return $batch;
+    }
+
+    /**
+     * The batches, one after the other.
+     *
+     * @return \Generator<int, list<Message>, mixed, void>
+     */
+    public function getIterator(): \Generator
+    {
+        while (($batch = $this->next()) !== null) {
+            yield $batch;
+        }
+    }
+}

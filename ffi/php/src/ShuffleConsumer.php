@@ -1,0 +1,289 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI;
+use FFI\CData;
+use Millpond\Exception\CancelledException;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Packed;
+use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleArguments;
+use Millpond\Internal\Signals;
+
+/**
+ * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`.
+ *
+ * Delivery is at least once: a message that was taken is its consumer's until it is acknowledged;
+ * asking for the next one does not acknowledge it. After a ConnectionLostException or a
+ * TimeoutException messages may be the consumer's that it never saw. reclaim() brings them, and what
+ * a consumer left that died.
+ *
+ *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+ *     $queue->writeMany([['a', ['n' => '1']], ['b', ['n' => '2']], ['c', ['n' => '3']]]);
+ *     $consumer = $queue->consumer('workers', 'worker-1');
+ *     echo $consumer->ack($consumer->readMany(2)), "\n"; // 2
+ *     $consumer->read(); // and then it dies
+ *     $reclaimed = $queue->consumer('workers', 'worker-2')->reclaim(0, 100);
+ *     echo $reclaimed->messages[0]->deliveries, " deliveries\n"; // 2 deliveries
+ *
+ * Calls throw what those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty
+ * group or consumer.
+ */
+final class ShuffleConsumer
+{
+    /**
+     * Messages that came and that no call has answered, because a signal handler threw.
+     *
+     * @var list<Message>
+     */
+    private array $unseen = [];
+
+    private function __construct(
+        private readonly Library $library,
+        private readonly CData $handle,
+        private readonly ShuffleQueue $queue,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_shuffle_consumer_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `ShuffleQueue::consumer()` does */
+    public static function make(
+        Library $library,
+        CData $queueHandle,
+        string $group,
+        string $consumer,
+        ?int $preferStream,
+        bool $defaultStream,
+        int $maxDeliveries,
+        ShuffleQueue $queue,
+    ): self {
+        $options = $library->ffi->new('millpond_shuffle_consumer_options');
+        $place = FFI::addr($options);
+        $library->ffi->millpond_shuffle_consumer_options_init($place);
+        if ($preferStream !== null) {
+            $options->prefer_stream = Arguments::smallSize('preferStream', $preferStream);
+        }
+        $options->default_stream = $defaultStream;
+        $options->max_deliveries = Arguments::size('maxDeliveries', $maxDeliveries);
+
+        return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $place, $queue): self {
+            $call = $library->call();
+            $status = $library->ffi->millpond_shuffle_consumer_new(
+                $queueHandle,
+                $group,
+                \strlen($group),
+                $consumer,
+                \strlen($consumer),
+                $place,
+                $call->consumer,
+                $call->error,
+            );
+            $library->check($status, $call);
+
+            return new self($library, $call->consumer[0], $queue);
+        });
+    }
+
+    /**
+     * Takes the next message; null if there is none.
+     *
+     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
+     * ends the wait, and after one that returns it goes on. What came meanwhile is what the next call
+     * answers.
+     *
+     * @param float|null $block seconds to wait for a message; INF is for ever, null does not wait
+     *
+     * @throws Exception\InvalidArgumentException for a time below 0
+     */
+    public function read(?float $block = null): ?Message
+    {
+        return $this->take(1, $block)[0] ?? null;
+    }
+
+    /**
+     * Takes messages in one step: those that as many calls of read() would have taken.
+     *
+     * @param int        $max   how many at most, from 1 to 10,000
+     * @param float|null $block as for read(); it waits only if there is none
+     *
+     * @return list<Message>
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     */
+    public function readMany(int $max, ?float $block = null): array
+    {
+        return $this->take($max, $block);
+    }
+
+    /**
+     * The consumer's loop over batches of messages.
+     *
+     * @param int        $max  how many a batch has at most, from 1 to 10,000
+     * @param float|null $wait seconds to wait for a message, anew for each batch; INF is for ever,
+     *                         null ends the loop when there is nothing left
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
+     */
+    public function messages(int $max = 100, ?float $wait = null): Messages
+    {
+        return Messages::open($this->library, $this->handle, $max, $wait, $this);
+    }
+
+    /**
+     * Acknowledges messages, so that the group does not get them again. The entries stay in the
+     * queue, for other groups.
+     *
+     * Acknowledging twice is safe. Above 100,000 messages it takes several steps, each atomic.
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     *
+     * @return int how many were waiting for that
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function ack(Message|Receipt|iterable $messages): int
+    {
+        return $this->finish('millpond_shuffle_ack', $messages);
+    }
+
+    /**
+     * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+     * Otherwise as ack().
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     *
+     * @return int how many were waiting for that
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function ackAndDelete(Message|Receipt|iterable $messages): int
+    {
+        return $this->finish('millpond_shuffle_ack_and_delete', $messages);
+    }
+
+    /**
+     * Says that messages are still being worked on, so that nobody reclaims them.
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     *
+     * @return int how many are this consumer's; those that are not have been taken over
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function extend(Message|Receipt|iterable $messages): int
+    {
+        return $this->finish('millpond_shuffle_extend', $messages);
+    }
+
+    /**
+     * Takes over messages that were delivered a while ago and neither acknowledged nor extended
+     * since: those of consumers that are gone. What was delivered `maxDeliveries` times becomes a
+     * dead letter instead.
+     *
+     * A consumer that is only slow may be working on a message that is taken over: `$minIdle` has to
+     * be longer than its work, or it has to extend() what it works on.
+     *
+     * @param float $minIdle seconds since the delivery, at least
+     * @param int   $max     how many at most, from 1 to 10,000
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     */
+    public function reclaim(float $minIdle, int $max): Reclaimed
+    {
+        $milliseconds = Arguments::milliseconds('minIdle', $minIdle);
+        $size = Arguments::size('max', $max);
+
+        return Signals::held(function () use ($milliseconds, $size): Reclaimed {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_shuffle_reclaim(
+                $this->handle,
+                $milliseconds,
+                $size,
+                $call->messages,
+                $call->number,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+            $messages = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+
+            return new Reclaimed($messages, $call->number[0]);
+        });
+    }
+
+    /**
+     * @return list<Message>
+     */
+    private function take(int $max, ?float $block): array
+    {
+        $size = Arguments::size('max', $max);
+        $wait = Arguments::wait('block', $block);
+        $began = \hrtime(true);
+        $isDone = false;
+        while (!$isDone && $this->unseen === []) {
+            $failure = null;
+            $read = function () use ($size, $wait, &$failure, &$isDone): void {
+                $call = $this->library->call();
+                $status = $this->library->ffi->millpond_shuffle_read(
+                    $this->handle,
+                    $size,
+                    $wait,
+                    $call->messages,
+                    $call->error,
+                );
+                if ($status !== 0) {
+                    $failure = $this->library->exception($call->error[0]);
+
+                    return;
+                }
+                $messages = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                [$this->unseen, $isDone] = [[...$this->unseen, ...$messages], true];
+            };
+            $hadSignals = Signals::keeping($this->library->ffi, $block !== null, $read);
+            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
+                throw $failure;
+            }
+            // After a handler it waits for the rest of the time.
+            $wait = $block === null ? -1 : Arguments::wait('block', \max(0, $block - (\hrtime(true) - $began) / 1e9));
+        }
+        $taken = \array_slice($this->unseen, 0, $size);
+        $rest = \array_slice($this->unseen, $size);
+        $this->unseen = $rest;
+
+        return $taken;
+    }
+
+    /**
+     * @param Message|Receipt|iterable<mixed> $messages
+     */
+    private function finish(string $function, Message|Receipt|iterable $messages): int
+    {
+        $receipts = ShuffleArguments::receipts('messages', $messages);
+        $packed = Packed::receipts($this->library->ffi, $receipts);
+        $call = $this->library->call();
+        $status = $this->library->ffi->$function(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+}

@@ -1,0 +1,299 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI;
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\NativeClient;
+use Millpond\Internal\Packed;
+use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleArguments;
+use Millpond\Internal\Signals;
+use Millpond\Internal\TracksMessages;
+
+/**
+ * A shuffle queue by its name, made by `Client::shuffleQueue()`: many tenants share it, and one
+ * tenant's burst delays only itself.
+ *
+ * A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
+ * the one of these with the least to do. Consumers take from all streams in turn. A tenant that
+ * writes a thousand times more than the others fills its own streams, and everybody else has others
+ * to go to.
+ *
+ *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', streams: 64, streamsPerShard: 4);
+ *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);
+ *     $consumer = $queue->consumer('workers', 'worker-1');
+ *     $message = $consumer->read();
+ *     echo $message->field('image'), "\n"; // a.png
+ *     $consumer->ackAndDelete($message);
+ *     echo $queue->backlog(), "\n"; // 0
+ *
+ * Every call may throw what the connection throws, and an InvalidArgumentException for wrong
+ * arguments, before anything is sent; a WrongTypeException if a key of the queue holds something
+ * else, and then nothing has changed; and a CrossSlotException on a cluster if the name holds no
+ * `{tag}` or, for tracked messages, if their records are in the global keys.
+ */
+final class ShuffleQueue
+{
+    use TracksMessages;
+
+    private readonly Library $library;
+
+    private function __construct(
+        private readonly NativeClient $client,
+        private readonly CData $handle,
+    ) {
+        $this->library = $client->library;
+        Handles::keep($this, $client->library->ffi, 'millpond_shuffle_queue_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `Client::shuffleQueue()` does */
+    public static function make(
+        NativeClient $client,
+        string $name,
+        int $streams,
+        ?int $streamsPerShard,
+        float $ttl,
+        TrackKeys $trackKeys,
+    ): self {
+        $ffi = $client->library->ffi;
+        $options = $ffi->new('millpond_shuffle_options');
+        $place = FFI::addr($options);
+        $ffi->millpond_shuffle_options_init($place);
+        $options->streams = Arguments::smallSize('streams', $streams);
+        if ($streamsPerShard !== null) {
+            $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $streamsPerShard);
+        }
+        $options->ttl_ms = Arguments::milliseconds('ttl', $ttl);
+        $options->track_keys = $trackKeys === TrackKeys::Global
+            ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
+
+        return Signals::held(static function () use ($client, $ffi, $name, $place): self {
+            $call = $client->library->call();
+            $status = $ffi->millpond_shuffle_queue_new(
+                $client->handle,
+                $name,
+                \strlen($name),
+                $place,
+                $call->queue,
+                $call->error,
+            );
+            $client->library->check($status, $call);
+
+            return new self($client, $call->queue[0]);
+        });
+    }
+
+    /**
+     * Writes one message of a tenant, to the stream of its shard that has the least to do, and
+     * answers where it is.
+     *
+     * After a ConnectionLostException or a TimeoutException the message may or may not be written;
+     * written again it may be there twice.
+     *
+     * @param string $shardKey the tenant, any bytes but none
+     * @param iterable<string>|iterable<array{string, string}> $fields `['image' => 'a.png']`, or
+     *        `[['image', 'a.png'], …]`, which may have a field several times; their order is kept.
+     *        There are 1 to 32,768, each field and each value at most 64 MiB
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function write(string $shardKey, iterable $fields): Receipt
+    {
+        $packed = Packed::fields($this->library->ffi, ShuffleArguments::fields('fields', $fields));
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_write(
+            $this->handle,
+            $shardKey,
+            \strlen($shardKey),
+            $packed->array,
+            $packed->count,
+            $call->receipt,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleAnswers::receipt($call->receipt[0]);
+    }
+
+    /**
+     * Writes many messages, each for its tenant, as write() would one after the other. Answers where
+     * they are, in their order. A message that is refused refuses all.
+     *
+     * One atomic step for up to 10,000 messages and 16 MiB, several for more: after an exception the
+     * first of these may be done.
+     *
+     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages
+     *        `[shard key, fields]`, as for write()
+     *
+     * @return list<Receipt>
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function writeMany(iterable $messages): array
+    {
+        $packed = Packed::messages($this->library->ffi, ...ShuffleArguments::messages($messages));
+        $call = $this->library->call();
+        $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $packed->count) . ']');
+        $place = FFI::addr($receipts[0]);
+        $status = $this->library->ffi->millpond_shuffle_write_many(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $place,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleAnswers::receipts($this->library->ffi, $place, $packed->count);
+    }
+
+    /**
+     * A consumer of a group. Each message goes to one consumer of each group; a group begins with
+     * what the queue holds when it first reads. Makes no call.
+     *
+     * @param string   $group         any bytes but none
+     * @param string   $consumer      any bytes but none
+     * @param int|null $preferStream  the number of a stream to take from first, as much as it has
+     * @param bool     $defaultStream whether to take also from the stream at the queue's own name:
+     *                                a plain stream becomes a shuffle queue while its writers move.
+     *                                The group there has the queue's name
+     * @param int      $maxDeliveries a message that was delivered so often and is reclaimed then
+     *                                becomes a dead letter; with 0 none does
+     *
+     * @throws Exception\InvalidArgumentException for a negative or huge number; empty names are
+     *                                            refused by the step that needs them
+     */
+    public function consumer(
+        string $group,
+        string $consumer,
+        ?int $preferStream = null,
+        bool $defaultStream = false,
+        int $maxDeliveries = 0,
+    ): ShuffleConsumer {
+        return ShuffleConsumer::make(
+            $this->library,
+            $this->handle,
+            $group,
+            $consumer,
+            $preferStream,
+            $defaultStream,
+            $maxDeliveries,
+            $this,
+        );
+    }
+
+    /**
+     * How many entries the streams hold, finished ones that nobody deleted included.
+     */
+    public function len(): int
+    {
+        return $this->number('millpond_shuffle_len');
+    }
+
+    /**
+     * How many messages some group still has to get or to acknowledge.
+     */
+    public function backlog(): int
+    {
+        return $this->number('millpond_shuffle_backlog');
+    }
+
+    /**
+     * How many messages a group was given and has not acknowledged.
+     *
+     * @throws Exception\InvalidArgumentException for an empty group
+     */
+    public function pendingCount(string $group): int
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_pending_count(
+            $this->handle,
+            $group,
+            \strlen($group),
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
+    /**
+     * What each stream holds for a group, and the sums.
+     *
+     * @throws Exception\InvalidArgumentException for an empty group
+     */
+    public function stats(string $group): ShuffleStats
+    {
+        return Signals::held(function () use ($group): ShuffleStats {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_shuffle_stats_read(
+                $this->handle,
+                $group,
+                \strlen($group),
+                $call->shuffle_stats,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+
+            return ShuffleAnswers::stats($this->library->ffi, $call->shuffle_stats[0]);
+        });
+    }
+
+    /**
+     * Messages that were delivered too often, the oldest first; see `ShuffleConsumer::reclaim()`.
+     * They stay, in the stream `<queue>:dead`.
+     *
+     * @param int $max how many, from 1 to 10,000
+     *
+     * @return list<DeadLetter>
+     *
+     * @throws Exception\InvalidArgumentException for another number
+     */
+    public function deadLetters(int $max = 100): array
+    {
+        $size = Arguments::size('max', $max);
+
+        return Signals::held(function () use ($size): array {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_shuffle_dead_letters_read(
+                $this->handle,
+                $size,
+                $call->letters,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+
+            return ShuffleAnswers::letters($this->library->ffi, $call->letters[0]);
+        });
+    }
+
+    private function number(string $function): int
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->$function(
+            $this->handle,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+}

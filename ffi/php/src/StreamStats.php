@@ -1,0 +1,28 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+/**
+ * What a stream of a queue holds for a group.
+ */
+final class StreamStats
+{
+    /**
+     * @param int        $len        entries, finished ones included
+     * @param int        $pending    messages that the group was given and has not acknowledged
+     * @param int        $lag        messages that the group was not given yet; after messages were
+     *                               deleted in between, and on Redis before 7, it may be as many as
+     *                               `$len` where it should be less
+     * @param float|null $oldestIdle seconds since the oldest pending message was delivered the last
+     *                               time; null if there is none
+     */
+    public function __construct(
+        public readonly int $len,
+        public readonly int $pending,
+        public readonly int $lag,
+        public readonly ?float $oldestIdle,
+    ) {
+    }
+}

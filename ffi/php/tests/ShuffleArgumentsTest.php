@@ -1,0 +1,154 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Client;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\MillpondException;
+use Millpond\Millpond;
+use Millpond\Receipt;
+use Millpond\ShuffleQueue;
+
+/**
+ * Wrong arguments are refused before anything is sent, with the name and the place.
+ */
+final class ShuffleArgumentsTest extends TestCase
+{
+    /**
+     * @return iterable<string, array{string, callable(ShuffleQueue): mixed, string}>
+     */
+    public function wrongCalls(): iterable
+    {
+        $calls = [
+            'fields[1] must be [field, value], not string' => static fn ($queue) => $queue->write('t', [['a', 'b'], 'c']),
+            'fields[0] must be [field, value], not string' => static fn ($queue) => $queue->write('t', ['a', 'b']),
+            'fields[0] must be [field, value], not array' => static fn ($queue) => $queue->write('t', [['a', 'b', 'c']]),
+            'fields[0] must be [field, value], not int' => static fn ($queue) => $queue->write('t', [5]),
+            'fields[0][1] must be string, not int' => static fn ($queue) => $queue->write('t', [['a', 5]]),
+            'fields[1][0] must be string, not null' => static fn ($queue) => $queue->write('t', [['a', 'b'], [null, 'c']]),
+            'fields["size"] must be string, not int' => static fn ($queue) => $queue->write('t', ['size' => 5]),
+            'fields["pair"] must be string, not array' => static fn ($queue) => $queue->write('t', ['pair' => ['a', 'b']]),
+            'has 0 fields' => static fn ($queue) => $queue->write('t', []),
+            'has 32769 fields' => static fn ($queue) => $queue->write('t', \array_fill(0, 32_769, ['a', 'b'])),
+            'key is empty' => static fn ($queue) => $queue->write('', ['a' => 'b']),
+            'messages[1] must be [shard key, fields], not string' => static fn ($queue) => $queue->writeMany([['t', ['a' => 'b']], 'x']),
+            'messages[0] must be [shard key, fields], not array' => static fn ($queue) => $queue->writeMany([['key' => 't', 'fields' => []]]),
+            'messages[0][0] must be string, not int' => static fn ($queue) => $queue->writeMany([[1, ['a' => 'b']]]),
+            'messages[0][1] must be iterable, not string' => static fn ($queue) => $queue->writeMany([['t', 'a']]),
+            'messages[1][1][0] must be [field, value], not string' => static fn ($queue) => $queue->writeMany([['t', ['a' => 'b']], ['t', ['a']]]),
+            'message 1 has 0 fields' => static fn ($queue) => $queue->writeMany([['t', ['a' => 'b']], ['t', []]]),
+            'track' => static fn ($queue) => $queue->writeTracked('t', ['a' => 'b'], ''),
+            'deadline' => static fn ($queue) => $queue->writeTracked('t', ['a' => 'b'], 'a', \PHP_INT_MAX),
+            'within is -1' => static fn ($queue) => $queue->cordonDeadlineExceeded(-1),
+            'timeDigits is -1' => static fn ($queue) => $queue->gc(-1),
+            'time_digits is 256' => static fn ($queue) => $queue->gc(256),
+            'group' => static fn ($queue) => $queue->consumer('', 'c')->read(),
+            'consumer' => static fn ($queue) => $queue->consumer('g', '')->read(),
+            "the group's name is empty" => static fn ($queue) => $queue->stats(''),
+            'preferStream is -1' => static fn ($queue) => $queue->consumer('g', 'c', preferStream: -1),
+            'maxDeliveries is -1' => static fn ($queue) => $queue->consumer('g', 'c', maxDeliveries: -1),
+            'most deliveries' => static fn ($queue) => $queue->consumer('g', 'c', maxDeliveries: \PHP_INT_MAX)->reclaim(0, 1),
+            'not 0' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(0),
+            'not 10001' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(10_001),
+            'max is -1' => static fn ($queue) => $queue->consumer('g', 'c')->messages(-1),
+            'not 20000' => static fn ($queue) => $queue->consumer('g', 'c')->messages(20_000, 5)->next(),
+            'block is -1' => static fn ($queue) => $queue->consumer('g', 'c')->read(-1),
+            'block is NAN' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(1, \NAN),
+            'wait is -0.5' => static fn ($queue) => $queue->consumer('g', 'c')->messages(wait: -0.5),
+            'minIdle is -1' => static fn ($queue) => $queue->consumer('g', 'c')->reclaim(-1, 1),
+            '100 years' => static fn ($queue) => $queue->consumer('g', 'c')->reclaim(\INF, 1),
+            'shuffle.dead_letters' => static fn ($queue) => $queue->deadLetters(0),
+            'messages[1] must be Message or Receipt, not string' =>
+                static fn ($queue) => $queue->consumer('g', 'c')->ack([new Receipt(0, '1-1'), '2-2']),
+            'stream is -1' => static fn ($queue) => $queue->consumer('g', 'c')->ack(new Receipt(-1, '1-1')),
+        ];
+        foreach (['', '1', '1-', '-1', '1-1-1', '-1-1', ' 1-1', '1-x', '18446744073709551616-0', '1-99999999999999999999'] as $id) {
+            $calls["\"$id\" is no id of a message"] =
+                static fn ($queue) => $queue->consumer('g', 'c')->extend(new Receipt(0, $id));
+        }
+        foreach (['memory', 'redis'] as $kind) {
+            foreach ($calls as $message => $call) {
+                yield "$kind: $message" => [$kind, $call, $message];
+            }
+        }
+    }
+
+    /** @dataProvider wrongCalls */
+    public function testCalls(string $kind, callable $call, string $message): void
+    {
+        $queue = $this->shuffleQueue($kind);
+        $thrown = self::thrown(static fn () => $call($queue));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringContainsString($message, $thrown->getMessage());
+        self::assertSame(0, $queue->len());
+    }
+
+    /**
+     * @return iterable<string, array{callable(Client): ShuffleQueue, string}>
+     */
+    public function wrongSettings(): iterable
+    {
+        $settings = [
+            'not 0' => static fn ($client) => $client->shuffleQueue('q', 0),
+            'streams is -1' => static fn ($client) => $client->shuffleQueue('q', -1),
+            'streams is 4294967296' => static fn ($client) => $client->shuffleQueue('q', 2 ** 32),
+            'not 65537' => static fn ($client) => $client->shuffleQueue('q', 65_537),
+            'streamsPerShard is -1' => static fn ($client) => $client->shuffleQueue('q', streamsPerShard: -1),
+            ', not 17' => static fn ($client) => $client->shuffleQueue('q', streamsPerShard: 17),
+            'between a second' => static fn ($client) => $client->shuffleQueue('q', ttl: 0.5),
+            'ttl is -1' => static fn ($client) => $client->shuffleQueue('q', ttl: -1),
+            'and 100 years' => static fn ($client) => $client->shuffleQueue('q', ttl: \INF),
+            'name' => static fn ($client) => $client->shuffleQueue(''),
+            '65536 are allowed' => static fn ($client) => $client->shuffleQueue(\str_repeat('x', 70_000)),
+        ];
+        foreach ($settings as $message => $make) {
+            yield $message => [$make, $message];
+        }
+    }
+
+    /** @dataProvider wrongSettings */
+    public function testSettings(callable $make, string $message): void
+    {
+        $client = $this->connect('memory');
+        $thrown = self::thrown(static fn () => $make($client)->write('t', ['a' => 'b']));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringContainsString($message, $thrown->getMessage());
+    }
+
+    public function testShard(): void
+    {
+        foreach ([[0, 1, 'a'], [1, 0, 'a'], [4, 5, 'a'], [-1, 1, 'a'], [65_537, 1, 'a'], [4, 1, ''], [4, 2 ** 32 - 1, 'a']] as $wrong) {
+            self::assertInstanceOf(InvalidArgumentException::class, self::thrown(static fn () => Millpond::shard(...$wrong)));
+        }
+    }
+
+    public function testAnIterableThatThrows(): void
+    {
+        $queue = $this->shuffleQueue('redis');
+        $fields = (static function (): \Generator {
+            yield 'a' => 'b';
+            throw new \DomainException();
+        });
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->write('t', $fields())));
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->writeMany([['t', $fields()]])));
+        self::assertSame(0, $queue->len());
+    }
+
+    /**
+     * @return array<string, array{string}>
+     */
+    public function foreignKinds(): array
+    {
+        return \array_diff_key($this->kinds(), $this->ownKinds());
+    }
+
+    /** @dataProvider foreignKinds */
+    public function testOverAConnectionThereIsNone(string $kind): void
+    {
+        $thrown = self::thrown(fn () => $this->shuffleQueue($kind));
+        self::assertInstanceOf(MillpondException::class, $thrown);
+        self::assertSame('a shuffle queue needs a connection of Millpond\'s own, made by Millpond::connect()', $thrown->getMessage());
+    }
+}

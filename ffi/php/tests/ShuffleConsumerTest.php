@@ -1,0 +1,190 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Exception\MillpondException;
+use Millpond\Message;
+use Millpond\Receipt;
+use Millpond\Retry;
+use Millpond\ShuffleQueue;
+
+/**
+ * The consumers of a shuffle queue, with every kind of client of its own.
+ */
+final class ShuffleConsumerTest extends TestCase
+{
+    private function queue(string $kind): ShuffleQueue
+    {
+        $queue = $this->shuffleQueue($kind, streams: 1);
+        $queue->writeMany([['t', ['n' => 'a']], ['t', ['n' => 'b']], ['t', ['n' => 'c']]]);
+
+        return $queue;
+    }
+
+    /**
+     * @param list<Message>|null $messages
+     */
+    private static function names(?array $messages): string
+    {
+        return \implode('', \array_map(static fn (Message $message): string => $message->field('n') ?? '', $messages ?? []));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAMessageIsItsConsumersUntilItIsAcknowledged(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $consumer = $queue->consumer('g', 'c');
+        $first = $consumer->read();
+        self::assertSame('a', $first->field('n'));
+        self::assertSame('bc', self::names($consumer->readMany(10)));
+        self::assertNull($consumer->read());
+        self::assertSame([], $consumer->readMany(10));
+        self::assertSame(3, $queue->pendingCount('g'));
+        self::assertSame(1, $consumer->ack($first));
+        self::assertSame(0, $consumer->ack([$first]));
+        self::assertSame([2, 3], [$queue->pendingCount('g'), $queue->len()]);
+        self::assertSame('abc', self::names($queue->consumer('another', 'c')->readMany(10)));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testMessagesAndReceiptsOneOrMany(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $consumer = $queue->consumer('g', 'c');
+        [$a, $b, $c] = $consumer->readMany(3);
+        self::assertSame(3, $consumer->extend([$a, new Receipt($b->stream, $b->id), $c]));
+        self::assertSame(0, $queue->consumer('g', 'other')->extend([$a, $b]));
+        self::assertSame(0, $consumer->ack([]));
+        self::assertSame(1, $consumer->ack(new Receipt($a->stream, $a->id)));
+        self::assertSame(2, $consumer->ackAndDelete(new \ArrayIterator([$b, $c])));
+        self::assertSame([1, 0], [$queue->len(), $queue->backlog()]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testReclaim(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $lost = $queue->consumer('g', 'dies')->readMany(2);
+        $consumer = $queue->consumer('g', 'c', maxDeliveries: 3);
+        self::assertEquals([[], 0], \array_values((array) $consumer->reclaim(60, 100)));
+        $reclaimed = $consumer->reclaim(0, 100);
+        self::assertSame([\array_column($lost, 'id'), [2, 2], 0],
+            [\array_column($reclaimed->messages, 'id'), \array_column($reclaimed->messages, 'deliveries'), $reclaimed->dead]);
+        self::assertSame(1, \count($consumer->reclaim(0, 1)->messages));
+        self::assertSame(1, $consumer->ack($reclaimed->messages[1]));
+        self::assertSame([[], 1], \array_values((array) $consumer->reclaim(0, 100)));
+        self::assertSame('a', self::names(\array_column($queue->deadLetters(), 'message')));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAPreferredStream(string $kind): void
+    {
+        $queue = $this->shuffleQueue($kind, streams: 8, streamsPerShard: 1);
+        $queue->consumer('g', 'c')->read();
+        foreach (\range(1, 40) as $number) {
+            $last = $queue->write("tenant $number", ['n' => '1']);
+        }
+        $queue->consumer('g', 'c')->readMany(8);
+        $inLast = $queue->stats('g')->streams[$last->stream]->lag;
+        $taken = $queue->consumer('g', 'c', preferStream: $last->stream)->readMany($inLast);
+        self::assertSame(\array_fill(0, $inLast, $last->stream), \array_column($taken, 'stream'));
+    }
+
+    public function testTheDefaultStream(): void
+    {
+        $queue = $this->shuffleQueue('redis');
+        Servers::shared()->admin()->xAdd("{{$this->name}}", '5-6', ['n' => 'old']);
+        self::assertNull($queue->consumer('g', 'c')->read());
+        $consumer = $queue->consumer('g', 'c', defaultStream: true);
+        $message = $consumer->read();
+        self::assertEquals(new Message(null, '5-6', [['n', 'old']]), $message);
+        self::assertSame(1, $consumer->extend($message));
+        self::assertSame(1, $consumer->ackAndDelete(new Receipt(null, '5-6')));
+        self::assertSame(0, Servers::shared()->admin()->xLen("{{$this->name}}"));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testTheLoop(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $consumer = $queue->consumer('g', 'c');
+        $seen = [];
+        foreach ($consumer->messages(2) as $turn => $batch) {
+            $seen[$turn] = self::names($batch);
+            $consumer->ack($batch[0]);
+        }
+        self::assertSame(['ab', 'c'], $seen);
+        self::assertSame(1, $queue->pendingCount('g'), 'asking for the next acknowledges nothing');
+    }
+
+    /** @dataProvider ownKinds */
+    public function testALoopThatIsLeftGoesOnWithWhatComesNext(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $messages = $queue->consumer('g', 'c')->messages(1);
+        foreach ($messages as $batch) {
+            break;
+        }
+        self::thrown(static function () use ($messages): void {
+            foreach ($messages as $batch) {
+                throw new \DomainException();
+            }
+        });
+        self::assertSame(['c'], \array_map(self::names(...), \iterator_to_array($messages)));
+        self::assertNull($messages->next());
+        self::assertSame('abc', self::names($queue->consumer('g', 'd')->reclaim(0, 10)->messages));
+        $queue->write('t', ['n' => 'd']);
+        self::assertSame('d', self::names($messages->next()));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAnErrorThatTryingAgainCannotMendEndsTheLoop(string $kind): void
+    {
+        $client = $this->connect($kind);
+        $messages = $client->shuffleQueue("{{$this->name}}")->consumer('g', 'c')->messages();
+        $client->close();
+        $thrown = self::thrown($messages->next(...));
+        self::assertInstanceOf(MillpondException::class, $thrown);
+        self::assertSame(Retry::Never, $thrown->retry);
+        self::assertNull($messages->next());
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAWaitEndsWhenNothingComes(string $kind): void
+    {
+        $consumer = $this->queue($kind)->consumer('g', 'c');
+        self::assertSame('abc', self::names($consumer->readMany(10, block: 20)), 'at once');
+        $calls = [
+            static fn () => self::assertNull($consumer->read(block: 0.15)),
+            static fn () => self::assertSame([], $consumer->readMany(5, 0.15)),
+            static fn () => self::assertNull($consumer->messages(wait: 0.15)->next()),
+        ];
+        foreach ($calls as $call) {
+            $start = \hrtime(true);
+            $call();
+            self::assertGreaterThan(0.14e9, \hrtime(true) - $start);
+        }
+        self::assertNull($consumer->read(0));
+    }
+
+    public function testAWaitEndsWhenSomethingComes(): void
+    {
+        $consumer = $this->shuffleQueue('redis')->consumer('g', 'c');
+        $consumer->read();
+        $waits = [
+            static fn (): ?Message => $consumer->read(\INF),
+            static fn (): ?Message => $consumer->readMany(10, 20)[0] ?? null,
+            static fn (): ?Message => $consumer->messages(wait: \INF)->next()[0] ?? null,
+        ];
+        foreach ($waits as $wait) {
+            $code = 'require $argv[1]; usleep(150_000); Millpond\Millpond::connect($argv[2])->shuffleQueue($argv[3])'
+                . '->write("t", ["n" => "late"]);';
+            $command = [\PHP_BINARY, '-r', $code, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
+            $process = \proc_open($command, [], $pipes);
+            self::assertSame('late', $wait()?->field('n'));
+            self::assertSame(0, \proc_close($process));
+        }
+    }
+}
