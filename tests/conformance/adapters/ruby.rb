@@ -3,10 +3,12 @@
 # The adapter for Ruby: one JSON request a line in, one JSON answer a line out.
 
 require "millpond"
+require_relative "ruby_shuffle"
 require_relative "ruby_values"
 
 # The client that is open and the calls on it.
 class Session
+  include ShuffleCalls
   include Values
 
   def open(url)
@@ -26,6 +28,7 @@ class Session
     call = request["call"]
     return open(request["url"]) if call == "open"
     return close if call == "close"
+    return shuffle_result(request) if call.start_with?("shuffle_")
 
     ick = @client.ick(decoded(request["name"]))
     backwash = request["backwash"]

@@ -69,6 +69,18 @@ impl Adapter {
     /// When the adapter crashes, hangs or answers what cannot be read; it starts anew then, without
     /// a client.
     pub(crate) fn call_all(&mut self, requests: Vec<Value>) -> Result<Vec<Response>> {
+        self.call_meanwhile(requests, || Ok(()))
+    }
+
+    /// Makes several calls, and does something after they were sent and before they are answered.
+    ///
+    /// # Errors
+    /// As [`call_all`](Self::call_all); also what `meanwhile` answers.
+    pub(crate) fn call_meanwhile(
+        &mut self,
+        requests: Vec<Value>,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<Response>> {
         let mut process = match self.process.take() {
             Some(process) => process,
             None if self.starts == STARTS_MAX => {
@@ -79,7 +91,7 @@ impl Adapter {
                 Process::start(&self.language.command)?
             }
         };
-        let responses = process.call_all(requests)?;
+        let responses = process.call_all(requests, meanwhile)?;
         self.process = Some(process);
         Ok(responses)
     }
@@ -106,7 +118,11 @@ impl Process {
         Ok(Self { child, requests: BufWriter::new(requests), answers: receiver, last_id: 0 })
     }
 
-    fn call_all(&mut self, mut requests: Vec<Value>) -> Result<Vec<Response>> {
+    fn call_all(
+        &mut self,
+        mut requests: Vec<Value>,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<Response>> {
         let first_id = self.last_id + 1;
         let ended = |error| format!("the adapter does not listen: {error}");
         for request in &mut requests {
@@ -115,6 +131,7 @@ impl Process {
             writeln!(self.requests, "{request}").map_err(ended)?;
         }
         self.requests.flush().map_err(ended)?;
+        meanwhile()?;
         (first_id..=self.last_id).map(|id| self.answer(id)).collect()
     }
 

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use crate::Result;
 use crate::adapter::{Adapter, Response};
 use crate::model::set_keys;
+use crate::shuffle::Kind;
 use crate::state::{Flag, Pair, Set, State, read_pairs};
 use crate::value::{score, wire_bytes};
 
@@ -71,6 +72,36 @@ impl Backend {
             }
             unknown => return Err(format!("there is no backend {unknown}")),
         })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        let [memory, file, redis, cluster] = BACKENDS;
+        match self {
+            Self::Memory => memory,
+            Self::File(..) => file,
+            Self::Redis(_) => redis,
+            Self::Cluster(..) => cluster,
+        }
+    }
+
+    /// What kind of backend it is to a shuffle queue.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Memory | Self::File(..) => Kind::Embedded,
+            Self::Redis(_) => Kind::Server,
+            Self::Cluster(..) => Kind::Cluster,
+        }
+    }
+
+    /// The kit's own connections to all servers.
+    pub(crate) fn connections(&mut self) -> impl Iterator<Item = &mut Connection> {
+        let servers = match self {
+            Self::Memory | Self::File(..) => &mut [],
+            Self::Redis(server) => std::slice::from_mut(server),
+            Self::Cluster(_, servers, _) => &mut servers[..],
+        };
+        servers.iter_mut().map(|server| &mut server.connection)
     }
 
     /// Whether there is no server.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::Result;
 use crate::call::{Call, Name};
 use crate::returns::Returns;
+use crate::shuffle::{self, Plans, Shards};
 use crate::state::Expected;
 use crate::value::bytes;
 
@@ -22,8 +23,10 @@ pub(crate) enum Body {
     Steps(Steps),
     /// The keys of one name.
     Keys(Keys),
-    /// The case is about something that is not there yet.
-    NotBuilt(&'static str),
+    /// Steps of shuffle queues.
+    Shuffle(Box<Plans>),
+    /// The streams of tenants.
+    Shards(Shards),
     /// The case cannot be read, and why.
     Unreadable(String),
 }
@@ -60,23 +63,6 @@ pub(crate) struct Keys {
     pub(crate) is_same_slot: bool,
 }
 
-/// The calls of the shuffle queue.
-const SHUFFLE_CALLS: &[&str] = &[
-    "write",
-    "writetracking",
-    "read",
-    "len",
-    "stats",
-    "pendingcount",
-    "del",
-    "cordon",
-    "gc",
-    "client.write",
-    "client.read",
-];
-
-const SHUFFLE: &str = "shuffle is not built yet";
-
 /// Reads all cases of a folder and the folders in it.
 pub(crate) fn read_folder(folder: &Path) -> Result<Vec<Case>> {
     let mut files = Vec::new();
@@ -112,7 +98,13 @@ fn read_file(path: &Path, file: &str) -> Result<Vec<Case>> {
     if content.get("cases").is_none() && content.get("slots").is_none() {
         return Err(format!("{} has no cases", path.display()));
     }
-    let steps = list("cases").enumerate().map(|(index, case)| {
+    let is_vector = |case: &&Value| case.get("shard").is_some() && case.get("items").is_some();
+    let vectors: Vec<Value> = list("cases").filter(is_vector).cloned().collect();
+    let shards = Shards::read(&vectors).into_iter().map(|(category, shards)| Case {
+        name: format!("{file}: {category}"),
+        body: Body::Shards(shards),
+    });
+    let steps = list("cases").filter(|case| !is_vector(case)).enumerate().map(|(index, case)| {
         let name = case["name"].as_str().map_or_else(|| index.to_string(), str::to_owned);
         Case { name: format!("{file}: {name}"), body: Body::read(case) }
     });
@@ -121,22 +113,19 @@ fn read_file(path: &Path, file: &str) -> Result<Vec<Case>> {
         let name: String = slots["key"].to_string().chars().take(40).collect();
         Case { name: format!("{file}: the name {name}"), body }
     });
-    Ok(steps.chain(keys).collect())
+    Ok(steps.chain(keys).chain(shards).collect())
 }
 
 impl Body {
     fn read(case: &Value) -> Self {
         let Some(steps) = case["steps"].as_array() else {
-            let is_shard = case.get("shard").is_some() && case.get("items").is_some();
-            return if is_shard {
-                Self::NotBuilt(SHUFFLE)
-            } else {
-                Self::Unreadable("the case has no steps".to_owned())
-            };
+            return Self::Unreadable("the case has no steps".to_owned());
         };
-        let calls = || steps.iter().filter_map(|step| step["call"].as_str());
-        if calls().any(|call| SHUFFLE_CALLS.contains(&call)) {
-            return Self::NotBuilt(SHUFFLE);
+        if steps.iter().filter_map(|step| step["call"].as_str()).any(shuffle::is_call) {
+            // What reads a trace panics at what is no trace: that is one case, and not the run.
+            let plans = std::panic::catch_unwind(|| Box::new(Plans::new(case)));
+            let unreadable = |_| Self::Unreadable("an argument is of another type".to_owned());
+            return plans.map_or_else(unreadable, Self::Shuffle);
         }
         Steps::read(case, steps).map_or_else(Self::Unreadable, Self::Steps)
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Result;
 use crate::adapter::repository;
@@ -16,6 +16,8 @@ pub(crate) struct Language {
     pub(crate) command: Vec<String>,
     /// The backends that it can reach; all where none is named.
     backends: Option<Vec<String>>,
+    /// Whether it is for the Ick alone, as a drop-in for somebody else's library is.
+    pub(crate) is_ick_alone: bool,
 }
 
 impl Language {
@@ -39,8 +41,9 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
         let entry = table.get(name).ok_or("adapters.json has no such language".to_owned());
         let in_language = |why| format!("{name}: {why}");
         let command = entry.clone().and_then(command).map_err(in_language)?;
-        let backends = entry.and_then(backends).map_err(in_language)?;
-        Ok(Language { name: name.clone(), command, backends })
+        let backends = entry.clone().and_then(backends).map_err(in_language)?;
+        let is_ick_alone = entry.is_ok_and(|entry| entry["queues"] == json!(["ick"]));
+        Ok(Language { name: name.clone(), command, backends, is_ick_alone })
     };
     Ok(match named {
         Some(named) => named.iter().map(language).collect(),

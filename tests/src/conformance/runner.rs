@@ -11,6 +11,7 @@ use crate::case::{Body, Case, Step, Steps};
 use crate::keys;
 use crate::model;
 use crate::returns::Returns;
+use crate::shuffle;
 use crate::state::{Expected, State};
 
 /// What became of a case.
@@ -27,8 +28,9 @@ pub(crate) enum Outcome {
 /// Runs one case.
 pub(crate) fn run(case: &Case, adapter: &mut Adapter, backend: &mut Backend) -> Outcome {
     let outcome = match &case.body {
-        Body::NotBuilt(why) => Ok(Outcome::Skipped((*why).to_owned())),
         Body::Unreadable(why) => Err(format!("the case cannot be read: {why}")),
+        Body::Shuffle(plans) => shuffle::run(plans, adapter, backend),
+        Body::Shards(shards) => shards.run(adapter, backend).map(|()| Outcome::Passed(None)),
         Body::Keys(keys) => keys::run(keys, adapter, backend).map(|()| Outcome::Passed(None)),
         Body::Steps(steps) => match reason_to_skip(steps, backend) {
             Some(why) => Ok(Outcome::Skipped(why)),

@@ -6,10 +6,11 @@ use millpond::ick::{Entry, Set, Stats};
 use millpond::{Client, Error};
 use serde_json::{Value, json};
 
+use crate::rust_shuffle;
 use crate::value::{bytes, score, wire_bytes, wire_score};
 
 /// Why a request has no result.
-enum Failure {
+pub(crate) enum Failure {
     Error(Error),
     /// Rust has no way to say this: it would not compile.
     Unsupported(String),
@@ -55,6 +56,9 @@ fn result(open: &mut Option<Client>, request: &Value) -> Result<Value, Failure> 
         return Ok(Value::Null);
     }
     let client = open.as_ref().ok_or_else(|| unsupported("a client that is not open"))?;
+    if let Some(result) = rust_shuffle::result(client, request)? {
+        return Ok(result);
+    }
     let ick = client.ick(string(&request["name"])?);
     let backwash = request["backwash"] == true;
     Ok(match call {
@@ -118,11 +122,11 @@ fn pair(pair: &Value) -> Result<(f64, Vec<u8>), Failure> {
     Ok((score, string(&pair[1])?))
 }
 
-fn string(value: &Value) -> Result<Vec<u8>, Failure> {
+pub(crate) fn string(value: &Value) -> Result<Vec<u8>, Failure> {
     bytes(value).map_err(|_| unsupported("a name or member that is no string"))
 }
 
-fn text(value: &Value) -> Result<&str, Failure> {
+pub(crate) fn text(value: &Value) -> Result<&str, Failure> {
     value.as_str().ok_or_else(|| unsupported("a URL that is no string"))
 }
 
@@ -130,10 +134,13 @@ fn size(value: &Value) -> Result<u64, Failure> {
     value.as_u64().ok_or_else(|| unsupported("a size that is no u64"))
 }
 
-fn list<T>(values: &Value, item: impl Fn(&Value) -> Result<T, Failure>) -> Result<Vec<T>, Failure> {
+pub(crate) fn list<T>(
+    values: &Value,
+    item: impl Fn(&Value) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
     values.as_array().into_iter().flatten().map(item).collect()
 }
 
-fn unsupported(what: &str) -> Failure {
+pub(crate) fn unsupported(what: &str) -> Failure {
     Failure::Unsupported(format!("Rust's types refuse {what}"))
 }

@@ -1,5 +1,6 @@
 //! What shuffle queues are held to: a model written from the specification, and the traces that
 //! were recorded from the system that introduced them.
 
+mod ids;
 pub mod model;
 pub mod trace;

@@ -1,13 +1,14 @@
 //! The recorded traces: how they write bytes, and what Redis holds in their form.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{Context, SHA256};
 use serde_json::Value as Json;
 
-use super::model::{Fields, Group, Key, Stream, Text, Value};
+pub use super::ids::Ids;
+use super::model::{Fields, Group, Key, Stream, Text, Value, record};
 use crate::servers::{Connection, Reply};
 
 /// Bytes as the model has them.
@@ -57,36 +58,6 @@ pub fn fields(json: &Json) -> Fields {
     fields
 }
 
-/// The real ids of messages and notifications, by the names that the traces give them.
-#[derive(Debug, Default)]
-pub struct Ids {
-    names: HashMap<(Text, Text), Text>,
-    real: HashMap<Text, Text>,
-}
-
-impl Ids {
-    /// Names an id.
-    pub fn name(&mut self, key: &str, real: &str, name: Text) {
-        self.names.insert((key.to_owned(), real.to_owned()), name.clone());
-        self.real.insert(name, real.to_owned());
-    }
-
-    /// The name of an id; the id itself if it has none.
-    pub fn named(&self, key: &str, real: &str) -> Text {
-        self.names.get(&(key.to_owned(), real.to_owned())).cloned().unwrap_or(real.to_owned())
-    }
-
-    /// Whether an id has a name.
-    pub fn knows(&self, key: &str, real: &str) -> bool {
-        self.names.contains_key(&(key.to_owned(), real.to_owned()))
-    }
-
-    /// The real id of a name.
-    pub fn real(&self, name: &str) -> Option<&Text> {
-        self.real.get(name)
-    }
-}
-
 /// Everything that a Redis holds, in one answer.
 const DUMP: &str = "
 local all = {}
@@ -94,6 +65,8 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   local kind = redis.call('TYPE', key).ok
   local item = {key, kind, redis.call('PTTL', key)}
   if kind == 'hash' then item[4] = redis.call('HGETALL', key) end
+  if kind == 'zset' then item[4] = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+  if kind == 'set' then item[4] = redis.call('SMEMBERS', key) end
   if kind == 'stream' then
     local info = redis.call('XINFO', 'STREAM', key)
     local last
@@ -122,19 +95,30 @@ pub fn dump(redis: &mut Connection, ids: &mut Ids, notifications: u64) -> BTreeM
         let item = item.array();
         let key = text(item[0].bytes());
         let pttl = item[2].integer();
-        let ttl = (pttl > 0).then(|| (pttl as u64).div_ceil(1_000));
+        // What the traces set are whole tens of seconds, and a busy machine may need some of them.
+        let ttl = (pttl > 0).then(|| (pttl as u64).div_ceil(10_000) * 10);
         let value = match item[1].text().as_str() {
-            "hash" => Value::Hash(
-                item[3]
-                    .array()
-                    .chunks(2)
-                    .map(|p| (text(p[0].bytes()), text(p[1].bytes())))
-                    .collect(),
-            ),
+            "hash" => Value::Hash(pairs(&item[3]).map(|(f, v)| field(f, v, ids)).collect()),
+            "zset" => {
+                Value::Zset(pairs(&item[3]).map(|(m, score)| (m, ids.time(&score))).collect())
+            }
+            "set" => {
+                let members = item[3].array().iter();
+                Value::Set(members.map(|m| ids.with_time(text(m.bytes()))).collect())
+            }
             "stream" => {
                 let last = item[4].text();
                 if key.ends_with(":notifications") && last != "0-0" && !ids.knows(&key, &last) {
                     ids.name(&key, &last, format!("N{notifications}"));
+                }
+                if key.ends_with(":dead") {
+                    for entry in item[3].array() {
+                        let id = entry.array()[0].text();
+                        if !ids.knows(&key, &id) {
+                            ids.dead += 1;
+                            ids.name(&key, &id, format!("D{}", ids.dead));
+                        }
+                    }
                 }
                 Value::Stream(stream(&key, &item[3..], ids))
             }
@@ -145,12 +129,47 @@ pub fn dump(redis: &mut Connection, ids: &mut Ids, notifications: u64) -> BTreeM
     keys
 }
 
+fn pairs(flat: &Reply) -> impl Iterator<Item = (Text, Text)> {
+    flat.array().chunks(2).map(|p| (text(p[0].bytes()), text(p[1].bytes())))
+}
+
+/// A field of a hash: a record of a tracked message is read, and times are named.
+fn field(field: Text, value: Text, ids: &Ids) -> (Text, Text) {
+    if value == "1" {
+        return (ids.with_time(field), value);
+    }
+    let read = || {
+        let json: Json = serde_json::from_str(&value).ok()?;
+        let part = |name: &str| json[name].as_str();
+        let (stream, id) = (part("stream_id")?, part("msg_id")?);
+        let deadline = ids.time(&number_text(&json["deadline"]));
+        Some(record(stream, part("track_value")?, &ids.named(stream, id), &deadline))
+    };
+    let value = read().unwrap_or(value);
+    (field, value)
+}
+
+/// A number of a record; one with an exponent is not the same as one in digits.
+fn number_text(json: &Json) -> Text {
+    match (json.as_i64(), json.as_f64()) {
+        (Some(whole), _) => whole.to_string(),
+        (None, Some(float)) => format!("{float:?}"),
+        (None, None) => json.as_str().map_or_else(|| json.to_string(), str::to_owned),
+    }
+}
+
 fn stream(key: &str, parts: &[Reply], ids: &Ids) -> Stream {
     let id = |reply: &Reply| ids.named(key, &reply.text());
     let entry = |entry: &Reply| {
-        let strings = entry.array()[1].array();
-        let pairs = strings.chunks(2).map(|p| (text(p[0].bytes()), text(p[1].bytes())));
-        (id(&entry.array()[0]), pairs.collect())
+        let mut fields: Fields = pairs(&entry.array()[1]).collect();
+        // A dead letter names the message that it was.
+        if let (Some(queue), [(_, stream), (name, id), ..]) =
+            (key.strip_suffix(":dead"), &mut fields[..])
+            && name == "dead:id"
+        {
+            *id = ids.named(&format!("{queue}:s{stream}"), id);
+        }
+        (id(&entry.array()[0]), fields)
     };
     let group = |group: &Reply| {
         let parts = group.array();
@@ -176,10 +195,19 @@ pub fn is_recorded(key: &Key, recorded: &Json) -> bool {
     let kind = recorded["type"].as_str().expect("a type");
     match &key.value {
         Value::Hash(hash) => {
-            let pairs = fields(&recorded["value"]);
-            kind == "hash" && pairs.into_iter().eq(hash.clone())
+            let pairs = recorded["value"].as_array().into_iter().flatten();
+            let pairs = pairs.map(|pair| (string(&pair[0]), hash_value(&pair[1])));
+            kind == "hash" && pairs.collect::<BTreeMap<_, _>>() == *hash
         }
         Value::Other(other) => kind == other,
+        Value::Zset(map) => {
+            kind == "zset"
+                && fields(&recorded["value"]).into_iter().collect::<BTreeMap<_, _>>() == *map
+        }
+        Value::Set(set) => {
+            let members = recorded["value"].as_array().into_iter().flatten();
+            kind == "set" && members.map(string).collect::<BTreeSet<_>>() == *set
+        }
         Value::Stream(stream) => {
             let entries = recorded["entries"].as_array().expect("entries");
             let entry = |((id, fields), entry): (&(Text, Fields), &Json)| {
@@ -192,6 +220,17 @@ pub fn is_recorded(key: &Key, recorded: &Json) -> bool {
                 && are_groups(&stream.groups, &recorded["groups"])
         }
     }
+}
+
+/// A value of a hash of a trace; a record is written out there.
+fn hash_value(value: &Json) -> Text {
+    let json = &value["json"];
+    if json.is_null() {
+        return string(value);
+    }
+    let part = |name: &str| string(&json[name]);
+    let deadline = number_text(&json["deadline"]);
+    record(&part("stream_id"), &part("track_value"), &part("msg_id"), &deadline)
 }
 
 /// Whether these are a trace's fields, or those of its digest.

@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+# The calls of shuffle queues.
+module ShuffleCalls
+  COUNTS = %i[len pending lag].freeze
+
+  # Makes the call of one request, which begins with shuffle_.
+  def shuffle_result(request)
+    call = request["call"].delete_prefix("shuffle_")
+    case call
+    when "shard" then Millpond.shard(*values(request, "streams", "streams_per_shard", "key"))
+    when "read", "ack", "extend", "reclaim" then consumed(call, shuffle_consumer(request), request)
+    when "write_tracked", "delete_tracked", "cordon", "gc" then tracked(call, shuffle_queue(request), request)
+    else asked(call, shuffle_queue(request), request)
+    end
+  end
+
+  private
+
+  def asked(call, queue, request)
+    case call
+    when "write" then shown(queue.write(*values(request, "shard_key", "fields")))
+    when "write_many" then queue.write_many(decoded(request["messages"])).map { |receipt| shown(receipt) }
+    when "len" then queue.len
+    when "backlog" then queue.backlog
+    when "pending_count" then queue.pending_count(decoded(request["group"]))
+    when "stats" then stats(queue.stats(decoded(request["group"])))
+    when "dead_letters"
+      letters = queue.dead_letters(max: decoded(request["max"]))
+      letters.map { |letter| letter.to_h.merge(message: shown(letter.message)) }
+    else raise Unsupported, "the call shuffle_#{call} is not known"
+    end
+  end
+
+  def tracked(call, queue, request)
+    case call
+    when "write_tracked"
+      deadline = decoded(request["deadline"])
+      shown(queue.write_tracked(*values(request, "shard_key", "fields", "track_field"), deadline: deadline))
+    when "delete_tracked" then queue.delete_tracked(decoded(request["value"]))&.to_h
+    when "cordon" then queue.cordon_deadline_exceeded(decoded(request["within"]))
+    when "gc"
+      seen = []
+      garbage = queue.gc(time_digits: decoded(request["time_digits"])) { |values| seen.concat(values) }
+      { scanned: garbage.scanned, deleted: garbage.deleted, seen: seen }
+    end
+  end
+
+  def consumed(call, consumer, request)
+    return read(consumer, *values(request, "max", "block")) if call == "read"
+
+    if call == "reclaim"
+      min_idle, max = values(request, "min_idle", "max")
+      messages, dead = consumer.reclaim(min_idle: min_idle, max: max)
+      return { messages: messages.map { |message| shown(message) }, dead: dead }
+    end
+    receipts = request["receipts"].map { |one| Millpond::Receipt.new(one["stream"], one["id"]) }
+    return consumer.extend(receipts) if call == "extend"
+
+    request["delete"] ? consumer.ack_and_delete(receipts) : consumer.ack(receipts)
+  end
+
+  def read(consumer, max, block)
+    messages = max == 1 ? [consumer.read(block: block)].compact : consumer.read_many(max, block: block)
+    messages.map { |message| shown(message) }
+  end
+
+  # The queue of a request, with the settings that it names.
+  def shuffle_queue(request)
+    settings = settings(request, :streams, :streams_per_shard, :ttl)
+    keys = request["track_keys"]
+    settings[:track_keys] = keys.is_a?(String) ? keys.to_sym : keys if request.key?("track_keys")
+    @client.shuffle_queue(decoded(request["name"]), **settings)
+  end
+
+  # The consumer of a request, with the settings that it names.
+  def shuffle_consumer(request)
+    settings = settings(request, :prefer_stream, :default_stream, :max_deliveries)
+    shuffle_queue(request).consumer(*values(request, "group", "consumer"), **settings)
+  end
+
+  def settings(request, *names)
+    named = names.select { |name| request.key?(name.to_s) }
+    named.to_h { |name| [name, decoded(request[name.to_s])] }
+  end
+
+  def values(request, *names)
+    names.map { |name| decoded(request[name]) }
+  end
+
+  # A message or a receipt as an answer has it; only what was reclaimed has deliveries.
+  def shown(found)
+    parts = { stream: found.stream, id: found.id }
+    return parts unless found.is_a?(Millpond::Message)
+
+    parts[:fields] = found.fields
+    found.deliveries ? parts.merge(deliveries: found.deliveries) : parts
+  end
+
+  # How long a message lies there is nothing that a case can say.
+  def stats(stats)
+    streams = stats.streams.map { |stream| stream.to_h.slice(*COUNTS) }
+    stats.to_h.slice(*COUNTS).merge(streams: streams)
+  end
+end

@@ -1,0 +1,197 @@
+//! The adapter for Rust: the calls of shuffle queues.
+
+use std::time::Duration;
+
+use millpond::Client;
+use millpond::shuffle::{
+    Message, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream, TrackKeys, shard,
+};
+use serde_json::{Value, json};
+
+use crate::rust::{Failure, list, string, text, unsupported};
+use crate::value::wire_bytes;
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// Makes the call of one request; nothing if it is none of a shuffle queue.
+pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> {
+    let call = request["call"].as_str().unwrap_or_default();
+    let Some(call) = call.strip_prefix("shuffle_") else { return Ok(None) };
+    if call == "shard" {
+        let (streams, per_shard) =
+            (number(&request["streams"])?, number(&request["streams_per_shard"])?);
+        return Ok(Some(json!(shard(streams, per_shard, string(&request["key"])?)?)));
+    }
+    let queue = &queue(client, request)?;
+    Ok(Some(match call {
+        "write" => {
+            receipt(queue.write(string(&request["shard_key"])?, fields(&request["fields"])?)?)
+        }
+        "write_many" => {
+            let message = |message: &Value| Ok((string(&message[0])?, fields(&message[1])?));
+            let receipts = queue.write_many(list(&request["messages"], message)?)?;
+            receipts.into_iter().map(receipt).collect()
+        }
+        "write_tracked" => {
+            let (key, fields) = (string(&request["shard_key"])?, fields(&request["fields"])?);
+            let deadline = match &request["deadline"] {
+                Value::Null => None,
+                at => Some(at.as_i64().ok_or_else(|| unsupported("a deadline that is no i64"))?),
+            };
+            receipt(queue.write_tracked(key, fields, string(&request["track_field"])?, deadline)?)
+        }
+        "delete_tracked" => {
+            queue.delete_tracked(string(&request["value"])?)?.map_or(Value::Null, receipt)
+        }
+        "cordon" => {
+            let values = queue.cordon_deadline_exceeded(duration(&request["within"])?)?;
+            values.into_iter().map(wire_bytes).collect()
+        }
+        "gc" => gc(queue, &request["time_digits"])?,
+        "read" => read(&consumer(queue, request)?, request)?,
+        "ack" => {
+            let (consumer, receipts) = (consumer(queue, request)?, receipts(request)?);
+            json!(match request["delete"] == true {
+                true => consumer.ack_and_delete(receipts)?,
+                false => consumer.ack(receipts)?,
+            })
+        }
+        "extend" => json!(consumer(queue, request)?.extend(receipts(request)?)?),
+        "reclaim" => {
+            let max_deliveries = number(&request["max_deliveries"])?;
+            let consumer = consumer(queue, request)?.max_deliveries(max_deliveries);
+            let reclaimed =
+                consumer.reclaim(duration(&request["min_idle"])?, number(&request["max"])?)?;
+            let taken = |(message, deliveries): &(Message, u64)| {
+                let mut message = self::message(message);
+                message["deliveries"] = json!(deliveries);
+                message
+            };
+            let messages: Value = reclaimed.messages.iter().map(taken).collect();
+            json!({"messages": messages, "dead": reclaimed.dead})
+        }
+        "len" => json!(queue.len()?),
+        "backlog" => json!(queue.backlog()?),
+        "pending_count" => json!(queue.pending_count(string(&request["group"])?)?),
+        "stats" => stats(&queue.stats(string(&request["group"])?)?),
+        "dead_letters" => {
+            let letters = queue.dead_letters(number(&request["max"])?)?;
+            letters
+                .iter()
+                .map(|letter| {
+                    json!({
+                        "id": letter.id.to_string(), "group": wire_bytes(&letter.group),
+                        "consumer": wire_bytes(&letter.consumer), "deliveries": letter.deliveries,
+                        "message": message(&letter.message),
+                    })
+                })
+                .collect()
+        }
+        _ => return Err(unsupported(&format!("the call {}", request["call"]))),
+    }))
+}
+
+fn queue(client: &Client, request: &Value) -> Result<ShuffleQueue> {
+    let mut queue = client.shuffle_queue(string(&request["name"])?);
+    if !request["streams"].is_null() {
+        queue = queue.streams(number(&request["streams"])?);
+    }
+    if !request["streams_per_shard"].is_null() {
+        queue = queue.streams_per_shard(number(&request["streams_per_shard"])?);
+    }
+    if !request["ttl"].is_null() {
+        queue = queue.ttl(duration(&request["ttl"])?);
+    }
+    Ok(match text_or_empty(&request["track_keys"])? {
+        "queue" => queue.track_keys(TrackKeys::Queue),
+        "global" | "" => queue,
+        _ => return Err(unsupported("other tracking keys than an enum has")),
+    })
+}
+
+fn consumer(queue: &ShuffleQueue, request: &Value) -> Result<ShuffleConsumer> {
+    let consumer = queue.consumer(string(&request["group"])?, string(&request["consumer"])?);
+    let prefer = match &request["prefer_stream"] {
+        Value::Null => None,
+        stream => Some(number(stream)?),
+    };
+    Ok(consumer.prefer_stream(prefer).default_stream(request["default_stream"] == true))
+}
+
+fn read(consumer: &ShuffleConsumer, request: &Value) -> Result<Value> {
+    let max = number(&request["max"])?;
+    let messages = if request["block"].is_null() {
+        match max {
+            1 => consumer.read()?.into_iter().collect(),
+            max => consumer.read_many(max)?,
+        }
+    } else {
+        let mut messages = consumer.messages(max).wait(duration(&request["block"])?);
+        messages.next().transpose()?.unwrap_or_default()
+    };
+    Ok(messages.iter().map(message).collect())
+}
+
+fn gc(queue: &ShuffleQueue, digits: &Value) -> Result<Value> {
+    let digits = if digits.is_null() { None } else { Some(number(digits)?) };
+    let mut garbage = queue.gc().time_digits(digits);
+    let mut seen = Vec::new();
+    for values in garbage.by_ref() {
+        seen.extend(values?.into_iter().map(wire_bytes));
+    }
+    Ok(json!({"scanned": garbage.scanned(), "deleted": garbage.deleted(), "seen": seen}))
+}
+
+fn receipt(receipt: Receipt) -> Value {
+    json!({"stream": stream(receipt.stream), "id": receipt.id.to_string()})
+}
+
+fn stream(stream: Stream) -> Option<u32> {
+    match stream {
+        Stream::Default => None,
+        Stream::Number(number) => Some(number),
+    }
+}
+
+fn message(message: &Message) -> Value {
+    let pair = |(field, value): &(Vec<u8>, Vec<u8>)| json!([wire_bytes(field), wire_bytes(value)]);
+    let fields: Value = message.fields.iter().map(pair).collect();
+    json!({"stream": stream(message.stream), "id": message.id.to_string(), "fields": fields})
+}
+
+fn stats(stats: &Stats) -> Value {
+    let streams: Value = stats
+        .streams
+        .iter()
+        .map(|s| json!({"len": s.len, "pending": s.pending, "lag": s.lag}))
+        .collect();
+    json!({"len": stats.len(), "pending": stats.pending(), "lag": stats.lag(), "streams": streams})
+}
+
+fn receipts(request: &Value) -> Result<Vec<Receipt>> {
+    list(&request["receipts"], |receipt| {
+        let stream = match &receipt["stream"] {
+            Value::Null => Stream::Default,
+            number => Stream::Number(self::number(number)?),
+        };
+        Ok(Receipt { stream, id: text(&receipt["id"])?.parse()? })
+    })
+}
+
+fn fields(fields: &Value) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    list(fields, |pair| Ok((string(&pair[0])?, string(&pair[1])?)))
+}
+
+fn text_or_empty(value: &Value) -> Result<&str> {
+    if value.is_null() { Ok("") } else { text(value) }
+}
+
+fn number<T: TryFrom<u64>>(value: &Value) -> Result<T> {
+    let number = value.as_u64().and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| unsupported("a number of another type"))
+}
+
+fn duration(seconds: &Value) -> Result<Duration> {
+    let seconds = seconds.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| unsupported("a time that is no Duration"))
+}

@@ -1,0 +1,212 @@
+//! Steps in the model.
+
+use std::collections::HashMap;
+
+use millpond::ErrorKind;
+use millpond::shuffle::shard;
+use millpond_tests::shuffle::model::{Failure, INVALID, Model, NOW, Reading, Rules, Taken, Text};
+use millpond_tests::shuffle::trace::bytes;
+
+use super::answer::{Answer, Failed, Letter, Message, Place};
+use super::place::Kind;
+use super::raw;
+use super::rules::{CROSS_SLOT, refusal};
+use super::step::{Call, Deadline, Reader, Step, Target, Tenant, Tracking};
+
+/// A model that steps are played in.
+#[derive(Clone)]
+pub(super) struct Player {
+    pub(super) model: Model,
+    rules: Rules,
+    kind: Kind,
+    /// In which stream each message was put.
+    places: HashMap<Text, Text>,
+}
+
+impl Player {
+    pub(super) fn new(rules: Rules, kind: Kind) -> Self {
+        Self { model: Model::new(rules), rules, kind, places: HashMap::new() }
+    }
+
+    /// Plays a step; an error if the model does not know its raw command.
+    pub(super) fn play(&mut self, step: &Step) -> Result<Answer, &'static str> {
+        for words in &step.meanwhile {
+            raw::play(&mut self.model, &mut self.places, words)?;
+        }
+        if let Call::Redis(words) = &step.call {
+            return raw::play(&mut self.model, &mut self.places, words);
+        }
+        if let Some(failure) = refusal(step, self.rules, self.kind) {
+            return Ok(self.failed(failure));
+        }
+        let answer = self.call(&step.call);
+        Ok(answer.unwrap_or_else(|failure| self.failed(failure)))
+    }
+
+    fn failed(&self, failure: Failure) -> Answer {
+        let kind = match failure {
+            _ if self.rules != Rules::Ours => return Answer::Error(Failed::Any),
+            INVALID => ErrorKind::InvalidArgument,
+            CROSS_SLOT => ErrorKind::CrossSlot,
+            // Something that cannot be worked with is there.
+            _ => ErrorKind::WrongType,
+        };
+        Answer::Error(Failed::Kind(kind, String::new()))
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Answer, Failure> {
+        let model = &mut self.model;
+        Ok(match call {
+            Call::Write { to, message, tracked } => {
+                let shard = shard_of(to, message)?;
+                let (before, ttl) = (model.clone(), seconds(to.ttl_ms));
+                if let Some(tracked) = tracked
+                    && self.rules == Rules::Ours
+                {
+                    model.check_tracking(&prefix(&tracked.of))?;
+                }
+                let fields = message.fields.clone();
+                let written = model.write(&to.name, ttl, to.streams, &shard, fields);
+                if written.is_err() {
+                    model.clone_from(&before);
+                }
+                let (id, stream) = written?;
+                let at = (format!("{}:s{stream}", to.name), id);
+                self.places.insert(at.1.clone(), at.0.clone());
+                if let Some(tracked) = tracked {
+                    let deadline = match tracked.deadline {
+                        Deadline::Default => NOW + ttl as i64,
+                        Deadline::At(at) => at,
+                        Deadline::FromNow(from_now) => NOW + from_now,
+                    };
+                    let (prefix, field) = (prefix(&tracked.of), &tracked.field);
+                    let place = (&*at.0, &*at.1);
+                    let tracked = model.track(&prefix, place, &message.fields, field, deadline);
+                    // The original has not come to times to live then.
+                    tracked.inspect_err(|_| model.restore_times(&before))?;
+                }
+                Answer::Written(vec![at])
+            }
+            Call::WriteMany { to, messages } => {
+                let shards = messages.iter().map(|m| Ok((shard_of(to, m)?, m.fields.clone())));
+                let shards = shards.collect::<Result<Vec<_>, Failure>>()?;
+                let written =
+                    model.write_many(&to.name, seconds(to.ttl_ms), to.streams, &shards)?;
+                let place = |(id, stream)| (format!("{}:s{stream}", to.name), id);
+                let written: Vec<Place> = written.into_iter().map(place).collect();
+                self.places.extend(written.iter().map(|(key, id)| (id.clone(), key.clone())));
+                Answer::Written(written)
+            }
+            Call::Read { by, max, block_ms, is_many } => {
+                let reading = by.reading();
+                let taken = match is_many {
+                    true => model.read_many(&reading, *max as u64),
+                    false if by.default_stream => model.read_many(&reading, 1),
+                    false => {
+                        let Reading { name, ttl, group, consumer, prefer, .. } = reading;
+                        let taken = model.read(name, ttl, group, consumer, prefer);
+                        taken.map(|taken| taken.into_iter().collect())
+                    }
+                }?;
+                if taken.is_empty() && block_ms.is_some() && by.prefer.is_none() {
+                    model.wait(&by.name, &by.group);
+                }
+                Answer::Messages(taken.into_iter().map(|taken| message(taken, None)).collect())
+            }
+            Call::Ack { by, ids, delete } => {
+                let mut acknowledged = 0;
+                for id in ids {
+                    let Some(key) = self.places.get(id) else { continue };
+                    let group = if *key == by.name { &by.name } else { &by.group };
+                    let id = std::slice::from_ref(id);
+                    acknowledged += model.ack(key, group, id);
+                    if *delete {
+                        model.delete(key, id);
+                    }
+                }
+                Answer::Number(acknowledged)
+            }
+            Call::Extend { by, ids } => {
+                let own = |id: &Text| {
+                    let key = self.places.get(id).map_or("", String::as_str);
+                    model.extend(key, &by.group, &by.consumer, std::slice::from_ref(id))
+                };
+                Answer::Number(ids.iter().map(own).sum())
+            }
+            Call::Reclaim { by, min_idle_ms, max, max_deliveries } => {
+                // Nothing in a case is idle for long: what is said to be is everything, or nothing.
+                let max = if *min_idle_ms > 0 { 0 } else { *max as usize };
+                let (group, consumer) = (&by.group, &by.consumer);
+                let reclaimed = model.reclaim(&by.name, group, consumer, max, *max_deliveries)?;
+                if reclaimed.1 > 0 {
+                    model.keep_dead(&by.name, seconds(by.ttl_ms));
+                }
+                let messages = reclaimed.0.into_iter();
+                let messages = messages.map(|(taken, times)| message(taken, Some(times)));
+                Answer::Reclaimed { messages: messages.collect(), dead: reclaimed.1 }
+            }
+            Call::Len(name) => Answer::Number(model.len(name)?),
+            Call::Backlog(name) => Answer::Number(model.backlog(name)?),
+            Call::PendingCount(name, group) => Answer::Number(model.pending_count(name, group)?),
+            Call::Stats(name, group) => Answer::Stats(model.stats(name, group)?),
+            Call::DeadLetters(name, max) => {
+                let letters = model.dead_letters(name, *max as u64)?.into_iter();
+                Answer::DeadLetters(
+                    letters
+                        .map(|(_, letter)| {
+                            let (group, consumer) = (letter.group, letter.consumer);
+                            let message = message(letter.message, None);
+                            Letter { message, group, consumer, deliveries: letter.deliveries }
+                        })
+                        .collect(),
+                )
+            }
+            Call::DeleteTracked { of, value } => {
+                Answer::Deleted(model.delete_tracked(&prefix(of), value)?)
+            }
+            Call::Cordon { of, within } => Answer::Values(model.cordon(&prefix(of), *within)?),
+            Call::Gc { of, digits } => {
+                let digits = match digits {
+                    None => 0,
+                    Some(digits @ 1..=10) => *digits as usize,
+                    Some(_) => return Err(INVALID),
+                };
+                Answer::Collected(model.collect(&prefix(of), digits)?)
+            }
+            Call::Redis(words) => raw::play(&mut self.model, &mut self.places, words)?,
+        })
+    }
+}
+
+impl Reader {
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            name: &self.name,
+            ttl: seconds(self.ttl_ms),
+            group: &self.group,
+            consumer: &self.consumer,
+            prefer: self.prefer,
+            default_stream: self.default_stream,
+        }
+    }
+}
+
+fn message((stream, id, fields): Taken, deliveries: Option<u64>) -> Message {
+    Message { at: (stream, id), fields, deliveries }
+}
+
+/// What the three keys of tracking begin with.
+fn prefix(of: &Tracking) -> Text {
+    if of.is_global { String::new() } else { format!("{}:", of.name) }
+}
+
+fn seconds(ms: i64) -> u64 {
+    u64::try_from(ms / 1_000).unwrap_or(0)
+}
+
+/// The streams of a message's tenant. That these are right is what the vectors of shards say.
+fn shard_of(to: &Target, message: &Tenant) -> Result<Vec<u64>, Failure> {
+    let number = |n: i64| u32::try_from(n).map_err(|_| INVALID);
+    let shard = shard(number(to.streams)?, number(to.per_shard)?, bytes(&message.key));
+    Ok(shard.map_err(|_| INVALID)?.into_iter().map(u64::from).collect())
+}

@@ -1,0 +1,132 @@
+//! What an adapter answered, with the names that a case has for messages.
+
+use millpond_tests::shuffle::model::{Collected, Fields, StreamCounts, Text};
+use millpond_tests::shuffle::trace::{Ids, text};
+use serde_json::Value;
+
+use crate::Result;
+use crate::adapter::Response;
+use crate::value::bytes;
+
+use super::answer::{Answer, Failed, Letter, Message, Place};
+use super::step::Call;
+
+/// Reads the answer to a call on this queue. One that cannot be said is none.
+pub(super) fn read(call: &Call, response: &Response, ids: &Ids) -> Result<Option<Answer>> {
+    match response {
+        Response::Result(result) => {
+            let read = result_of(call, result, ids);
+            let shown: String = result.to_string().chars().take(500).collect();
+            read.map(Some).ok_or_else(|| format!("no answer to this call: {shown}"))
+        }
+        Response::Error(refusal) => {
+            let failed = Failed::Kind(refusal.kind, refusal.message.clone());
+            Ok(Some(Answer::Error(failed)))
+        }
+        Response::Unsupported(_) => Ok(None),
+    }
+}
+
+fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<Answer> {
+    Some(match call {
+        Call::Write { to, .. } => Answer::Written(vec![place(&to.name, result, ids)?]),
+        Call::WriteMany { to, .. } => {
+            Answer::Written(list(result, |receipt| place(&to.name, receipt, ids))?)
+        }
+        Call::Read { by, .. } => {
+            Answer::Messages(list(result, |found| message(&by.name, found, ids))?)
+        }
+        Call::Reclaim { by, .. } => Answer::Reclaimed {
+            messages: list(&result["messages"], |found| message(&by.name, found, ids))?,
+            dead: result["dead"].as_u64()?,
+        },
+        Call::Ack { .. }
+        | Call::Extend { .. }
+        | Call::Len(_)
+        | Call::Backlog(_)
+        | Call::PendingCount(..) => Answer::Number(result.as_u64()?),
+        Call::Stats(..) => {
+            let streams = list(&result["streams"], stream_counts)?;
+            let sums = stream_counts(result)?;
+            let sum = |of: fn(&StreamCounts) -> u64| streams.iter().map(of).sum::<u64>();
+            let is_sum = (sums.len, sums.pending, sums.lag)
+                == (sum(|s| s.len), sum(|s| s.pending), sum(|s| s.lag));
+            is_sum.then_some(Answer::Stats(streams))?
+        }
+        Call::DeadLetters(name, _) => {
+            Answer::DeadLetters(list(result, |found| letter(name, found, ids))?)
+        }
+        Call::DeleteTracked { .. } if result.is_null() => Answer::Deleted(None),
+        Call::DeleteTracked { of, .. } => Answer::Deleted(Some(place(&of.name, result, ids)?)),
+        Call::Cordon { .. } => Answer::Values(list(result, string)?),
+        Call::Gc { .. } => {
+            let mut seen = list(&result["seen"], string)?;
+            seen.sort();
+            let (scanned, deleted) = (result["scanned"].as_u64()?, result["deleted"].as_u64()?);
+            Answer::Collected(Collected { scanned, deleted, seen })
+        }
+        Call::Redis(_) => return None,
+    })
+}
+
+/// Where the messages of an answer to a write are: streams' keys and real ids.
+pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
+    let Response::Result(result) = response else { return Vec::new() };
+    let receipt =
+        |name: &str, receipt: &Value| Some((key(name, receipt)?, string(&receipt["id"])?));
+    match call {
+        Call::Write { to, .. } => receipt(&to.name, result).into_iter().collect(),
+        Call::WriteMany { to, .. } => {
+            list(result, |found| receipt(&to.name, found)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn list<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+    value.as_array()?.iter().map(item).collect()
+}
+
+fn string(value: &Value) -> Option<Text> {
+    bytes(value).ok().map(text)
+}
+
+/// The key of the stream of a message or receipt.
+fn key(name: &str, found: &Value) -> Option<Text> {
+    match found.get("stream")? {
+        Value::Null => Some(name.to_owned()),
+        number => Some(format!("{name}:s{}", number.as_u64()?)),
+    }
+}
+
+fn place(name: &str, found: &Value, ids: &Ids) -> Option<Place> {
+    let key = key(name, found)?;
+    let id = ids.named(&key, found["id"].as_str()?);
+    Some((key, id))
+}
+
+fn message(name: &str, found: &Value, ids: &Ids) -> Option<Message> {
+    let pair = |pair: &Value| Some((string(&pair[0])?, string(&pair[1])?));
+    let fields: Fields = list(&found["fields"], pair)?;
+    let deliveries = &found["deliveries"];
+    let is_count = deliveries.is_null() || deliveries.is_u64();
+    let at = place(name, found, ids)?;
+    is_count.then(|| Message { at, fields, deliveries: deliveries.as_u64() })
+}
+
+fn letter(name: &str, found: &Value, ids: &Ids) -> Option<Letter> {
+    // Its own id is one of another stream, which only has to be one.
+    let (time, number) = found["id"].as_str()?.split_once('-')?;
+    let _: (u64, u64) = (time.parse().ok()?, number.parse().ok()?);
+    Some(Letter {
+        message: message(name, &found["message"], ids)?,
+        group: string(&found["group"])?,
+        consumer: string(&found["consumer"])?,
+        deliveries: found["deliveries"].as_u64()?,
+    })
+}
+
+fn stream_counts(found: &Value) -> Option<StreamCounts> {
+    let number = |name: &str| found[name].as_u64();
+    Some(StreamCounts { len: number("len")?, pending: number("pending")?, lag: number("lag")? })
+}

@@ -1,0 +1,277 @@
+//! Reading, and what comes after it.
+
+use super::{Failure, Fields, Group, Model, Rules, Taken, Text, ZERO, number};
+
+/// Who reads, and how.
+#[derive(Clone, Debug)]
+pub struct Reading<'a> {
+    /// The queue.
+    pub name: &'a str,
+    /// Seconds that what is made lives.
+    pub ttl: u64,
+    /// The group.
+    pub group: &'a str,
+    /// The consumer.
+    pub consumer: &'a str,
+    /// The stream to take from first.
+    pub prefer: Option<i64>,
+    /// Whether to read the stream at the queue's own name as well.
+    pub default_stream: bool,
+}
+
+/// A message that was delivered too often: its id among the dead, and its history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeadLetter {
+    /// The message as it was.
+    pub message: Taken,
+    /// The group for which it died.
+    pub group: Text,
+    /// The consumer that had it last.
+    pub consumer: Text,
+    /// How often it was delivered.
+    pub deliveries: u64,
+}
+
+impl Model {
+    /// Takes one message.
+    pub fn read(
+        &mut self,
+        name: &str,
+        ttl: u64,
+        group: &str,
+        consumer: &str,
+        prefer: Option<i64>,
+    ) -> Result<Option<Taken>, Failure> {
+        let default_stream = false;
+        self.read_one(&Reading { name, ttl, group, consumer, prefer, default_stream })
+    }
+
+    /// Takes up to `max` messages: what as many single reads take.
+    pub fn read_many(&mut self, r: &Reading<'_>, max: u64) -> Result<Vec<Taken>, Failure> {
+        let mut taken = Vec::new();
+        // Whether the group has joined the preferred stream is asked once.
+        let joined = |key: &str| self.has_joined(key, r.group);
+        let prefer = r.prefer.filter(|index| joined(&format!("{}:s{index}", r.name)));
+        let reading = Reading { prefer, ..r.clone() };
+        while (taken.len() as u64) < max {
+            match self.read_one(&reading) {
+                Ok(Some(message)) => taken.push(message),
+                Ok(None) => break,
+                Err(failure) if taken.is_empty() => return Err(failure),
+                Err(_) => break,
+            }
+        }
+        Ok(taken)
+    }
+
+    fn read_one(&mut self, r: &Reading<'_>) -> Result<Option<Taken>, Failure> {
+        let ours = self.rules == Rules::Ours;
+        let (name, meta) = (r.name, format!("{}:meta", r.name));
+        let streams = self.stream_count(name)?;
+        if let Some(index) = r.prefer.filter(|index| !ours || *index < streams) {
+            let key = format!("{name}:s{index}");
+            let has_group =
+                self.stream(&key)?.is_some_and(|stream| stream.groups.contains_key(r.group));
+            if !has_group && !ours {
+                return Err("NOGROUP");
+            }
+            if has_group && let Some(taken) = self.take(&key, r.group, r.consumer)? {
+                if ours {
+                    self.expire(&meta, r.ttl, false);
+                }
+                return Ok(Some(taken));
+            }
+        }
+        let offset = self.offset(name, r.group)?;
+        // The default stream comes after the others.
+        let places = streams + i64::from(r.default_stream);
+        for i in 0..places {
+            let place = (offset + i as f64).rem_euclid(places as f64);
+            let is_default = place == streams as f64;
+            let key = if is_default { name.to_owned() } else { format!("{name}:s{place}") };
+            let taken = if is_default {
+                self.take_default(name, r.consumer)
+            } else {
+                self.join_and_take(&key, r)
+            };
+            // The original answers the error of a stream as if it were a message.
+            if matches!(taken, Ok(Some(_))) || taken.is_err() && !ours {
+                let next = (place + 1.0) % places as f64;
+                let offset = next % (streams.max(1) as f64);
+                self.set_meta(name, &[("offset", offset.to_string())]);
+                if ours {
+                    self.set_meta(name, &[(&format!("offset:{}", r.group), next.to_string())]);
+                }
+                self.expire(&meta, r.ttl, !ours);
+            }
+            if let Some(taken) = taken? {
+                return Ok(Some(taken));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the next read begins; the original goes between streams if told so.
+    fn offset(&self, name: &str, group: &str) -> Result<f64, Failure> {
+        let ours = self.rules == Rules::Ours;
+        let own = if ours { self.meta(name, &format!("offset:{group}"))? } else { None };
+        let offset = own.or(self.meta(name, "offset")?).unwrap_or("0");
+        let offset = offset.parse::<f64>().unwrap_or(0.0);
+        Ok(if ours && offset.fract() != 0.0 { 0.0 } else { offset })
+    }
+
+    fn join_and_take(&mut self, key: &str, r: &Reading<'_>) -> Result<Option<Taken>, Failure> {
+        if !self.stream(key)?.is_some_and(|stream| stream.groups.contains_key(r.group)) {
+            self.join(key, r.group, ZERO)?;
+            self.expire(key, r.ttl, self.rules != Rules::Ours);
+        }
+        self.take(key, r.group, r.consumer)
+    }
+
+    /// Takes from the stream at the queue's own name, which is never made and keeps its time.
+    fn take_default(&mut self, name: &str, consumer: &str) -> Result<Option<Taken>, Failure> {
+        if self.stream(name)?.is_none() {
+            return Ok(None);
+        }
+        if !self.has_joined(name, name) {
+            self.join(name, name, ZERO)?;
+        }
+        self.take(name, name, consumer)
+    }
+
+    fn take(&mut self, key: &str, group: &str, consumer: &str) -> Result<Option<Taken>, Failure> {
+        let (stream, _) = self.stream_or_new(key)?;
+        let Some(group) = stream.groups.get_mut(group) else { return Ok(None) };
+        let after = number(&group.last);
+        let next = stream.entries.iter().find(|(id, _)| number(id) > after);
+        let Some((id, fields)) = next else { return Ok(None) };
+        group.last = id.clone();
+        group.pending.push((id.clone(), consumer.to_owned(), 1));
+        Ok(Some((key.to_owned(), id.clone(), fields.clone())))
+    }
+
+    /// What an empty read that waits leaves behind: the original takes the last notification.
+    pub fn wait(&mut self, name: &str, group: &str) {
+        let key = format!("{name}:notifications");
+        if self.rules != Rules::Ours
+            && let Ok((stream, _)) = self.stream_or_new(&key)
+        {
+            let last = stream.last.clone();
+            stream.groups.insert(group.to_owned(), Group { last, pending: Vec::new() });
+        }
+    }
+
+    /// Says that messages are being worked on; answers how many are this consumer's.
+    pub fn extend(&self, key: &str, group: &str, consumer: &str, ids: &[Text]) -> u64 {
+        let Ok(Some(stream)) = self.stream(key) else { return 0 };
+        let pending = stream.groups.get(group).map(|group| &group.pending[..]).unwrap_or_default();
+        let own = |id: &&Text| pending.iter().any(|(own, by, _)| own == *id && by == consumer);
+        ids.iter().filter(own).count() as u64
+    }
+
+    /// Takes over everything that is pending, from the streams in turn, up to `max` messages.
+    /// Answers the messages with their deliveries, and how many died after `max_deliveries`.
+    pub fn reclaim(
+        &mut self,
+        name: &str,
+        group: &str,
+        consumer: &str,
+        max: usize,
+        max_deliveries: u64,
+    ) -> Result<(Vec<(Taken, u64)>, u64), Failure> {
+        let mut turns = Vec::new();
+        for index in 0..self.stream_count(name)? {
+            let key = format!("{name}:s{index}");
+            let group = self.stream(&key)?.and_then(|stream| stream.groups.get(group));
+            let mut ids: Vec<Text> =
+                group.iter().flat_map(|g| &g.pending).map(|(id, ..)| id.clone()).collect();
+            ids.sort_by_key(|id| number(id));
+            turns.push((key, ids.into_iter()));
+        }
+        let mut order: Vec<(Text, Text)> = Vec::new();
+        loop {
+            let before = order.len();
+            for (key, ids) in &mut turns {
+                if order.len() < max
+                    && let Some(id) = ids.next()
+                {
+                    order.push((key.clone(), id));
+                }
+            }
+            if order.len() == before {
+                break;
+            }
+        }
+        let (mut messages, mut dead) = (Vec::new(), 0);
+        for (key, id) in order {
+            let (stream, _) = self.stream_or_new(&key)?;
+            let groups = stream.groups.len();
+            let entry = stream.entries.iter().find(|(own, _)| *own == id).cloned();
+            let Some(own) = stream.groups.get_mut(group) else { continue };
+            let Some(at) = own.pending.iter().position(|(own, ..)| *own == id) else { continue };
+            match entry {
+                None => {
+                    own.pending.remove(at);
+                }
+                Some((_, fields)) if max_deliveries > 0 && own.pending[at].2 >= max_deliveries => {
+                    let (_, consumer, deliveries) = own.pending.remove(at);
+                    if groups == 1 {
+                        self.delete(&key, std::slice::from_ref(&id));
+                    }
+                    self.bury(name, (key, id, fields), group, &consumer, deliveries)?;
+                    dead += 1;
+                }
+                Some((_, fields)) => {
+                    own.pending[at].1 = consumer.to_owned();
+                    own.pending[at].2 += 1;
+                    messages.push(((key, id, fields), own.pending[at].2));
+                }
+            }
+        }
+        Ok((messages, dead))
+    }
+
+    /// Lets the dead letters live at least so long, as a reclaim does that made one.
+    pub fn keep_dead(&mut self, name: &str, ttl: u64) {
+        self.expire(&format!("{name}:dead"), ttl, false);
+    }
+
+    fn bury(
+        &mut self,
+        name: &str,
+        (key, id, fields): Taken,
+        group: &str,
+        consumer: &str,
+        deliveries: u64,
+    ) -> Result<(), Failure> {
+        let stream = key.rsplit_once(":s").map(|(_, number)| number.to_owned());
+        let history = [
+            ("dead:stream", stream.unwrap_or_default()),
+            ("dead:id", id),
+            ("dead:group", group.to_owned()),
+            ("dead:consumer", consumer.to_owned()),
+            ("dead:deliveries", deliveries.to_string()),
+        ];
+        let mut all: Fields = history.map(|(field, value)| (field.to_owned(), value)).to_vec();
+        all.extend(fields);
+        self.dead += 1;
+        let id = format!("D{}", self.dead);
+        let (dead, _) = self.stream_or_new(&format!("{name}:dead"))?;
+        dead.entries.push((id.clone(), all));
+        dead.last = id;
+        Ok(())
+    }
+
+    /// Up to `max` dead letters, the oldest first, with their ids.
+    pub fn dead_letters(&self, name: &str, max: u64) -> Result<Vec<(Text, DeadLetter)>, Failure> {
+        let Some(stream) = self.stream(&format!("{name}:dead"))? else { return Ok(Vec::new()) };
+        let letter = |(id, fields): &(Text, Fields)| {
+            let value = |at: usize| fields[at].1.clone();
+            let message = (format!("{name}:s{}", value(0)), value(1), fields[5..].to_vec());
+            let deliveries = value(4).parse().unwrap_or(0);
+            let letter = DeadLetter { message, group: value(2), consumer: value(3), deliveries };
+            (id.clone(), letter)
+        };
+        Ok(stream.entries.iter().take(max as usize).map(letter).collect())
+    }
+}
