@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::message::{Receipt, put_receipts};
+use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
-use crate::error::{Result, invalid};
+use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
 
@@ -33,8 +33,8 @@ impl Ack {
     /// Acknowledges these messages.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group, or more than
-    /// [`ACK_MESSAGES_MAX`] messages.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group, a stream's
+    /// number that no queue has, or more than [`ACK_MESSAGES_MAX`] messages.
     pub fn new<R: Into<Receipt>>(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,
@@ -44,12 +44,9 @@ impl Ack {
         Self::of(Name::new(name.as_ref())?, group.as_ref(), receipts)
     }
 
-    pub(super) fn of(name: Name, group: &[u8], mut receipts: Vec<Receipt>) -> Result<Self> {
+    pub(super) fn of(name: Name, group: &[u8], receipts: Vec<Receipt>) -> Result<Self> {
         super::check_group(group)?;
-        if receipts.len() > ACK_MESSAGES_MAX {
-            return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} messages")));
-        }
-        receipts.sort_unstable();
+        let receipts = check_receipts(receipts)?;
         Ok(Self { name, group: group.to_vec(), receipts, delete: false })
     }
 

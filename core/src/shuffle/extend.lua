@@ -16,8 +16,13 @@ for _, list in ipairs(lists) do
   for i = first, last do
     local pending = redis.pcall('XPENDING', key, group, ARGV[i], ARGV[i], 1)
     if pending[1] and pending[1][2] == ARGV[2] then
-      redis.call('XCLAIM', key, group, ARGV[2], 0, ARGV[i], 'JUSTID')
-      extended = extended + 1
+      if #redis.call('XRANGE', key, ARGV[i], ARGV[i]) == 0 then
+        -- Another group deleted the message; nobody can work on it any more.
+        redis.call('XACK', key, group, ARGV[i])
+      else
+        redis.call('XCLAIM', key, group, ARGV[2], 0, ARGV[i], 'JUSTID')
+        extended = extended + 1
+      end
     end
   end
 end

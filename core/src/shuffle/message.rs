@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{STREAMS_MAX, StreamNumber};
+use super::{ACK_MESSAGES_MAX, STREAMS_MAX, StreamNumber};
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result, invalid};
 use crate::reply::Reply;
@@ -148,6 +148,20 @@ pub(super) fn decode_receipts(reply: Reply) -> Result<Vec<Receipt>> {
 pub(super) fn decode_id(reply: Reply) -> Result<MessageId> {
     let text = String::from_utf8(reply.bytes()?).map_err(|_| super::bad_reply())?;
     text.parse().map_err(|_| super::bad_reply())
+}
+
+/// The messages of a step, those of a stream together.
+pub(super) fn check_receipts(mut receipts: Vec<Receipt>) -> Result<Vec<Receipt>> {
+    if receipts.len() > ACK_MESSAGES_MAX {
+        return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} messages")));
+    }
+    receipts.sort_unstable();
+    match receipts.last() {
+        Some(Receipt { stream: Stream::Number(number), .. }) if *number >= STREAMS_MAX => {
+            Err(invalid(format!("there is no stream {number}; a queue has at most {STREAMS_MAX}")))
+        }
+        _ => Ok(receipts),
+    }
 }
 
 /// The arguments that name messages: for each stream its number, how many ids, and the ids.

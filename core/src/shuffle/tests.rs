@@ -67,6 +67,20 @@ fn a_message_is_the_groups_until_it_is_acknowledged() {
 }
 
 #[test]
+fn a_receipt_of_no_stream_is_refused() {
+    let consumer = crate::connect("memory:").unwrap().shuffle_queue("q").consumer("g", "c");
+    let id = MessageId { time_ms: 1, sequence: 0 };
+    let receipt = |number| Receipt { stream: Stream::Number(number), id };
+    assert_eq!(consumer.ack([receipt(STREAMS_MAX - 1)]).unwrap(), 0);
+    for error in [
+        consumer.ack([receipt(STREAMS_MAX), receipt(0)]).unwrap_err(),
+        consumer.extend([receipt(u32::MAX)]).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
 fn a_queue_grows_at_once_and_shrinks_when_that_strands_nothing() {
     let client = crate::connect("memory:").unwrap();
     let streams = |count| client.shuffle_queue("q").streams(count).streams_per_shard(1);

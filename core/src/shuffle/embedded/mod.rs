@@ -261,19 +261,17 @@ impl Queue {
         }
     }
 
-    /// Deletes a message together with what is pending of it; answers whether it was there.
+    /// Deletes a message and what is pending of it; answers whether it was there.
     pub(in crate::shuffle) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
         let StreamName::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
-        if !stream.entries.contains_key(&receipt.id) {
-            return false;
-        }
+        let is_there = stream.entries.contains_key(&receipt.id);
         let groups: Vec<_> = stream.groups.keys().cloned().collect();
         for group in groups {
             self.ack(&group, receipt, effects);
         }
         self.remove(receipt, effects);
-        true
+        is_there
     }
 
     /// Begins the idle time of a message anew, if it is this consumer's; answers whether it is.
@@ -287,10 +285,16 @@ impl Queue {
     ) -> bool {
         let StreamName::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
+        let is_there = stream.entries.contains_key(&receipt.id);
         let pending = stream.groups.get_mut(group).and_then(|g| g.pending.get_mut(&receipt.id));
         let Some(pending) = pending.filter(|pending| *pending.consumer == *consumer) else {
             return false;
         };
+        if !is_there {
+            // Another group deleted the message; nobody can work on it any more.
+            self.ack(group, receipt, effects);
+            return false;
+        }
         pending.delivered = now;
         put_pending(number, group, receipt.id, pending, effects);
         true

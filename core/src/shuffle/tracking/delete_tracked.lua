@@ -19,7 +19,7 @@ if type(stream) == 'string' and type(id) == 'string' then
   local removed = redis.pcall('XDEL', stream, id)
   -- An id that is none: the record is not one of a message.
   if type(removed) == 'number' then deleted = removed end
-  if deleted > 0 then
+  if type(removed) == 'number' and redis.call('EXISTS', stream) == 1 then
     for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
       redis.call('XACK', stream, group[2], id)
     end

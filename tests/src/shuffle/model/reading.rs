@@ -162,11 +162,15 @@ impl Model {
     }
 
     /// Says that messages are being worked on; answers how many are this consumer's.
-    pub fn extend(&self, key: &str, group: &str, consumer: &str, ids: &[Text]) -> u64 {
+    pub fn extend(&mut self, key: &str, group: &str, consumer: &str, ids: &[Text]) -> u64 {
         let Ok(Some(stream)) = self.stream(key) else { return 0 };
         let pending = stream.groups.get(group).map(|group| &group.pending[..]).unwrap_or_default();
         let own = |id: &&Text| pending.iter().any(|(own, by, _)| own == *id && by == consumer);
-        ids.iter().filter(own).count() as u64
+        let is_there = |id: &Text| stream.entries.iter().any(|(there, _)| there == id);
+        let (there, gone): (Vec<Text>, Vec<Text>) =
+            ids.iter().filter(own).cloned().partition(is_there);
+        self.ack(key, group, &gone);
+        there.len() as u64
     }
 
     /// Takes over everything that is pending, from the streams in turn, up to `max` messages.

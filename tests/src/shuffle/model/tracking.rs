@@ -127,7 +127,7 @@ impl Model {
         }
         self.stream(&stream)?;
         let was_there = self.delete(&stream, std::slice::from_ref(&id)) > 0;
-        if ours && was_there {
+        if ours {
             let groups = match self.stream(&stream)? {
                 Some(stream) => stream.groups.keys().cloned().collect(),
                 None => Vec::new(),
