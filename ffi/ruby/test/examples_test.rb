@@ -28,6 +28,15 @@ class ExamplesTest < MillpondTest
     end
   end
 
+  def test_shuffle_producer_and_consumer_share_a_server
+    url = own_server.url
+    2.times { assert_includes output_of(example("shuffle_producer"), url), "9 messages written" }
+    printed = output_of(example("shuffle_consumer"), url)
+    assert_includes printed, "18 pages, 0 given up, 0 still with others"
+    assert_equal 6, printed.scan("for bob").size
+    assert_includes output_of(example("shuffle"), url), "taken over"
+  end
+
   # There is one as soon as the README shows Ruby.
   def test_program_in_the_readme
     File.read(File.join(ROOT, "README.md")).scan(/```ruby\n(.*?)```/m) do |(program)|

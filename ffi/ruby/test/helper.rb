@@ -49,6 +49,21 @@ class MillpondTest < Minitest::Test
     connect(url, **options).ick(name_of_queue)
   end
 
+  # A shuffle queue that nobody else uses. The servers of tests are shared, so that the records of
+  # tracked messages are its own too.
+  def shuffle_queue_on(url, **settings)
+    connect(url).shuffle_queue(name_of_queue, track_keys: :queue, **settings)
+  end
+
+  # Messages to write, each for a tenant of its own.
+  def numbered(count)
+    Array.new(count) { |number| ["tenant-#{number}", { "n" => number.to_s }] }
+  end
+
+  def numbers(messages)
+    messages.map { |message| Integer(message["n"]) }
+  end
+
   def own_server(kind = "redis")
     server = Servers.new(kind)
     (@servers ||= []) << server
@@ -98,6 +113,11 @@ class MillpondTest < Minitest::Test
 
   def now
     Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  def resident_bytes
+    3.times { GC.start }
+    Integer(File.read("/proc/self/status")[/^VmRSS:\s+(\d+) kB/, 1]) * 1024
   end
 
   def threads_of_process

@@ -7,11 +7,6 @@ class MemoryTest < MillpondTest
   CALLS = 1_000_000
   GROWTH_BYTES_MAX = 8 * 1024 * 1024
 
-  def resident_bytes
-    3.times { GC.start }
-    Integer(File.read("/proc/self/status")[/^VmRSS:\s+(\d+) kB/, 1]) * 1024
-  end
-
   def use(ick, calls)
     members = Array.new(3) { |number| "member-#{number}" }
     pairs = members.map { |member| [1.0, member] }

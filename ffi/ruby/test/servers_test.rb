@@ -26,9 +26,18 @@ class ServersTest < MillpondTest
     assert_match(/certificate/, error.message)
   end
 
-  def test_a_name_that_breaks_on_a_cluster
-    ick = connect(own_server("cluster").url).ick("{}abc")
-    assert_raises(Millpond::CrossSlotError) { ick.stats }
+  def test_names_on_a_cluster
+    client = connect(own_server("cluster").url)
+    assert_raises(Millpond::CrossSlotError) { client.ick("{}abc").stats }
+    error = assert_raises(Millpond::CrossSlotError) { client.shuffle_queue("jobs").len }
+    assert_match(/\{tag\}/, error.message)
+    assert_raises(Millpond::CrossSlotError) { client.shuffle_queue("{jobs}").delete_tracked("j") }
+
+    queue = client.shuffle_queue("{jobs}", track_keys: :queue)
+    queue.write_tracked("t", { "job" => "j", "n" => "10" }, "job")
+    queue.write_many(numbered(10))
+    assert_equal [*0..10], numbers(queue.consumer("g", "c").messages(max: 3).to_a.flatten).sort
+    assert queue.delete_tracked("j")
   end
 
   def test_a_server_that_restarts

@@ -2,6 +2,7 @@
 
 require "millpond/ick"
 require "millpond/ick_channel"
+require "millpond/shuffle_queue"
 
 module Millpond
   # A server or an embedded engine, and the way to the queues on it; made by {Millpond.connect}.
@@ -43,6 +44,39 @@ module Millpond
     #   Millpond.connect("memory:").ick_channel("files", 4).shards # => 4
     def ick_channel(name, shards)
       IckChannel.new(self, name, Convert.small_size("shards", shards))
+    end
+
+    # The shuffle queue of this name. Makes no call: settings that no queue can have are refused by
+    # the first call that needs them.
+    #
+    # @param name [String] any bytes, at most 64 KiB
+    # @param streams [Integer, nil] how many streams writers spread tenants over, 1 to 65,536 (16).
+    #   More take effect with the next write; fewer as soon as the streams beyond have nothing left
+    #   to do. Readers need not know.
+    # @param streams_per_shard [Integer, nil] how many of them a tenant may write to (2, or 1 of 1)
+    # @param ttl [Numeric, nil] how many seconds a stream lives after it was last written to, with all
+    #   that is in it, from a second to 100 years (a day)
+    # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all
+    #   queues of a server share, or `:queue`. Whoever writes, deletes or collects tracked messages of
+    #   a queue has to say the same.
+    # @return [ShuffleQueue]
+    # @raise [InvalidArgumentError] for a negative number, or other keys
+    # @raise [TypeError] for a name that is no String or a number that is no Integer
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   queue = client.shuffle_queue("jobs", streams: 64, streams_per_shard: 4, ttl: 86_400)
+    #   queue.stats("workers").streams.size # => 1
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   queue.stats("workers").streams.size # => 64
+    def shuffle_queue(name, streams: nil, streams_per_shard: nil, ttl: nil, track_keys: :global)
+      settings = { track_keys: ShuffleArguments.track_keys(track_keys) }
+      settings[:streams] = Convert.small_size("streams", streams) unless streams.nil?
+      unless streams_per_shard.nil?
+        settings[:streams_per_shard] = Convert.small_size("streams_per_shard", streams_per_shard)
+      end
+      settings[:ttl_ms] = Convert.milliseconds("ttl", ttl) unless ttl.nil?
+      ShuffleQueue.new(self, name, settings)
     end
 
     # Closes the client: calls raise {ClosedError} from now on, whoever waits for a batch finds that

@@ -202,6 +202,6 @@ module Millpond
     def self.invalid(message)
       InvalidArgumentError.new(message)
     end
-    private_class_method :pair, :score, :elements, :list, :read_entries, :wrong_type, :invalid
+    private_class_method :pair, :score, :read_entries
   end
 end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+# What a shuffle queue is for: one tenant's burst does not delay the others, and what a worker that
+# dies has taken is not lost.
+#
+# ruby examples/ruby/shuffle.rb [URL]
+
+require "millpond"
+
+def assert(claim)
+  raise "not so" unless claim
+end
+
+url = ARGV.fetch(0, "memory:")
+Millpond.connect(url) do |client|
+  queue = client.shuffle_queue("{examples/shuffle}", streams: 64, streams_per_shard: 4)
+  consumer = queue.consumer("workers", "worker-1")
+  consumer.messages { |batch| consumer.ack_and_delete(batch) }
+
+  # One tenant writes a thousand messages, and then another one writes one.
+  queue.write_many([["busy", { "image" => "many.png" }]] * 1_000)
+  queue.write("quiet", { "image" => "one.png", "size" => "40x40" })
+
+  # The busy one has four of the streams, and consumers take from all that have something in turn:
+  # the quiet one's message is among the first five.
+  first = consumer.read_many(5)
+  assert first.any? { |message| message["image"] == "one.png" }
+  puts "the message of the quiet tenant had not to wait for a thousand others"
+
+  # worker-1 dies here, with five messages that it has not acknowledged. Another one takes them over.
+  # In earnest it waits until they have been idle for longer than any work takes.
+  other = queue.consumer("workers", "worker-2", max_deliveries: 5)
+  messages, = other.reclaim(min_idle: 0, max: 100)
+  assert messages.map(&:deliveries) == [2] * 5
+  other.ack_and_delete(messages)
+  puts "what a worker had taken that died was taken over"
+
+  # Done is what is acknowledged.
+  other.messages(max: 500) { |batch| other.ack_and_delete(batch) }
+  assert queue.backlog.zero?
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+# Writes messages of several tenants; run shuffle_consumer.rb with the same URL to work on them.
+#
+# ruby examples/ruby/shuffle_producer.rb redis://localhost
+#
+# Any number of producers may run. With the default, memory:, nobody else sees what is written.
+
+require "millpond"
+
+def assert(claim)
+  raise "not so" unless claim
+end
+
+url = ARGV.fetch(0, "memory:")
+Millpond.connect(url) do |client|
+  # The braces tie all keys of the queue to one slot, for a cluster.
+  queue = client.shuffle_queue("{examples/jobs}", streams: 16, streams_per_shard: 4, track_keys: :queue)
+
+  # Many messages in one step, each for its tenant.
+  jobs = %w[ann bob cy].product(%w[1 2 3]).map do |tenant, page|
+    [tenant, { "tenant" => tenant, "page" => page }]
+  end
+  receipts = queue.write_many(jobs)
+  assert receipts.size == 9
+
+  # One that can be called off by its number, until somebody has taken it.
+  job = { "tenant" => "ann", "page" => "4", "job" => "ann/4" }
+  queue.write_tracked("ann", job, "job")
+  assert queue.delete_tracked("ann/4")
+
+  assert queue.backlog >= 9 || url != "memory:"
+  puts "#{receipts.size} messages written"
+end

@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require "millpond/shuffle_arguments"
+
+module Millpond
+  # What the library answers to calls of shuffle queues, as values of Ruby; see {Convert}. Each
+  # takes a block that makes the call: it gets where to put the answer, and the error.
+  #
+  # @api private
+  module ShuffleAnswers
+    # Packed as the structures of the same name.
+    MESSAGE = "qQQQJJ"
+    FIELD = "JJJJ"
+    DEAD_LETTER = "QQJJJJ#{MESSAGE}"
+    STREAM_STATS = "QQQq"
+
+    # @return [Array<Message>, nil] nil for NULL
+    def self.messages(encoding, &call)
+      answer(:millpond_shuffle_batch_free, call) { |batch| read_messages(batch, encoding) }
+    end
+
+    # @return [Receipt]
+    def self.receipt(&call)
+      receipts(1, &call).first
+    end
+
+    # @return [Array<Receipt>]
+    def self.receipts(count)
+      place = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, [count, 1].max)
+      Call.check { |error| yield place, error }
+      rows(place, count, Native::ShuffleReceipt, ShuffleArguments::RECEIPT) do |stream, *id|
+        Receipt.new(number(stream), id.join("-")).freeze
+      end
+    end
+
+    # @return [Array<String>, nil] a list of keys as text; nil for NULL
+    def self.texts(encoding, &call)
+      answer(:millpond_keys_free, call) do |keys|
+        Convert.keys(keys).map { |key| Convert.text(key, encoding) }
+      end
+    end
+
+    # @return [Array<DeadLetter>]
+    def self.dead_letters(encoding, &call)
+      answer(:millpond_shuffle_dead_letters_free, call) do |letters|
+        count = Native.millpond_shuffle_dead_letters_length(letters)
+        data = Native.millpond_shuffle_dead_letters_data(letters)
+        rows(data, count, Native::ShuffleDeadLetter, DEAD_LETTER) do |row|
+          dead_letter(row, encoding)
+        end
+      end
+    end
+
+    # @return [ShuffleStats]
+    def self.stats(&call)
+      answer(:millpond_shuffle_stats_free, call) do |stats|
+        data = Native.millpond_shuffle_stats_streams(stats)
+        streams = stream_stats(data, Native.millpond_shuffle_stats_length(stats))
+        total = stream_stats(Native.millpond_shuffle_stats_total(stats), 1).first
+        ShuffleStats.new(streams.freeze, total.len, total.pending, total.lag).freeze
+      end
+    end
+
+    # Reads what a call answered with a handle, and frees that.
+    def self.answer(free, call)
+      place = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| call.call(place, error) }
+      pointer = place.read_pointer
+      yield pointer unless pointer.null?
+    ensure
+      Native.public_send(free, place.read_pointer) if place
+    end
+
+    # Yields each structure of an array as its numbers.
+    def self.rows(pointer, count, kind, format, &each)
+      return [] if count.zero?
+
+      size = format.size
+      pointer.read_bytes(count * kind.size).unpack(format * count).each_slice(size).map(&each)
+    end
+
+    # Everything is copied at once and cut by lengths: fields and bytes lie there without gaps.
+    def self.read_messages(batch, encoding)
+      bytes = Native.millpond_shuffle_batch_bytes(batch)
+      bytes = bytes.read_bytes(Native.millpond_shuffle_batch_bytes_length(batch))
+      start = 0
+      cut = lambda do |length|
+        text = Convert.text(bytes.byteslice(start, length), encoding)
+        start += length
+        text
+      end
+      data = Native.millpond_shuffle_batch_fields(batch)
+      count = Native.millpond_shuffle_batch_fields_length(batch)
+      fields = rows(data, count, Native::ShuffleField, FIELD) do |_, field_length, _, value_length|
+        [cut.call(field_length), cut.call(value_length)]
+      end
+      cut_messages(batch, fields)
+    end
+
+    def self.cut_messages(batch, fields)
+      first = 0
+      data = Native.millpond_shuffle_batch_messages(batch)
+      count = Native.millpond_shuffle_batch_length(batch)
+      rows(data, count, Native::ShuffleMessage, MESSAGE) do |stream, time, sequence, deliveries, _, size|
+        own = fields[first, size]
+        first += size
+        Message.new(number(stream), "#{time}-#{sequence}", own, deliveries.zero? ? nil : deliveries)
+      end
+    end
+
+    def self.dead_letter(row, encoding)
+      time, sequence, group, group_length, consumer, consumer_length, *message = row
+      stream, first, second, deliveries, data, count = message
+      fields = rows(FFI::Pointer.new(data), count, Native::ShuffleField, FIELD) do |parts|
+        parts.each_slice(2).map { |address, length| text(address, length, encoding) }
+      end
+      message = Message.new(number(stream), "#{first}-#{second}", fields)
+      DeadLetter.new("#{time}-#{sequence}", message, text(group, group_length, encoding),
+                     text(consumer, consumer_length, encoding), deliveries).freeze
+    end
+
+    def self.stream_stats(pointer, count)
+      rows(pointer, count, Native::ShuffleStreamStats, STREAM_STATS) do |len, pending, lag, idle|
+        StreamStats.new(len, pending, lag, idle.negative? ? nil : idle / 1000.0).freeze
+      end
+    end
+
+    def self.text(address, length, encoding)
+      Convert.text(FFI::Pointer.new(address).read_bytes(length), encoding)
+    end
+
+    # @return [Integer, nil] the number of a stream; nil for the default stream
+    def self.number(stream)
+      stream.negative? ? nil : stream
+    end
+    private_class_method :answer, :rows, :read_messages, :cut_messages, :dead_letter, :stream_stats,
+                         :text, :number
+  end
+end

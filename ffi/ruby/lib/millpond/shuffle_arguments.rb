@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require "millpond/convert"
+require "millpond/shuffle_native"
+require "millpond/shuffle_values"
+
+module Millpond
+  # What calls of shuffle queues take, for the library; see {Convert}.
+  #
+  # @api private
+  module ShuffleArguments
+    TRACK_KEYS = { global: 1, queue: 2 }.freeze
+    # One element of each kind of list: packed as the structures of the same name. A field is two
+    # byte strings, of which a list of fields has twice as many.
+    NEW_MESSAGE = "JJJJ"
+    RECEIPT = "qQQ"
+    ID = /\A(\d{1,20})-(\d{1,20})\z/.freeze
+
+    # The fields of one message.
+    #
+    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
+    def self.fields(values)
+      memory, count = strings(field_strings("fields", values))
+      [memory, count / 2]
+    end
+
+    # Messages to write. The list is there until the block ends.
+    #
+    # @yieldparam list [FFI::Pointer]
+    # @yieldparam count [Integer] how many there are
+    def self.messages(values)
+      keys = []
+      fields = Convert.elements("messages", values).each_with_index.map do |message, index|
+        unless message.is_a?(Array) && message.size == 2
+          raise Convert.wrong_type("messages[#{index}]", "[shard_key, fields]", message)
+        end
+
+        keys << string("messages[#{index}][0]", message[0])
+        field_strings("messages[#{index}][1]", message[1])
+      end
+      rows, = strings(fields.flatten(1))
+      address = rows ? rows.address : 0
+      list, count = Convert.list(NEW_MESSAGE, Native::ShuffleNewMessage.size, keys) do |row, index, key, bytes|
+        size = fields[index].size / 2
+        row << key << bytes.bytesize << address << size
+        address += size * Native::ShuffleField.size
+      end
+      yield list, count
+    end
+
+    # A message, or many, or where they are.
+    #
+    # @return [Array(FFI::Pointer, Integer)] the list of receipts and how many there are
+    def self.receipts(values)
+      values = [values] if receipt?(values)
+      numbers = Convert.elements("messages", values).each_with_index.flat_map do |value, index|
+        unless receipt?(value)
+          raise Convert.wrong_type("messages[#{index}]", "a Message or a Receipt", value)
+        end
+
+        receipt("messages[#{index}]", value.stream, value.id)
+      end
+      count = numbers.size / 3
+      return [nil, 0] if count.zero?
+
+      memory = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, count, false)
+      [memory.put_bytes(0, numbers.pack(RECEIPT * count)), count]
+    end
+
+    # @return [Integer] seconds since the Unix epoch; 0 for none
+    def self.deadline(value)
+      return 0 if value.nil?
+      raise Convert.wrong_type("deadline", "an Integer", value) unless value.is_a?(Integer)
+      return value if value.bit_length < 64
+
+      raise Convert.invalid("deadline is #{value}; it has to be at most 2^53 seconds")
+    end
+
+    # @return [Integer] where the records of tracked messages are
+    def self.track_keys(value)
+      TRACK_KEYS.fetch(value) do
+        raise Convert.invalid("track_keys is #{value.inspect}; it has to be :global or :queue")
+      end
+    end
+
+    def self.receipt?(value)
+      value.is_a?(Message) || value.is_a?(Receipt)
+    end
+
+    def self.receipt(argument, stream, id)
+      number = stream.nil? ? -1 : Convert.small_size("#{argument}.stream", stream)
+      raise Convert.wrong_type("#{argument}.id", "a String", id) unless id.is_a?(String)
+
+      parts = ID.match(id.b)&.captures&.map(&:to_i)
+      return [number, *parts] if parts && parts.max <= Convert::SIZE_MAX
+
+      raise Convert.invalid("#{argument}.id is #{id.inspect}; an id has the form of 1700000000000-0")
+    end
+
+    # @return [Array<String>] each field and after it its value
+    def self.field_strings(argument, values)
+      named = values.is_a?(Hash)
+      Convert.elements(argument, values).each_with_index.flat_map do |pair, index|
+        place = "#{argument}[#{index}]"
+        unless pair.is_a?(Array) && pair.size == 2
+          raise Convert.wrong_type(place, "[field, value]", pair)
+        end
+
+        field, value = pair
+        [string(named ? "the key #{field.inspect} of #{argument}" : "#{place}[0]", field),
+         string(named ? "#{argument}[#{field.inspect}]" : "#{place}[1]", value)]
+      end
+    end
+
+    # @return [String] a copy that nobody else has; see {Convert.bytes}
+    def self.string(argument, value)
+      value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(argument, "a String", value))
+    end
+
+    def self.strings(values)
+      Convert.list(Convert::BYTES, Native::Bytes.size, values) do |row, _, address, bytes|
+        row << address << bytes.bytesize
+      end
+    end
+    private_class_method :receipt?, :receipt, :field_strings, :string, :strings
+  end
+end

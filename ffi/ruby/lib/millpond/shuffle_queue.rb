@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+require "millpond/shuffle_consumer"
+require "millpond/shuffle_tracking"
+
+module Millpond
+  # The streams of a tenant of a shuffle queue, drawn from a hash of its key: the same in every
+  # language, in the order in which ties between them are broken. Makes no call.
+  #
+  # @param streams [Integer] how many streams the queue has, 1 to 65,536
+  # @param streams_per_shard [Integer] how many of them a tenant has, at least one
+  # @param key [String] the tenant's key, any bytes but none
+  # @return [Array<Integer>] the numbers of the streams
+  # @raise [InvalidArgumentError] for an empty key and for sizes that no queue has
+  # @raise [TypeError] for what is no Integer or no String
+  #
+  # @example
+  #   Millpond.shard(16, 4, "tuna") # => [15, 13, 2, 12]
+  def self.shard(streams, streams_per_shard, key)
+    streams = Convert.small_size("streams", streams)
+    size = Convert.small_size("streams_per_shard", streams_per_shard)
+    key = Convert.bytes("key", key)
+    # More than any queue has is refused before something is written there.
+    numbers = FFI::MemoryPointer.new(:uint32, size.clamp(1, 65_536))
+    Call.check do |error|
+      Native.millpond_shuffle_shard(streams, size, key, key.bytesize, numbers, error)
+    end
+    numbers.read_array_of_uint32(size)
+  end
+
+  # A shuffle queue: many tenants share it, and one tenant's burst delays only itself; made by
+  # {Client#shuffle_queue}.
+  #
+  # A queue is a number of streams, and each tenant writes to a few of them only, its shard: always
+  # to the one of these with the least to do. Consumers take from all streams in turn. A tenant that
+  # writes a thousand times more than the others fills its own streams, and everybody else has others
+  # to go to.
+  #
+  # Names, keys, fields and values are Strings: their bytes are what counts. Calls raise
+  # {WrongTypeError} if a key of the queue holds something else, and then nothing has changed; and
+  # {CrossSlotError} on a cluster if the name holds no `{tag}` or, for tracked messages, if their
+  # records are in the global keys.
+  #
+  # @example
+  #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 64, streams_per_shard: 4)
+  #   receipt = queue.write("tenant-7", { "task" => "resize", "image" => "a.png" })
+  #   Millpond.shard(64, 4, "tenant-7").include?(receipt.stream) # => true
+  #   consumer = queue.consumer("workers", "worker-1")
+  #   message = consumer.read
+  #   message["image"] # => "a.png"
+  #   consumer.ack_and_delete(message) # => 1
+  #   queue.backlog # => 0
+  class ShuffleQueue
+    # The Redis keys of the scripts of a shuffle queue, in the contract's order: for connections of
+    # your own. `shuffle.reclaim` and `shuffle.dead_letters` take all four, the others the first
+    # three. Makes no call.
+    #
+    # @param name [String] the name of a queue
+    # @return [Array<String>] the name itself and the keys of the meta hash, the notifications and
+    #   the dead letters, as bytes
+    # @raise [InvalidArgumentError] for an empty name or more than 64 KiB
+    #
+    # @example
+    #   Millpond::ShuffleQueue.keys("jobs") # => ["jobs", "jobs:meta", "jobs:notifications", "jobs:dead"]
+    def self.keys(name)
+      name = Convert.bytes("name", name)
+      ShuffleAnswers.texts(Encoding::BINARY) do |place, error|
+        Native.millpond_shuffle_keys(name, name.bytesize, place, error)
+      end
+    end
+
+    # @return [String] the name
+    attr_reader :name
+
+    # @api private
+    def initialize(client, name, settings)
+      @encoding = client.encoding
+      @name = Convert.bytes("name", name)
+      options = Native::ShuffleOptions.new
+      Native.millpond_shuffle_options_init(options)
+      settings.each { |setting, value| options[setting] = value }
+      @native = Call.handle(Native::ShuffleQueue) do |place, error|
+        Native.millpond_shuffle_queue_new(client.native, @name, @name.bytesize, options, place, error)
+      end
+    end
+
+    # Writes one message of a tenant, to the stream of its shard that has the least to do.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the message may or may not be written; written
+    # again it may be there twice.
+    #
+    # @param shard_key [String] the key of the tenant
+    # @param fields [Hash, Enumerable<Array(String, String)>] 1 to 32,768 fields and their values, each
+    #   at most 64 MiB; pairs may have a field several times. Their order is kept.
+    # @return [Receipt] where it is
+    # @raise [InvalidArgumentError] for an empty key, what is beyond the limits, and settings that no
+    #   queue can have, before anything is sent
+    # @raise [TypeError] for what is no pair or no String
+    # @raise [WrongTypeError] if a key holds something else
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "task" => "resize", "image" => "a.png" })
+    #   queue.write("tenant-7", [["tag", "new"], ["tag", "large"]])
+    #   queue.len # => 2
+    def write(shard_key, fields)
+      shard_key = Convert.bytes("shard_key", shard_key)
+      list, count = ShuffleArguments.fields(fields)
+      ShuffleAnswers.receipt do |place, error|
+        Native.millpond_shuffle_write(@native, shard_key, shard_key.bytesize, list, count, place, error)
+      end
+    end
+
+    # Writes many messages, each for its tenant, as {#write} would one after the other. One atomic
+    # step for up to 10,000 messages and 16 MiB, several for more: after an error the first of these
+    # may be done.
+    #
+    # @param messages [Enumerable<Array(String, Object)>] pairs of a shard key and fields
+    # @return [Array<Receipt>] where they are, in their order
+    # @raise (see #write)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write_many([["a", { "n" => "1" }], ["b", { "n" => "2" }]]).size # => 2
+    def write_many(messages)
+      ShuffleArguments.messages(messages) do |list, count|
+        ShuffleAnswers.receipts(count) do |place, error|
+          Native.millpond_shuffle_write_many(@native, list, count, place, error)
+        end
+      end
+    end
+
+    # A consumer of a group. Each message goes to one consumer of each group; a group begins with what
+    # the queue holds when it first reads. Makes no call.
+    #
+    # @param group [String] the name of the group
+    # @param consumer [String] the name of the consumer
+    # @param prefer_stream [Integer, nil] the stream to take from first, as much as it has
+    # @param default_stream [Boolean] take also from the stream at the queue's own name, where messages
+    #   lay before the queue was sharded; the group there has the queue's name
+    # @param max_deliveries [Integer] what was delivered so often and is reclaimed then becomes a dead
+    #   letter; 0 for never
+    # @return [ShuffleConsumer]
+    # @raise [InvalidArgumentError, TypeError] for what is no stream, no number or no String
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.consumer("workers", "worker-1").read # => nil
+    def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 0)
+      group = Convert.bytes("group", group)
+      consumer = Convert.bytes("consumer", consumer)
+      options = Native::ShuffleConsumerOptions.new
+      Native.millpond_shuffle_consumer_options_init(options)
+      options[:prefer_stream] = Convert.small_size("prefer_stream", prefer_stream) unless prefer_stream.nil?
+      options[:default_stream] = !!default_stream
+      options[:max_deliveries] = Convert.size("max_deliveries", max_deliveries)
+      native = Call.handle(Native::ShuffleConsumer) do |place, error|
+        Native.millpond_shuffle_consumer_new(@native, group, group.bytesize, consumer, consumer.bytesize,
+                                             options, place, error)
+      end
+      ShuffleConsumer.new(native, @encoding)
+    end
+
+    # How many entries the streams hold, finished ones that nobody deleted included.
+    #
+    # @return [Integer]
+    # @raise [WrongTypeError] if a key holds something else
+    #
+    # @example
+    #   Millpond.connect("memory:").shuffle_queue("jobs").len # => 0
+    def len
+      Call.number(:uint64) { |place, error| Native.millpond_shuffle_len(@native, place, error) }
+    end
+
+    # How many messages some group still has to get or to acknowledge.
+    #
+    # @return [Integer]
+    # @raise (see #len)
+    #
+    # @example
+    #   Millpond.connect("memory:").shuffle_queue("jobs").backlog # => 0
+    def backlog
+      Call.number(:uint64) { |place, error| Native.millpond_shuffle_backlog(@native, place, error) }
+    end
+
+    # How many messages a group was given and has not acknowledged.
+    #
+    # @param group [String]
+    # @return [Integer]
+    # @raise [InvalidArgumentError, TypeError] for what is no name of a group
+    # @raise (see #len)
+    #
+    # @example
+    #   Millpond.connect("memory:").shuffle_queue("jobs").pending_count("workers") # => 0
+    def pending_count(group)
+      group = Convert.bytes("group", group)
+      Call.number(:uint64) do |place, error|
+        Native.millpond_shuffle_pending_count(@native, group, group.bytesize, place, error)
+      end
+    end
+
+    # What each stream holds for a group, and the sums.
+    #
+    # @param group [String]
+    # @return [ShuffleStats]
+    # @raise (see #pending_count)
+    #
+    # @example
+    #   Millpond.connect("memory:").shuffle_queue("jobs").stats("workers").lag # => 0
+    def stats(group)
+      group = Convert.bytes("group", group)
+      ShuffleAnswers.stats do |place, error|
+        Native.millpond_shuffle_stats_read(@native, group, group.bytesize, place, error)
+      end
+    end
+
+    # Messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They
+    # stay, in the stream at the queue's name and `:dead`.
+    #
+    # @param max [Integer] 1 to 10,000
+    # @return [Array<DeadLetter>]
+    # @raise [InvalidArgumentError, TypeError] for a wrong size
+    # @raise (see #len)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   consumer = queue.consumer("workers", "worker-1", max_deliveries: 1)
+    #   consumer.read
+    #   consumer.reclaim(min_idle: 0, max: 100).dead # => 1
+    #   queue.dead_letters.map { |letter| letter.message["image"] } # => ["a.png"]
+    def dead_letters(max: 100)
+      size = Convert.size("max", max)
+      ShuffleAnswers.dead_letters(@encoding) do |place, error|
+        Native.millpond_shuffle_dead_letters_read(@native, size, place, error)
+      end
+    end
+  end
+end

@@ -1,0 +1,195 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# A read that waits lets other threads work, sees what comes, and is ended by what interrupts it.
+class ShuffleWaitingTest < MillpondTest
+  FOR_EVER = Float::INFINITY
+  WAITS = {
+    read: ->(consumer) { [consumer.read(block: FOR_EVER)] },
+    read_many: ->(consumer) { consumer.read_many(10, block: FOR_EVER) },
+    messages: ->(consumer) { consumer.messages(wait: FOR_EVER).first }
+  }.freeze
+
+  def write(queue, number = 1)
+    queue.write("t", { "n" => number.to_s })
+  end
+
+  def in_thread(&work)
+    thread = Thread.new(&work)
+    thread.report_on_exception = false
+    sleep 0.05
+    thread
+  end
+
+  on_every_backend :waiting_ends do |url|
+    consumer = shuffle_queue_on(url).consumer("g", "c")
+    [-> { consumer.read(block: 0.1).to_a }, -> { consumer.read_many(9, block: 1r / 10) },
+     -> { consumer.messages(max: 1, wait: 0.1).to_a }].each do |wait|
+      took = seconds { assert_equal [], wait.call }
+      assert_includes 0.1..3, took
+    end
+    assert_operator seconds { consumer.read(block: 0) }, :<, 0.1
+  end
+
+  WAITS.each do |how, wait|
+    on_every_backend :"#{how}_sees_what_comes" do |url|
+      queue = shuffle_queue_on(url)
+      consumer = queue.consumer("g", "c")
+      thread = in_thread { Array.new(3) { numbers(wait.call(consumer)) }.flatten }
+      3.times do |number|
+        write(queue, number)
+        Timeout.timeout(10) { sleep 0.005 until queue.pending_count("g") == number + 1 }
+        sleep 0.02 # it waits again
+      end
+      assert_equal [0, 1, 2], thread.value
+    end
+
+    on_every_backend :"ctrl_c_ends_#{how}" do |url|
+      queue = shuffle_queue_on(url)
+      consumer = queue.consumer("g", "c")
+      took = seconds do
+        assert_raises(Interrupt) do
+          Thread.new do
+            sleep 0.1
+            Process.kill(:INT, Process.pid)
+          end
+          wait.call(consumer)
+        end
+      end
+      assert_operator took, :<, 3
+      write(queue)
+      assert_equal [1], numbers(wait.call(consumer))
+    end
+
+    on_every_backend :"timeout_ends_#{how}" do |url|
+      consumer = shuffle_queue_on(url).consumer("g", "c")
+      took = seconds do
+        assert_raises(Timeout::Error) { Timeout.timeout(0.1) { wait.call(consumer) } }
+      end
+      assert_operator took, :<, 3
+    end
+
+    define_method(:"test_killing_and_raising_end_#{how}") do
+      consumer = shuffle_queue_on(Servers.shared.url).consumer("g", "c")
+      killed = in_thread { wait.call(consumer) }
+      raised = in_thread { wait.call(consumer) }
+      killed.kill
+      raised.raise(IndexError, "from another thread")
+      assert_same killed, killed.join(5)
+      assert_equal "from another thread", assert_raises(IndexError) { raised.value }.message
+    end
+
+    define_method(:"test_closing_ends_#{how}") do
+      client = connect(Servers.shared.url)
+      consumer = client.shuffle_queue(name_of_queue).consumer("g", "c")
+      thread = in_thread { wait.call(consumer) }
+      client.close
+      assert_raises(Millpond::ClosedError) { Timeout.timeout(5) { thread.value } }
+    end
+  end
+
+  # Whatever an interrupt hits, each message was seen or can be reclaimed, and none is seen twice.
+  on_every_backend :an_interrupt_loses_no_message do |url|
+    queue = shuffle_queue_on(url)
+    consumer = queue.consumer("g", "c")
+    seen = []
+    done = false
+    consume = lambda do
+      Thread.handle_interrupt(IndexError => :immediate) do
+        consumer.messages(max: 3, wait: 0.02) { |batch| seen.concat(batch) }
+      end
+    rescue IndexError
+      nil
+    end
+    # The thread has the mask of who makes it.
+    thread = Thread.handle_interrupt(IndexError => :never) do
+      Thread.new { consume.call until done && queue.stats("g").lag.zero? }
+    end
+    200.times do |number|
+      write(queue, number)
+      thread.raise(IndexError) if (number % 3).zero?
+    end
+    done = true
+    Timeout.timeout(20) { thread.join }
+    left = queue.consumer("g", "other").reclaim(min_idle: 0, max: 1000).messages
+    left = left.reject { |message| seen.any? { |one| one.receipt == message.receipt } }
+    assert_equal [*0...200], numbers(seen + left).sort
+  end
+
+  def test_interrupts_while_a_server_hangs
+    server = own_server
+    queue = connect(server.url, timeout: 60).shuffle_queue("x")
+    write(queue)
+    server.run("stop")
+    [-> { write(queue, 2) }, -> { queue.consumer("g", "c").read }, -> { queue.gc.to_a }].each do |call|
+      took = seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.1) { call.call } } }
+      assert_operator took, :<, 3
+    end
+    server.run("cont")
+    assert write(queue, 3)
+  end
+
+  def test_a_server_that_restarts
+    server = own_server
+    queue = connect(server.url, timeout: 10).shuffle_queue("x")
+    consumer = queue.consumer("g", "c")
+    assert_nil consumer.read
+    thread = in_thread { consumer.read(block: FOR_EVER) }
+    server.run("kill")
+    server.run("restart")
+    error = nil
+    begin
+      write(queue)
+    rescue Millpond::Error => error
+      write(queue)
+    end
+    message = begin
+      thread.value
+    rescue Millpond::Error => lost
+      assert_includes %i[later unknown], lost.retry
+      consumer.read(block: 10) || consumer.reclaim(min_idle: 0, max: 1).messages.first
+    end
+    assert_equal "1", message["n"], error.inspect
+  end
+
+  on_every_backend :many_threads_wait_and_each_gets_one do |url|
+    queue = shuffle_queue_on(url)
+    threads = Array.new(5) { Thread.new { queue.consumer("g", "c").read(block: 30) } }
+    sleep 0.1
+    queue.write_many(numbered(5))
+    assert_equal [*0...5], numbers(threads.map(&:value)).sort
+  end
+
+  def test_a_loop_that_is_an_enumerator_is_for_one_thread
+    batches = shuffle_queue_on("memory:").consumer("g", "c").messages(wait: FOR_EVER)
+    thread = in_thread { batches.next }
+    assert_raises(FiberError) { batches.next }
+    thread.kill.join
+  end
+
+  def test_garbage_is_for_one_thread
+    server = own_server
+    garbage = connect(server.url, timeout: 60).shuffle_queue("x").gc
+    server.run("stop")
+    thread = in_thread { garbage.to_a }
+    error = assert_raises(Millpond::InvalidArgumentError) { garbage.to_a }
+    assert_match(/another thread/, error.message)
+    server.run("cont")
+    assert_equal [], thread.value
+  end
+
+  on_every_backend :a_program_ends_although_threads_wait do |url|
+    program = <<~'PROGRAM'
+      queue = Millpond.connect(ARGV[0]).shuffle_queue(ARGV[1])
+      Thread.new { queue.consumer("g", "c").read(block: Float::INFINITY) }
+      Thread.new { queue.consumer("g", "c").messages(wait: Float::INFINITY) { } }
+      other = Millpond.connect("memory:").shuffle_queue("x").consumer("g", "c")
+      Thread.new { loop { other.ack([other.read].compact) } }
+      sleep 0.2
+      print "end"
+    PROGRAM
+    output, status = run_ruby("-rmillpond", "-e", program, url, name_of_queue, seconds: 30)
+    assert_equal ["end", true], [output, status.success?]
+  end
+end
