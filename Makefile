@@ -10,7 +10,7 @@ LIBRARY := $(PREFIX)/lib/libmillpond.so
 ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo polyglot check test test-rust test-python test-node test-c test-ruby test-php setup \
-	python node library conformance chaos bench clean
+	python node library conformance interop chaos bench clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
@@ -19,6 +19,7 @@ help:
 	@echo "make test         installs what the tests need and runs every suite of every language"
 	@echo "make test-node    one language's suite; also rust, python, c, ruby, php"
 	@echo "make conformance  the cases, in every language, on every backend"
+	@echo "make interop      the Go package on the same queues, if it can be had"
 	@echo "make chaos        kills processes and servers, and counts"
 	@echo "make bench        measures against what users have, and writes tests/bench/RESULTS.md"
 
@@ -43,7 +44,7 @@ setup:
 	tests/setup
 	$(CARGO) build --quiet -p millpond-tests --bins
 
-test: test-rust test-python test-node test-c test-ruby test-php polyglot conformance
+test: test-rust test-python test-node test-c test-ruby test-php polyglot interop conformance
 
 test-rust: setup
 	$(CARGO) test --workspace
@@ -91,6 +92,10 @@ conformance: python node library
 	MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) CONFORMANCE_DIR="$(CONFORMANCE_DIR)" \
 		$(CARGO) run --quiet --profile demo -p millpond-tests --bin millpond-conformance -- \
 		--adapters $(ADAPTERS)
+
+# MILLPOND_INTEROP_PACKAGE=folder is a checkout of the Go package; without it, it is fetched.
+interop: setup
+	CARGO="$(CARGO)" tests/interop/run
 
 chaos: setup
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
