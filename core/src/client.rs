@@ -252,7 +252,7 @@ impl<M: Mode> Client<M> {
     /// be sent twice.
     pub(crate) fn run_unattended<O: Operation>(&self, step: Result<O>) {
         let Ok(step) = step else { return };
-        let kept = match self.core.backend {
+        let kept: Option<Self> = match self.core.backend {
             // It is done when this returns, and the thread that tells so must not be the one that
             // closes the engine.
             #[cfg(feature = "embedded")]

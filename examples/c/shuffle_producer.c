@@ -62,7 +62,7 @@ int main(int count, char **arguments) {
         assert(found == 1);
     }
 
-    /* One that can be called off by its number, until somebody has taken it. */
+    /* One that can be called off by its number. */
     millpond_shuffle_field called_off[] = {
         {"tenant", 6, "ann", 3}, {"page", 4, "4", 1}, {"job", 3, "ann/4", 5}};
     bool deleted;

@@ -30,7 +30,7 @@ foreach (['ann', 'bob', 'cy'] as $tenant) {
 $receipts = $queue->writeMany($jobs);
 assert(count($receipts) === 9);
 
-// One that can be called off by its number, until somebody has worked on it.
+// One that can be called off by its number.
 $queue->writeTracked('ann', ['tenant' => 'ann', 'page' => '4', 'job' => 'ann/4'], 'job');
 assert($queue->deleteTracked('ann/4') !== null || $url !== 'memory:');
 

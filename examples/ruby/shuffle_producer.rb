@@ -24,7 +24,7 @@ Millpond.connect(url) do |client|
   receipts = queue.write_many(jobs)
   assert receipts.size == 9
 
-  # One that can be called off by its number, until somebody has taken it.
+  # One that can be called off by its number.
   job = { "tenant" => "ann", "page" => "4", "job" => "ann/4" }
   queue.write_tracked("ann", job, "job")
   assert queue.delete_tracked("ann/4")

@@ -21,7 +21,7 @@ fn main() -> millpond::Result<()> {
     let receipts = queue.write_many(jobs)?;
     assert_eq!(receipts.len(), 9);
 
-    // One that can be called off by its number, until somebody has taken it.
+    // One that can be called off by its number.
     let job = [("tenant", "ann"), ("page", "4"), ("job", "ann/4")];
     queue.write_tracked("ann", job, "job", None)?;
     assert!(queue.delete_tracked("ann/4")?.is_some());

@@ -2086,7 +2086,7 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
  * failure to NULL.
  *
  * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a `within_ms`
- * of 10^18 or more.
+ * above 10^18 - 1,000.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
  * nobody saw; `millpond_shuffle_gc` hands them out once more.

@@ -47,7 +47,9 @@ static void null_and_lengths(const struct backend *backend) {
                                                 NULL, &error));
     WRONG("the shard key is empty", millpond_shuffle_write(queue, NULL, 0, fields, 1, NULL, &error));
     WRONG("message 0 has 0 fields", millpond_shuffle_write(queue, S("t"), NULL, 0, NULL, &error));
+    receipt.id_time_ms = 7;
     WRONG("messages is NULL", millpond_shuffle_write_many(queue, NULL, 1, &receipt, &error));
+    CHECK(receipt.id_time_ms == 0);
     WRONG("messages has the length",
           millpond_shuffle_write_many(queue, many, SIZE_MAX / 8, &receipt, &error));
     WRONG("messages[1].shard_key is NULL",

@@ -78,7 +78,8 @@ impl Reclaim {
             name,
             group: group.to_vec(),
             consumer: consumer.to_vec(),
-            min_idle_ms: min_idle.as_millis() as u64,
+            // Rounded up: a short time must not become none, which is everything.
+            min_idle_ms: min_idle.as_nanos().div_ceil(1_000_000) as u64,
             max,
             max_deliveries: 0,
             ttl_ms: ttl_ms(TTL_DEFAULT)?,

@@ -159,8 +159,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let messages = caller.array(|| "messages".to_owned(), messages, count)?;
         let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
+        let messages = caller.array(|| "messages".to_owned(), messages, count)?;
         let queue = caller.held::<Queue>("queue", queue)?;
         let messages = messages.iter().enumerate().map(|(index, message)| {
             let of = move || format!("messages[{index}].");

@@ -36,7 +36,7 @@ impl Cordon {
         track_keys: TrackKeys,
         within: Duration,
     ) -> Result<Self> {
-        let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
+        let seconds = within.as_secs().saturating_add(u64::from(within.subsec_nanos() > 0));
         if seconds >= 1_000_000_000_000_000 {
             return Err(invalid("within is longer than 10^15 seconds"));
         }

@@ -13,8 +13,10 @@ mod tests;
 
 pub use cordon::Cordon;
 pub use delete_tracked::DeleteTracked;
+#[cfg(feature = "embedded")]
+pub(crate) use embedded::KIND;
 pub(super) use embedded::Record;
-pub(crate) use embedded::{KIND, State};
+pub(crate) use embedded::State;
 pub use forget_expired::ForgetExpired;
 pub use garbage::Garbage;
 pub use scan_expired::{Expired, Expiry, ScanExpired};

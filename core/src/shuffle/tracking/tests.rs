@@ -70,6 +70,10 @@ fn what_is_cordoned_is_collected_though_its_digits_are_others() {
     let seen: Vec<_> = digits.by_ref().flat_map(Result::unwrap).collect();
     assert_eq!((seen, digits.deleted()), (values(&["by ttl"]), 1));
     assert_eq!(collect(&client).0, values(&["old"]));
+    for within in [Duration::MAX, Duration::from_secs(1_000_000_000_000_000)] {
+        let error = queue.cordon_deadline_exceeded(within).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+    }
     for digits in [0, 11] {
         let error = queue.gc().time_digits(digits).next().unwrap().unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
