@@ -1,7 +1,7 @@
 /* Works on what shuffle_producer writes, until nothing has come for a second.
 
    cc shuffle_consumer.c -o shuffle_consumer $(pkg-config --cflags --libs millpond) &&
-       ./shuffle_consumer redis://localhost [NAME]
+       ./shuffle_consumer redis://localhost
 
    Any number of consumers may run, each with a name of its own. With the default, memory:, it
    writes a few messages for itself first. */
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char name[] = "{examples/jobs}";
 static const char group[] = "printers";
@@ -53,7 +54,8 @@ static int print(millpond_shuffle_consumer *consumer, const millpond_shuffle_bat
 
 int main(int count, char **arguments) {
     const char *url = count > 1 ? arguments[1] : "memory:";
-    const char *own_name = count > 2 ? arguments[2] : "printer-1";
+    char own_name[32];
+    snprintf(own_name, sizeof own_name, "printer-%ld", (long)getpid());
     millpond_client *client;
     millpond_shuffle_queue *queue;
     millpond_shuffle_consumer *consumer;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TENANTS = 3, PAGES = 3 };
 
@@ -63,17 +64,20 @@ int main(int count, char **arguments) {
     }
 
     /* One that can be called off by its number. */
+    char number[32];
+    size_t length = (size_t)snprintf(number, sizeof number, "ann/4/%ld", (long)getpid());
     millpond_shuffle_field called_off[] = {
-        {"tenant", 6, "ann", 3}, {"page", 4, "4", 1}, {"job", 3, "ann/4", 5}};
+        {"tenant", 6, "ann", 3}, {"page", 4, "4", 1}, {"job", 3, number, length}};
     bool deleted;
     ok(millpond_shuffle_write_tracked(queue, "ann", 3, called_off, 3, "job", 3, 0, NULL, &error),
        &error);
-    ok(millpond_shuffle_delete_tracked(queue, "ann/4", 5, &deleted, NULL, &error), &error);
-    assert(deleted);
+    ok(millpond_shuffle_delete_tracked(queue, number, length, &deleted, NULL, &error), &error);
+    /* A consumer may have been faster. */
+    assert(deleted || strcmp(url, "memory:") != 0);
 
     uint64_t backlog;
     ok(millpond_shuffle_backlog(queue, &backlog, &error), &error);
-    assert(backlog == TENANTS * PAGES || strcmp(url, "memory:") != 0);
+    assert(backlog >= TENANTS * PAGES || strcmp(url, "memory:") != 0);
     printf("%d messages written; %llu wait\n", TENANTS * PAGES, (unsigned long long)backlog);
     millpond_shuffle_queue_free(queue);
     millpond_client_free(client);

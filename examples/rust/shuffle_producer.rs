@@ -22,9 +22,12 @@ fn main() -> millpond::Result<()> {
     assert_eq!(receipts.len(), 9);
 
     // One that can be called off by its number.
-    let job = [("tenant", "ann"), ("page", "4"), ("job", "ann/4")];
+    let number = format!("ann/4/{}", std::process::id());
+    let job = [("tenant", "ann"), ("page", "4"), ("job", &*number)];
     queue.write_tracked("ann", job, "job", None)?;
-    assert!(queue.delete_tracked("ann/4")?.is_some());
+    let deleted = queue.delete_tracked(&number)?;
+    // A consumer may have been faster.
+    assert!(deleted.is_some() || url != "memory:");
 
     assert!(queue.backlog()? >= 9 || url != "memory:");
     println!("{} messages written", receipts.len());
