@@ -70,6 +70,12 @@ impl Notifications {
         // Whoever waits has read before, so the name has a slot.
         let slot = self.router.slot(&[&topic], "").unwrap_or(0);
         let mut slots = lock(&self.slots);
+        // What is watched is given up after this was set, and with it who counts: a listener that
+        // came later would be counted anew, and those from before would be taken off that.
+        if self.closed.load(Ordering::Acquire) {
+            listener.wake();
+            return listener;
+        }
         let is_new = !slots.contains_key(&slot);
         let watch = slots.entry(slot).or_default();
         match watch.topics.get_mut(&topic) {
@@ -89,7 +95,7 @@ impl Notifications {
             background::handle().spawn(self.clone().run(slot, watch.changed.clone()));
         }
         drop(slots);
-        // Whoever closed the client before this has not seen the listener.
+        // Whoever closes the client meanwhile has perhaps not seen the listener.
         if self.closed.load(Ordering::Acquire) {
             listener.wake();
         }
