@@ -100,17 +100,20 @@ interop: setup
 chaos: setup
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- redis
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- shuffle
 
+# PARTS="server shuffle" measures only these. Not npm ci, which refuses the lock: of an optional part
+# of BullMQ it holds only the builds for Linux.
 bench: python node
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/bench/python/requirements.txt
-	cd tests/bench/node && npm ci --silent
+	cd tests/bench/node && npm install --no-save --silent
 	$(MAKE) --no-print-directory --silent -C ffi install php PREFIX=$(CURDIR)/target/release-prefix
 	$(MAKE) --no-print-directory --silent -C ffi bench
 	MILLPOND_BENCH_PYTHON=$(abspath $(PYTHON)) MILLPOND_BENCH_NODE=node \
 		MILLPOND_BENCH_C=$(CURDIR)/target/bench/millpond-bench-c \
 		MILLPOND_BENCH_RUBY=ruby MILLPOND_BENCH_PHP=php \
 		MILLPOND_LIBRARY=$(CURDIR)/target/release-prefix/lib/libmillpond.so \
-		$(CARGO) run --release -p millpond-bench
+		$(CARGO) run --release -p millpond-bench -- $(PARTS)
 
 clean:
 	$(CARGO) clean

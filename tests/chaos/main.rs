@@ -4,15 +4,17 @@
 //! millpond-chaos file  [--kills N] [--seed S]
 //! millpond-chaos redis [--kills N] [--seed S]
 //! millpond-chaos fold
+//! millpond-chaos shuffle [--kills N] [--seed S]
 //! ```
 //!
 //! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise;
 //! `redis` kills redis-server and producers, 20 times, while a consumer works; `fold` stops a
-//! consumer for longer than its lease. The seed is printed and draws the same steps again; when a
+//! consumer for longer than its lease; `shuffle` kills writers, consumers and the server of a shuffle
+//! queue that is resized meanwhile, 60 times, and as often a process that does all of it on the
+//! embedded engine. The seed is printed and draws the same steps again; when a
 //! kill comes relative to them is the scheduler's. The program ends with 1 and says what was
 //! wrong, or with 3 if nothing moved for two minutes.
 
-mod clock;
 mod consumer;
 mod disk;
 mod file;
@@ -24,13 +26,17 @@ mod plan;
 mod producer;
 mod random;
 mod redis;
+mod shuffle;
 mod watchdog;
 mod way;
 mod writer;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: millpond-chaos file|redis|fold [--kills N] [--seed S]";
+// One for all processes of a run.
+use millpond_tests::clock;
+
+const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle [--kills N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -49,6 +55,10 @@ fn main() -> ExitCode {
                 _ => Err(USAGE.to_owned()),
             }
         }
+        ["shuffle-child", role, url, seed, life] => match (seed.parse(), life.parse()) {
+            (Ok(seed), Ok(life)) => shuffle::work(role, url, seed, life),
+            _ => Err(USAGE.to_owned()),
+        },
         ["consumer", url] => fold::consume(url).map_err(said),
         ["hold", url] => disk::hold(url).map_err(said),
         ["fill", url] => disk::fill(url).map_err(said),
@@ -97,6 +107,7 @@ impl Options {
             "file" => file::run(self.kills.unwrap_or(200), self.seed),
             "redis" => redis::run(self.kills.unwrap_or(20), self.seed),
             "fold" => fold::run(),
+            "shuffle" => shuffle::run(self.kills.unwrap_or(60), self.seed),
             _ => Err(USAGE.to_owned()),
         }
     }

@@ -3,9 +3,11 @@
 //! Nothing here is published: it is the shared ground of the test suites of every language. Rust
 //! uses it as a library, the others through the program `millpond-test-servers`.
 
+pub mod clock;
 pub mod proxy;
 pub mod servers;
 pub mod shuffle;
+pub mod waiting;
 
 /// Waits for a future without any runtime: Millpond's need none.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
