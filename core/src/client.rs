@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::redis::Connections;
 use crate::shuffle::{MessageId, ShuffleQueue};
 use crate::sync::lock;
-use crate::waiters::{Listener, Topic};
+use crate::waiters::{Audience, Listener, Topic};
 
 /// Connects to a server or opens an embedded engine; see [`Options`] for the URLs.
 ///
@@ -346,7 +346,7 @@ impl<M: Mode> Client<M> {
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
         match self.core.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(ref engine) => engine.listen(topics),
+            Backend::Embedded(ref engine) => engine.listen(Audience::default(), topics),
             #[cfg(feature = "redis")]
             Backend::Redis(ref connections) => connections.listen(topics),
         }
@@ -354,12 +354,17 @@ impl<M: Mode> Client<M> {
 
     /// Listens for the notifications of a queue whose producers leave them in a stream, from the
     /// one on that an empty read answered: no wake-up is lost in between.
-    pub(crate) fn listen_after(&self, topic: Topic, after: MessageId) -> Listener {
+    pub(crate) fn listen_after(
+        &self,
+        audience: Audience,
+        topic: Topic,
+        after: MessageId,
+    ) -> Listener {
         match self.core.backend {
             #[cfg(feature = "embedded")]
-            Backend::Embedded(ref engine) => engine.listen(vec![topic]),
+            Backend::Embedded(ref engine) => engine.listen(audience, vec![topic]),
             #[cfg(feature = "redis")]
-            Backend::Redis(ref connections) => connections.listen_after(topic, after),
+            Backend::Redis(ref connections) => connections.listen_after(audience, topic, after),
         }
     }
 

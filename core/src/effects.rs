@@ -35,9 +35,6 @@ impl Effects {
     /// Records them, if there are any; while the step still holds its locks. In a step that spans
     /// several states the last one records.
     pub(crate) fn record(self, turn: &mut Turn<'_>) {
-        let record = self.into_record();
-        if !record.is_empty() {
-            turn.record(&record);
-        }
+        turn.record(&self.into_record());
     }
 }

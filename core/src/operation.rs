@@ -228,8 +228,11 @@ impl<'a> Turn<'a> {
     /// Records everything the step did, at once; called while the step still holds its locks, so
     /// that the journal has the steps of a queue in the order in which they happened.
     pub fn record(&mut self, effects: &[u8]) {
-        if let Some(journal) = self.journal {
-            journal.append(effects, &self.others);
+        let others = std::mem::take(&mut self.others);
+        if let Some(journal) = self.journal
+            && !(effects.is_empty() && others.is_empty())
+        {
+            journal.append(effects, &others);
         }
     }
 

@@ -13,11 +13,17 @@ use crate::timer::{Scheduled, Timer};
 /// The name of something that can be waited for, such as the key of a set.
 pub(crate) type Topic = Arc<[u8]>;
 
+/// Who can take what another of them would have found: those of one consumer group. A wake-up goes to
+/// one listener of each audience.
+pub(crate) type Audience = Arc<[u8]>;
+
 /// The listeners of one client's backend.
 #[derive(Default)]
 pub(crate) struct Waiters {
-    topics: Mutex<HashMap<Topic, VecDeque<Arc<Signal>>>>,
+    topics: Mutex<Topics>,
 }
+
+type Topics = HashMap<Topic, HashMap<Audience, VecDeque<Arc<Signal>>>>;
 
 /// Wakes one listener, once, from a thread or from a task.
 #[derive(Default)]
@@ -78,14 +84,21 @@ impl Handle {
 impl Waiters {
     /// Listens for these topics until the listener is dropped.
     pub(crate) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
+        self.listen_as(Audience::default(), topics)
+    }
+
+    /// Listens as one of an audience.
+    pub(crate) fn listen_as(self: &Arc<Self>, audience: Audience, topics: Vec<Topic>) -> Listener {
         let signal = Arc::new(Signal::default());
         let mut map = lock(&self.topics);
         for topic in &topics {
-            map.entry(topic.clone()).or_default().push_back(signal.clone());
+            let audiences = map.entry(topic.clone()).or_default();
+            audiences.entry(audience.clone()).or_default().push_back(signal.clone());
         }
         drop(map);
         Listener {
             waiters: self.clone(),
+            audience,
             topics,
             signal,
             held: Mutex::default(),
@@ -95,16 +108,26 @@ impl Waiters {
         }
     }
 
-    /// Wakes the listener of this topic that has waited longest and is not awake already. If all
-    /// are awake, one of them has this wake-up as well: should it not look, another one will.
+    /// Wakes of each audience of this topic the listener that has waited longest and is not awake
+    /// already. If all are awake, one of them has this wake-up as well: should it not look, another
+    /// one will.
     pub(crate) fn wake_one(&self, topic: &[u8]) {
-        let candidates = lock(&self.topics).get(topic).map_or(0, VecDeque::len);
+        let audiences: Vec<_> =
+            lock(&self.topics).get(topic).into_iter().flat_map(HashMap::keys).cloned().collect();
+        audiences.iter().for_each(|audience| self.wake_one_of(topic, audience));
+    }
+
+    fn wake_one_of(&self, topic: &[u8], audience: &Audience) {
+        let listeners = |topics: &Topics| Some(topics.get(topic)?.get(audience)?.len());
+        let candidates = listeners(&lock(&self.topics)).unwrap_or(0);
         for even_if_awake in [false, true] {
             for _ in 0..candidates {
                 let mut map = lock(&self.topics);
                 let Some((topic, _)) = map.get_key_value(topic) else { return };
                 let topic = topic.clone();
-                let Some(listeners) = map.get_mut(&topic) else { return };
+                let Some(listeners) = map.get_mut(&topic).and_then(|a| a.get_mut(audience)) else {
+                    return;
+                };
                 let Some(signal) = listeners.pop_front() else { return };
                 listeners.push_back(signal.clone());
                 drop(map);
@@ -118,14 +141,15 @@ impl Waiters {
     /// Wakes every listener of this topic, to look for itself: something may have been missed.
     pub(crate) fn wake_all(&self, topic: &[u8]) {
         let listeners = lock(&self.topics).get(topic).cloned();
-        for signal in listeners.into_iter().flatten() {
+        for signal in listeners.into_iter().flat_map(HashMap::into_values).flatten() {
             signal.wake(None, true);
         }
     }
 
     /// Wakes every listener of every topic, to find out that the client is closed.
     pub(crate) fn wake_everyone(&self) {
-        let all: Vec<_> = lock(&self.topics).values().flatten().cloned().collect();
+        let all: Vec<_> =
+            lock(&self.topics).values().flat_map(HashMap::values).flatten().cloned().collect();
         for signal in all {
             signal.wake(None, true);
         }
@@ -140,6 +164,7 @@ impl Waiters {
 /// something, and there may be more, or it never looked.
 pub(crate) struct Listener {
     waiters: Arc<Waiters>,
+    audience: Audience,
     topics: Vec<Topic>,
     signal: Arc<Signal>,
     /// The wake-ups since it last waited.
@@ -251,16 +276,19 @@ impl Drop for Listener {
         drop(state);
         let mut map = lock(&self.waiters.topics);
         for topic in &self.topics {
-            if let Some(listeners) = map.get_mut(topic) {
-                listeners.retain(|signal| !Arc::ptr_eq(signal, &self.signal));
-                if listeners.is_empty() {
+            if let Some(audiences) = map.get_mut(topic) {
+                if let Some(listeners) = audiences.get_mut(&self.audience) {
+                    listeners.retain(|signal| !Arc::ptr_eq(signal, &self.signal));
+                }
+                audiences.retain(|_, listeners| !listeners.is_empty());
+                if audiences.is_empty() {
                     map.remove(topic);
                 }
             }
         }
         drop(map);
         for topic in unused {
-            self.waiters.wake_one(&topic);
+            self.waiters.wake_one_of(&topic, &self.audience);
         }
         if let Some(done) = self.on_drop.take() {
             done();
@@ -300,6 +328,21 @@ mod tests {
         let first = waiters.listen(vec![topic("a")]);
         let second = waiters.listen(vec![topic("a")]);
         waiters.wake_one(b"a");
+        drop(first);
+        assert!(is_woken(&second));
+        drop(second);
+        assert!(lock(&waiters.topics).is_empty());
+    }
+
+    #[test]
+    fn a_wake_up_is_for_one_of_each_audience_and_stays_in_it() {
+        let waiters = Arc::new(Waiters::default());
+        let listen = |audience: &str| waiters.listen_as(topic(audience), vec![topic("a")]);
+        let (first, second, other) = (listen("one"), listen("one"), listen("two"));
+        waiters.wake_one(b"a");
+        assert!(!is_woken(&second) && is_woken(&other), "whoever of another group is faster");
+        drop(other);
+        assert!(!is_woken(&second));
         drop(first);
         assert!(is_woken(&second));
         drop(second);

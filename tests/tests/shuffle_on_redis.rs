@@ -160,6 +160,41 @@ fn a_plain_stream_becomes_a_sharded_queue() -> Result {
     Ok(())
 }
 
+/// A batch ends where single reads would end: what it has taken before it answers, and it takes
+/// nothing that it cannot answer.
+#[test]
+fn a_default_stream_of_another_type_loses_nothing() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    for offset in 0..4 {
+        server.cli(&["FLUSHALL"]);
+        server.cli(&["SET", "q", "x"]);
+        let queue = client.shuffle_queue("q").streams(3).streams_per_shard(1);
+        queue.write_many((0..20).map(|i| (i.to_string(), [("i", i.to_string())])))?;
+        server.cli(&["HSET", "q:meta", "offset", &offset.to_string()]);
+        let batch = queue.consumer("g", "c").default_stream(true).read_many(100);
+        let taken = batch.as_ref().map_or(0, Vec::len) as u64;
+        assert_eq!(queue.pending_count("g")?, taken, "offset {offset}: {batch:?}");
+        if let Err(error) = batch {
+            assert_eq!(error.kind(), ErrorKind::WrongType);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn nobody_waits_for_notifications_that_cannot_come() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    server.cli(&["SET", "q:notifications", "x"]);
+    let consumer = client.shuffle_queue("q").consumer("g", "c");
+    let mut messages = consumer.messages(1).wait(std::time::Duration::from_secs(60));
+    let error = messages.next().expect("an error").expect_err("it holds a string");
+    assert_eq!(error.kind(), ErrorKind::WrongType);
+    assert!(error.to_string().contains("q:notifications"), "{error}");
+    Ok(())
+}
+
 fn call(server: &Redis, script: &Script, args: &[&str]) -> Reply {
     let mut words = vec!["EVAL", script.source(), "4", "q", "q:meta", "q:notifications", "q:dead"];
     words.extend(args);

@@ -140,6 +140,14 @@ fn keys_that_hold_something_else_change_nothing() -> Result {
         server.cli(&["HSET", "meta:cancelation", "x", record]);
         assert!(queue.delete_tracked("x")?.is_none(), "{record}");
     }
+    server.cli(&["XADD", "jobs", "1-1", "f", "v"]);
+    server.cli(&["XADD", "jobs:s99999", "1-1", "f", "v"]);
+    for stream in ["jobs", "jobs:s99999", "jobs:s", "meta:cancelation"] {
+        let record = format!(r#"{{"stream_id":"{stream}","msg_id":"1-1"}}"#);
+        server.cli(&["HSET", "meta:cancelation", "x", &record]);
+        assert!(queue.delete_tracked("x")?.is_none(), "{record}");
+    }
+    assert_eq!(server.cli(&["XLEN", "jobs"]).integer(), 1);
     server.cli(&["SET", "q:s0", "x"]);
     server.cli(&["HSET", "meta:cancelation", "x", r#"{"stream_id":"q:s0","msg_id":"1-1"}"#]);
     assert_eq!(queue.delete_tracked("x").unwrap_err().kind(), ErrorKind::WrongType);

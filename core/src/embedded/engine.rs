@@ -16,7 +16,7 @@ use crate::operation::{self, Finished, Operation, Part, Snapshot, State, States,
 use crate::options::Options;
 use crate::sync::lock;
 use crate::sync_mode::SyncMode;
-use crate::waiters::{Listener, Topic, Waiters};
+use crate::waiters::{Audience, Listener, Topic, Waiters};
 
 /// An embedded engine. The clients of a process that name the same directory, or the same
 /// `memory:name`, share one.
@@ -239,8 +239,8 @@ impl Engine {
 
     /// Listens for topics. The listener is woken at once, since it listens from now on and
     /// something may have come before.
-    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
-        let listener = self.waiters.listen(topics);
+    pub(crate) fn listen(&self, audience: Audience, topics: Vec<Topic>) -> Listener {
+        let listener = self.waiters.listen_as(audience, topics);
         listener.wake();
         listener
     }

@@ -43,7 +43,7 @@ use crate::operation::{Invocation, Operation};
 use crate::options::Options;
 use crate::reply::Reply;
 use crate::shuffle::MessageId;
-use crate::waiters::{Listener, Topic};
+use crate::waiters::{Audience, Listener, Topic};
 
 /// The way to one Redis, whatever its form. Every process makes its own connections on first use.
 pub(crate) struct Connections {
@@ -148,8 +148,13 @@ impl Connections {
     }
 
     /// Listens for the entries of a queue's stream of notifications after this one.
-    pub(crate) fn listen_after(&self, topic: Topic, after: MessageId) -> Listener {
-        self.own().notifications.listen(topic, after)
+    pub(crate) fn listen_after(
+        &self,
+        audience: Audience,
+        topic: Topic,
+        after: MessageId,
+    ) -> Listener {
+        self.own().notifications.listen(audience, topic, after)
     }
 
     /// Gives up all connections and wakes whoever waits. A step that is under way still gets its

@@ -26,7 +26,7 @@ use crate::options::Address;
 use crate::reply::Reply;
 use crate::shuffle::MessageId;
 use crate::sync::lock;
-use crate::waiters::{Listener, Topic, Waiters};
+use crate::waiters::{Audience, Listener, Topic, Waiters};
 
 /// How long the server lets one command wait: a connection that is dead is found out after it.
 const BLOCK: Duration = Duration::from_secs(10);
@@ -65,8 +65,13 @@ impl Notifications {
     }
 
     /// Listens for the notifications after this one.
-    pub(super) fn listen(self: &Arc<Self>, topic: Topic, after: MessageId) -> Listener {
-        let listener = self.waiters.listen(vec![topic.clone()]);
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        audience: Audience,
+        topic: Topic,
+        after: MessageId,
+    ) -> Listener {
+        let listener = self.waiters.listen_as(audience, vec![topic.clone()]);
         // Whoever waits has read before, so the name has a slot.
         let slot = self.router.slot(&[&topic], "").unwrap_or(0);
         let mut slots = lock(&self.slots);

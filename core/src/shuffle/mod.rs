@@ -37,7 +37,9 @@ pub use tracking::{
     Cordon, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry, ForgetExpired, Garbage,
     ScanExpired, TrackKeys,
 };
-pub use write::{BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write};
+pub use write::{
+    BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, BATCH_STRINGS_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write,
+};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,7 +182,8 @@ impl<M: Mode> ShuffleQueue<M> {
     /// As [`write`](Self::write); a message that is refused refuses all.
     ///
     /// # Delivery
-    /// One atomic step for up to [`BATCH_MESSAGES_MAX`] messages and [`BATCH_BYTES_MAX`] bytes,
+    /// One atomic step for up to [`BATCH_MESSAGES_MAX`] messages, [`BATCH_BYTES_MAX`] bytes and
+    /// [`BATCH_STRINGS_MAX`] strings,
     /// several for more: after an error the first of these may be done.
     pub fn write_many<K: AsRef<[u8]>, F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
@@ -261,7 +264,8 @@ impl<M: Mode> ShuffleQueue<M> {
 
     /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of
     /// the deadlines, in one step, so that of several callers one gets each. Answers them by
-    /// deadline. They are garbage from then on; their messages stay until they are deleted.
+    /// deadline. They are garbage from then on; their messages stay until they are deleted. The step
+    /// has no limit, and nobody else is served meanwhile: a million values take seconds.
     ///
     /// # Errors
     /// As [`delete_tracked`](Self::delete_tracked).

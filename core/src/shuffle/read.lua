@@ -55,6 +55,8 @@ local function take_from_all(live, count)
     if place < streams then
       local key = stream_key(place)
       keys[#keys + 1], place_of[key] = key, place
+    elseif length(QUEUE) then
+      return nil
     end
   end
   local number = #keys
@@ -171,6 +173,8 @@ if #messages > 1 then
 end
 if failure then return failure end
 -- Whoever waits does so from here on, so that no notification falls between.
+failure = length(NOTIFICATIONS)
+if failure then return failure end
 messages[1] = '0-0'
 local info = redis.pcall('XINFO', 'STREAM', NOTIFICATIONS)
 for i = 1, #info, 2 do

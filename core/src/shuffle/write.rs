@@ -28,6 +28,10 @@ pub const BATCH_MESSAGES_MAX: usize = 10_000;
 /// The most bytes of fields and values in one step, for the same reason; one message may have more.
 pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// The most strings in one step, for the same reason: fields, values, and the streams of shards. One
+/// message may have more.
+pub const BATCH_STRINGS_MAX: usize = 262_144;
+
 /// The longest field or value, in bytes.
 pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -167,7 +171,9 @@ impl Write {
 
     /// Whether it is better to begin another step.
     pub(super) fn is_full(&self) -> bool {
-        self.len() == BATCH_MESSAGES_MAX || self.strings.total_bytes() >= BATCH_BYTES_MAX
+        self.len() == BATCH_MESSAGES_MAX
+            || self.strings.total_bytes() >= BATCH_BYTES_MAX
+            || self.strings.len() + self.shards.len() >= BATCH_STRINGS_MAX
     }
 }
 

@@ -16,7 +16,7 @@ local values = {}
 for i = 1, #found, 2 do
   local value = found[i]
   redis.call('SADD', GARBAGE, value .. ':' .. digits(tonumber(found[i + 1])))
-  redis.call('ZREM', DEADLINES, value)
   values[#values + 1] = value
 end
+if #values > 0 then redis.call('ZREMRANGEBYSCORE', DEADLINES, digits(now - within), now) end
 return values

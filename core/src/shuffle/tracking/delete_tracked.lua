@@ -13,7 +13,9 @@ local record = record_of(value)
 if not record then return false end
 
 local stream, id, deleted = record.stream_id, record.msg_id, 0
-if type(stream) == 'string' and type(id) == 'string' then
+-- A record of somebody else's may name anything.
+local number = string.match(tostring(stream), ':s(%d+)$')
+if number and tonumber(number) < 65536 and string.find(tostring(id), '^%d+%-%d+$') then
   failure = wrong_type(stream, 'stream')
   if failure then return failure end
   local removed = redis.pcall('XDEL', stream, id)

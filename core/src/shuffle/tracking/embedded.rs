@@ -261,6 +261,12 @@ impl operation::State for State {
         let mut flush = |effects: &mut Effects| {
             out.record(&std::mem::replace(effects, Effects::after(Vec::new())).into_record());
         };
+        // A value that was cordoned and then written again with the same deadline is due once more:
+        // its TRACK has to come after its CORDON.
+        for entry in tracked.garbage.intersection(&tracked.due) {
+            put_entry(tag::CORDON, entry, &mut effects);
+        }
+        flush(&mut effects);
         for (index, (value, record)) in tracked.records.iter().enumerate() {
             put_track(value, record, &mut effects);
             if index % SNAPSHOT_RECORDS == SNAPSHOT_RECORDS - 1 {
@@ -272,7 +278,7 @@ impl operation::State for State {
         };
         let stale = tracked.expiries.iter().filter(|entry| !is_current(entry));
         let stale = stale.map(|entry| (tag::STALE, entry));
-        let cordoned = tracked.garbage.iter().map(|entry| (tag::CORDON, entry));
+        let cordoned = tracked.garbage.difference(&tracked.due).map(|entry| (tag::CORDON, entry));
         for (index, (tag, entry)) in stale.chain(cordoned).enumerate() {
             put_entry(tag, entry, &mut effects);
             if index % SNAPSHOT_RECORDS == SNAPSHOT_RECORDS - 1 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::operation::{Snapshot, State as _, States, Turn};
 use crate::{Client, ManualClock, Operation, Options, SyncMode};
 
 fn values(values: &[&str]) -> Vec<Vec<u8>> {
@@ -111,6 +112,45 @@ fn a_message_that_is_gone_is_not_found() {
     assert!(queue.delete_tracked("2").unwrap().is_some(), "a message that was taken, too");
     assert_eq!(queue.pending_count("g").unwrap(), 0);
     assert_eq!(consumer.ack([&message]).unwrap(), 0);
+}
+
+#[test]
+fn a_snapshot_knows_what_is_due_again() {
+    struct Records(Vec<Vec<u8>>);
+    impl Snapshot for Records {
+        fn begin(&mut self) {}
+        fn record(&mut self, record: &[u8]) {
+            self.0.push(record.to_vec());
+        }
+    }
+    struct Nothing;
+    impl States for Nothing {
+        fn state_of_kind(&self, _: u8, _: &[u8]) -> crate::Result<Arc<dyn crate::State>> {
+            unreachable!("no step here spans states")
+        }
+    }
+    let turn = Turn::new(0, &Nothing, None);
+    let id = crate::shuffle::MessageId::default();
+    let receipt = crate::shuffle::Receipt { stream: crate::shuffle::Stream::Number(0), id };
+    let state = State::default();
+    {
+        let (mut tracked, mut effects) = state.open(&turn);
+        let record = Record { queue: Arc::from(&b"q"[..]), receipt, deadline: 7 };
+        for value in ["again", "cordoned"] {
+            tracked.track(value.as_bytes(), record.clone(), &mut effects);
+        }
+        assert_eq!(tracked.cordon(0..=9, &mut effects), values(&["again", "cordoned"]));
+        tracked.track(b"again", record, &mut effects);
+    }
+    let mut records = Records(Vec::new());
+    State::snapshot(&state, &mut records);
+    let copy = State::default();
+    records.0.iter().for_each(|record| copy.replay(record).unwrap());
+    for state in [state, copy] {
+        let (mut tracked, mut effects) = state.open(&turn);
+        assert_eq!(tracked.cordon(0..=9, &mut effects), values(&["again"]));
+        assert_eq!(tracked.scan(b"", "", 9, 9).unwrap().scanned, 2);
+    }
 }
 
 fn file(directory: &Path) -> Client {
