@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
 import millpond from '../../../node/index.js'
+import { compare } from './measure.mjs'
 
 const ROUNDS = 15
 const KEYS = ['k', 'k/ick/{k}/pset', 'k/ick/{k}/cset']
@@ -39,34 +40,14 @@ async function measure(call, concurrent) {
   return (calls * 1000) / (performance.now() - began)
 }
 
-async function compare(peer, concurrent) {
-  const figures = []
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const inTurn = [ours, peers[peer]]
-    if (round % 2) inTurn.reverse()
-    const found = [await measure(inTurn[0], concurrent), await measure(inTurn[1], concurrent)]
-    figures.push(round % 2 ? found.reverse() : found)
-  }
-  figures.shift() // the first round warms up
-  const row = {
-    name: 'add',
-    concurrent,
-    peer,
-    ours: median(figures.map(([first]) => first)),
-    theirs: median(figures.map(([, second]) => second)),
-    ratio: median(figures.map(([first, second]) => first / second))
-  }
-  return peer === 'ioredis' && concurrent === 64 ? { ...row, aim: 1 } : row
-}
-
-function median(figures) {
-  const sorted = figures.toSorted((one, other) => one - other)
-  return sorted[Math.floor(sorted.length / 2)]
-}
-
 const rows = []
 for (const concurrent of [1, 64]) {
-  for (const peer of Object.keys(peers)) rows.push(await compare(peer, concurrent))
+  for (const [peer, theirs] of Object.entries(peers)) {
+    const aim = peer === 'ioredis' && concurrent === 64 ? 1 : undefined
+    const row = { name: 'add', concurrent, peer, aim }
+    const measured = [ours, theirs].map((call) => () => measure(call, concurrent))
+    rows.push(await compare(ROUNDS, row, ...measured))
+  }
 }
 console.log(JSON.stringify(rows))
 await client.close()

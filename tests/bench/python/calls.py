@@ -5,12 +5,12 @@ Arguments: the server's URL, the source of the script that an add calls.
 
 import asyncio
 import json
-import statistics
 import sys
 import time
 
 import redis
 import redis.asyncio
+from measure import compare, with_figures
 
 import millpond
 import millpond.aio
@@ -19,19 +19,6 @@ ROUNDS = 15
 KEYS = ["k", "k/ick/{k}/pset", "k/ick/{k}/cset"]
 ARGS = ["0", "1763691473.5", "document-00000001"]
 PAIR = [(1763691473.5, "document-00000001")]
-
-
-def row(name, concurrent, aim, figures):
-    ours, theirs = zip(*figures[1:])  # the first round warms up
-    return {
-        "name": name,
-        "concurrent": concurrent,
-        "peer": "redis-py",
-        "aim": aim,
-        "ours": statistics.median(ours),
-        "theirs": statistics.median(theirs),
-        "ratio": statistics.median(a / b for a, b in zip(ours, theirs)),
-    }
 
 
 def sync(url, sha):
@@ -51,14 +38,8 @@ def sync(url, sha):
             client.evalsha(sha, 3, *KEYS, *ARGS)
         return calls / (time.perf_counter() - start)
 
-    return row("sync", 1, 1, [in_turn(i, ours, theirs) for i in range(ROUNDS + 1)])
-
-
-def in_turn(number, ours, theirs):
-    if number % 2:
-        second = theirs()
-        return ours(), second
-    return ours(), theirs()
+    row = {"name": "sync", "concurrent": 1, "peer": "redis-py", "aim": 1}
+    return compare(ROUNDS, row, ours, theirs)
 
 
 async def asynchronous(url, sha, concurrent):
@@ -85,7 +66,8 @@ async def asynchronous(url, sha, concurrent):
         else:
             figures.append((await measure(order[0]), await measure(order[1])))
     await pool.aclose()
-    return row("asyncio", concurrent, 3 if concurrent == 64 else None, figures)
+    row = {"name": "asyncio", "concurrent": concurrent, "peer": "redis-py"}
+    return with_figures({**row, "aim": 3 if concurrent == 64 else None}, figures)
 
 
 def main():

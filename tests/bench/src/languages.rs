@@ -19,6 +19,8 @@ pub(crate) struct Language {
     text: &'static str,
     variable: &'static str,
     arguments: &'static [&'static str],
+    /// Whether its peers send the script of an add, which it is given then after the server's URL.
+    script: bool,
 }
 
 pub(crate) const PYTHON: Language = Language {
@@ -27,6 +29,7 @@ pub(crate) const PYTHON: Language = Language {
            EVALSHA. Aim: sync not slower, asyncio with 64 concurrent 3 times as fast.",
     variable: "MILLPOND_BENCH_PYTHON",
     arguments: &["python/calls.py"],
+    script: true,
 };
 
 pub(crate) const NODE: Language = Language {
@@ -35,6 +38,7 @@ pub(crate) const NODE: Language = Language {
            node-redis sending the same EVALSHA. Aim: 64 concurrent not slower than ioredis.",
     variable: "MILLPOND_BENCH_NODE",
     arguments: &["node/calls.mjs"],
+    script: true,
 };
 
 pub(crate) const C: Language = Language {
@@ -42,6 +46,7 @@ pub(crate) const C: Language = Language {
     text: "Calls a second, against hiredis sending the same EVALSHA.",
     variable: "MILLPOND_BENCH_C",
     arguments: &[],
+    script: true,
 };
 
 pub(crate) const RUBY: Language = Language {
@@ -50,6 +55,7 @@ pub(crate) const RUBY: Language = Language {
            calls EVALSHA by hand; aim: within 1.1 times, so a ratio of at least 0.91.",
     variable: "MILLPOND_BENCH_RUBY",
     arguments: &["ruby/calls.rb"],
+    script: true,
 };
 
 pub(crate) const PHP: Language = Language {
@@ -58,6 +64,44 @@ pub(crate) const PHP: Language = Language {
            through that same connection; aim: within 1.1 times, so a ratio of at least 0.91.",
     variable: "MILLPOND_BENCH_PHP",
     arguments: &["php/calls.php"],
+    script: true,
+};
+
+pub(crate) const SHUFFLE_NODE: Language = Language {
+    title: "Messages through a shuffle queue from Node",
+    text: "Messages a second of one process, against BullMQ over ioredis: 2 fields with 56 bytes \
+           in all, on the same redis-server without persistence. They are added one after the \
+           other and by 100 (`writeMany`, `addBulk`); and of those that are there, all are taken, \
+           worked on by a function that does nothing, acknowledged and deleted. `concurrent` is \
+           how many are worked on at once: ours by so many loops around `read`, or by one over \
+           `messages`, BullMQ's by one `Worker` with that `concurrency` that removes what is \
+           completed. What they do is not the same. Ours is one queue of 64 streams with 40 \
+           tenants, 4 streams each, and goes to the server once to take and once to acknowledge. \
+           A job of BullMQ has a state, attempts, a result and events, and no tenant; its worker \
+           holds a lock on each, and takes the next with the same call that completes one. Aim: \
+           not slower.",
+    variable: "MILLPOND_BENCH_NODE",
+    arguments: &["node/messages.mjs"],
+    script: false,
+};
+
+pub(crate) const SHUFFLE_PYTHON: Language = Language {
+    title: "Messages through a shuffle queue from Python",
+    text: "Messages a second of one process, against dramatiq over redis-py with hiredis: 2 fields \
+           with 56 bytes in all, on the same redis-server without persistence. They are added one \
+           after the other and by 100 (`write_many`; `group`, which sends each alone); and of \
+           those that are there, all are taken, worked on by a function that does nothing, \
+           acknowledged and deleted. `concurrent` is the number of threads: ours each with a \
+           consumer, dramatiq's those of a `Worker` in the process. What they do is not the same. \
+           Ours is one queue of 64 streams with 40 tenants, 4 streams each. dramatiq has one list, \
+           sends JSON, and its middleware sees to retries, time limits and age limits; it \
+           acknowledges each message alone. It takes as many as its prefetch says, by default \
+           twice the threads, and while it has those it sleeps for some milliseconds, which is \
+           long for work that is none: so it is measured with a prefetch of 100 as well. Aim: not \
+           slower.",
+    variable: "MILLPOND_BENCH_PYTHON",
+    arguments: &["python/messages.py"],
+    script: false,
 };
 
 impl Language {
@@ -71,7 +115,7 @@ impl Language {
         let output = Command::new(&program)
             .args(self.arguments.iter().map(|argument| folder.join(argument)))
             .arg(server.url())
-            .arg(step.invocation().script.source())
+            .args(self.script.then(|| step.invocation().script.source()))
             .stderr(Stdio::inherit())
             .output()?;
         if !output.status.success() {

@@ -4,9 +4,11 @@
 //! round by round in one process, and the tables show medians and the median of the ratios.
 //!
 //! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
-//! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `embedded`.
+//! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
+//! `shuffle-python`, `fairness`, `embedded`.
 
 mod embedded;
+mod fairness;
 mod languages;
 mod measure;
 mod report;
@@ -21,9 +23,12 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 12] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
+    ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
+    ("shuffle-python", |report| languages::SHUFFLE_PYTHON.measure(report)),
+    ("fairness", fairness::measure),
     ("rust", rust_calls::measure),
     ("python", |report| languages::PYTHON.measure(report)),
     ("node", |report| languages::NODE.measure(report)),
@@ -35,6 +40,11 @@ const PARTS: [Part; 9] = [
 
 fn main() -> Outcome {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let [role, url, threads, block_ms] = &wanted[..]
+        && role == "waiters"
+    {
+        return fairness::wait(url, threads, block_ms);
+    }
     if let Some(unknown) = wanted.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
         return Err(format!("there is no part {unknown}").into());
     }
