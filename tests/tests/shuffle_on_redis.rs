@@ -270,3 +270,31 @@ fn a_meta_hash_without_a_number_is_an_error() -> Result {
     }
     Ok(())
 }
+
+/// Streams that have more make up for those that have less.
+#[test]
+fn a_reclaim_takes_one_of_each_in_turn_up_to_its_number() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(3).streams_per_shard(1);
+    let key = |number| {
+        (0..)
+            .map(|i| i.to_string())
+            .find(|key| shuffle::shard(3, 1, key).is_ok_and(|s| s == [number]))
+    };
+    for (number, count) in [(0, 50), (1, 3), (2, 7)] {
+        let tenant = key(number).expect("some key has this shard");
+        queue.write_many((0..count).map(|i| (tenant.clone(), [("i", i.to_string())])))?;
+    }
+    assert_eq!(queue.consumer("g", "gone").read_many(100)?.len(), 60);
+    for (max, expected) in [(1, [1, 0, 0]), (8, [3, 3, 2]), (20, [10, 3, 7]), (100, [50, 3, 7])] {
+        let consumer = queue.consumer("g", format!("c{max}"));
+        let messages = consumer.reclaim(std::time::Duration::ZERO, max)?.messages;
+        let of = |number| {
+            let of = messages.iter().filter(|(m, _)| m.stream == Stream::Number(number));
+            of.count()
+        };
+        assert_eq!([of(0), of(1), of(2)], expected, "{max}");
+    }
+    Ok(())
+}

@@ -25,24 +25,44 @@ if failure then return failure end
 failure = length(DEAD)
 if failure then return failure end
 
--- What is idle in each stream, by id.
 local places = {}
-local function look(key, group, number)
-  local failure = length(key)
-  if failure then return failure end
-  local idle = redis.pcall('XPENDING', key, group, 'IDLE', min_idle, '-', '+', max)
-  -- A group that has not joined has nothing.
-  if not idle.err and #idle > 0 then
-    places[#places + 1] = {key = key, group = group, number = number, idle = idle, ids = {}}
-  end
+local function add_place(key, group, number)
+  places[#places + 1] = {key = key, group = group, number = number, idle = {}}
+  return length(key)
 end
 for number = 0, streams - 1 do
-  failure = look(stream_key(number), ARGV[1], number)
+  failure = add_place(stream_key(number), ARGV[1], number)
   if failure then return failure end
 end
 if ARGV[7] == '1' then
-  failure = look(QUEUE, QUEUE, -1)
+  failure = add_place(QUEUE, QUEUE, -1)
   if failure then return failure end
+end
+
+-- Looks for up to `count` more that are idle in a stream, by id; answers how many there are.
+local function look(place, count)
+  local idle = place.idle
+  local from = #idle > 0 and '(' .. idle[#idle][1] or '-'
+  local more = redis.pcall('XPENDING', place.key, place.group, 'IDLE', min_idle, from, '+', count)
+  -- A group that has not joined has nothing.
+  if more.err then return 0 end
+  for i = 1, #more do
+    idle[#idle + 1] = more[i]
+  end
+  return #more
+end
+
+-- As many of each as its turns can need, and not `max` of each: streams that have more make up for
+-- those that have less.
+local live, left = places, max
+while left > 0 and #live > 0 do
+  local quota, still = math.ceil(left / #live), {}
+  for _, place in ipairs(live) do
+    local found = look(place, quota)
+    left = left - found
+    if found == quota then still[#still + 1] = place end
+  end
+  live = still
 end
 
 -- One of each in turn.
