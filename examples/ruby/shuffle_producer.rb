@@ -25,9 +25,11 @@ Millpond.connect(url) do |client|
   assert receipts.size == 9
 
   # One that can be called off by its number.
-  job = { "tenant" => "ann", "page" => "4", "job" => "ann/4" }
-  queue.write_tracked("ann", job, "job")
-  assert queue.delete_tracked("ann/4")
+  number = "ann/4/#{Process.pid}"
+  queue.write_tracked("ann", { "tenant" => "ann", "page" => "4", "job" => number }, "job")
+  deleted = queue.delete_tracked(number)
+  # A consumer may have been faster.
+  assert deleted || url != "memory:"
 
   assert queue.backlog >= 9 || url != "memory:"
   puts "#{receipts.size} messages written"

@@ -37,6 +37,27 @@ class ExamplesTest < MillpondTest
     assert_includes output_of(example("shuffle"), url), "taken over"
   end
 
+  def test_shuffle_after_a_run_that_was_cut_off
+    url = own_server.url
+    queue = connect(url).shuffle_queue("{examples/shuffle}", streams: 64, streams_per_shard: 4)
+    queue.write_many(numbered(1_100))
+    queue.consumer("workers", "worker-1").read_many(1_050)
+    2.times { assert_includes output_of(example("shuffle"), url), "taken over" }
+    assert_equal [0, 0], [queue.len, queue.pending_count("workers")]
+  end
+
+  def test_shuffle_producers_at_the_same_time
+    url = own_server.url
+    other = connect(url).shuffle_queue("{examples/jobs}", track_keys: :queue)
+    # Each calls off its own, whatever becomes of those of others.
+    busy = Thread.new { loop { other.delete_tracked("ann/4") } }
+    producers = Array.new(3) { Thread.new { output_of(example("shuffle_producer"), url) } }
+    producers.each { |producer| assert_includes producer.value, "9 messages written" }
+    assert_equal 27, other.backlog
+  ensure
+    busy&.kill&.join
+  end
+
   # There is one as soon as the README shows Ruby.
   def test_program_in_the_readme
     File.read(File.join(ROOT, "README.md")).scan(/```ruby\n(.*?)```/m) do |(program)|

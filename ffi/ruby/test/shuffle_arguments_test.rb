@@ -29,7 +29,7 @@ class ShuffleArgumentsTest < MillpondTest
     refused(TypeError, /fields\[0\] must be \[field, value\], not String/) { @queue.write("t", ["ab"]) }
     refused(TypeError, /fields must be a list.*not String/) { @queue.write("t", "ab") }
     refused(TypeError, /fields must be a list.*not nil/) { @queue.write("t", nil) }
-    refused(ZeroDivisionError, //) { @queue.write("t", Enumerator.new { 1 / 0 }) }
+    refused(ZeroDivisionError, /divided by 0/) { @queue.write("t", Enumerator.new { 1 / 0 }) }
   end
 
   def test_messages
@@ -60,7 +60,8 @@ class ShuffleArgumentsTest < MillpondTest
 
   def test_settings
     [[{ streams: 0 }, /1 to 65536 streams, not 0/], [{ streams: 2, streams_per_shard: 3 }, /a shard has 1 to 2/],
-     [{ ttl: 0.5 }, /between a second and 100 years/], [{ ttl: Float::INFINITY }, /100 years/]].each do |settings, told|
+     [{ ttl: 0.5 }, /between a second and 100 years/],
+     [{ ttl: Float::INFINITY }, /between a second and 100 years/]].each do |settings, told|
       refused(INVALID, told) { @client.shuffle_queue("x", **settings).write("t", { "a" => "b" }) }
     end
     refused(TypeError, /streams must be an Integer, not String/) { @client.shuffle_queue("x", streams: "1") }
@@ -94,7 +95,7 @@ class ShuffleArgumentsTest < MillpondTest
     refused(INVALID, /block is -1/) { @consumer.read_many(1, block: -1) }
     refused(INVALID, /wait is NaN/) { @consumer.messages(wait: Float::NAN) }
     refused(TypeError, /min_idle must be a number/) { @consumer.reclaim(min_idle: nil, max: 1) }
-    refused(INVALID, /over 100 years|100 years/) { @consumer.reclaim(min_idle: Float::INFINITY, max: 1) }
+    refused(INVALID, /the least idle time is over 100 years/) { @consumer.reclaim(min_idle: Float::INFINITY, max: 1) }
     refused(ArgumentError, /missing keyword/) { @consumer.reclaim(max: 1) }
   end
 
@@ -117,10 +118,29 @@ class ShuffleArgumentsTest < MillpondTest
     assert_equal 0, @consumer.ack(Millpond::Receipt.new(0, "18446744073709551615-18446744073709551615"))
   end
 
-  # Every object of Ruby can be extended by a module.
+  # Every object of Ruby can be extended by modules.
   def test_a_consumer_can_be_extended
-    @consumer.extend(Module.new { define_method(:more) { 7 } })
-    assert_equal 7, @consumer.more
+    more, less = %i[more less].map { |name| Module.new { define_method(name) { name } } }
+    @consumer.extend(more, less)
+    assert_equal %i[more less], [@consumer.more, @consumer.less]
+    receipt = Millpond::Receipt.new(0, "1-1")
+    refused(ArgumentError, /many messages as a list/) { @consumer.extend(receipt, receipt) }
+    refused(ArgumentError, /wrong number of arguments/) { @consumer.extend }
+  end
+
+  # To show a field costs more than to write it.
+  class Unseen < String
+    def inspect
+      raise "nobody asked for it"
+    end
+  end
+
+  def test_nothing_is_shown_unless_it_is_wrong
+    fields = { Unseen.new("a") => Unseen.new("b") }
+    @queue.write("t", fields)
+    @queue.write_many([["t", fields], ["t", fields.to_a]])
+    @queue.write_tracked("t", fields, "a")
+    assert_equal [[%w[a b]]] * 4, @consumer.read_many(9).map(&:fields)
   end
 
   # Another thread can do so between any two lines; see ArgumentsTest.

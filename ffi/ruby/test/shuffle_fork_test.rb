@@ -62,14 +62,19 @@ class ShuffleForkTest < MillpondTest
     consumer = queue.consumer("g", "c")
     batches = consumer.messages(wait: 60)
     assert_equal 1, batches.next.size
+    queue.write_tracked("t", { "job" => "j" }, "job", deadline: 5)
     garbage = queue.gc
+    values = garbage.each
+    assert_equal ["j"], values.next
     in_child do
       [-> { queue.len }, -> { queue.write("t", { "n" => "2" }) }, -> { consumer.read },
-       -> { consumer.read(block: 60) }, -> { batches.next }, -> { garbage.to_a }].each do |call|
+       -> { consumer.read(block: 60) }, -> { batches.next }, -> { garbage.to_a }, -> { values.next }].each do |call|
         assert_raises(Millpond::ForkedError, &call)
       end
     end
-    assert_equal [1, 1], [queue.len, queue.pending_count("g")]
+    assert_equal [2, 1], [queue.len, queue.pending_count("g")]
+    assert_raises(StopIteration) { values.next }
+    assert_equal 1, garbage.deleted
   end
 
   def test_a_queue_in_memory_belongs_to_its_process
@@ -86,10 +91,13 @@ class ShuffleForkTest < MillpondTest
   # Finalizers run when a child ends by itself; they leave alone what is the parent's.
   def test_a_child_that_ends_by_itself
     program = <<~'PROGRAM'
-      queues = [ARGV[0], "memory:"].map { |url| Millpond.connect(url).shuffle_queue(ARGV[1]) }
+      queues = [ARGV[0], "memory:"].map do |url|
+        Millpond.connect(url).shuffle_queue(ARGV[1], track_keys: :queue)
+      end
       queues.each { |queue| queue.write("t", { "n" => "1" }) }
-      kept = queues.map { |queue| [queue.consumer("g", "c"), queue.gc] }
-      loops = kept.map { |consumer, _| consumer.messages(wait: 60).tap(&:next) }
+      queues.each { |queue| queue.write_tracked("t", { "job" => "j" }, "job", deadline: 5) }
+      kept = queues.map { |queue| [queue.consumer("g", "c"), queue.gc.each.tap(&:next)] }
+      loops = kept.map { |consumer, _| consumer.messages(max: 2, wait: 60).tap(&:next) }
       child = fork do
         queues[0].len
         GC.start
@@ -98,9 +106,9 @@ class ShuffleForkTest < MillpondTest
       Process.wait(child)
       raise $?.inspect unless $?.exitstatus == 7
       queues.each { |queue| queue.write("t", { "n" => "2" }) }
-      print loops.map { |batches| batches.next.first["n"] }, kept.map { |_, garbage| garbage.to_a }
+      print loops.map { |batches| batches.next.first["n"] }, kept.map { |_, values| values.to_a }
     PROGRAM
     output, status = run_ruby("-rmillpond", "-e", program, Servers.shared.url, name_of_queue, seconds: 30)
-    assert_equal ['["2", "2"][[], []]', true], [output, status.success?]
+    assert_equal ['["2", "2"][[["j"]], [["j"]]]', true], [output, status.success?]
   end
 end

@@ -51,11 +51,12 @@ class ShuffleMemoryTest < MillpondTest
 
   def test_queues_consumers_and_loops
     client = connect("memory:")
+    client.shuffle_queue("x" * 4_000).write_tracked("t", { "job" => "j" }, "job", deadline: 5)
     make = lambda do |times|
       times.times do |number|
         # All that is made here has the long name.
         queue = client.shuffle_queue("x" * 4_000)
-        queue.gc
+        queue.gc.first
         consumer = queue.consumer("g", "c")
         batches = consumer.messages(wait: 60)
         queue.write("t", { "n" => "1" })

@@ -75,6 +75,32 @@ class ShuffleTrackingTest < MillpondTest
     assert_equal [], queue.gc.to_a
   end
 
+  # One object is good for many loops, each of which begins with what the last one left.
+  on_every_backend :a_loop_that_is_left_keeps_its_batch do |url|
+    queue = shuffle_queue_on(url)
+    queue.write_tracked("t", job(1), "job", deadline: PAST)
+    garbage = queue.gc
+    {
+      exception: -> { assert_raises(ZeroDivisionError) { garbage.each { raise ZeroDivisionError } } },
+      break: -> { garbage.each { break } },
+      throw: -> { catch(:out) { garbage.each { throw :out } } },
+      first: -> { garbage.first },
+      include: -> { assert_includes garbage, ["j-1"] },
+      enumerator: -> { garbage.each.next },
+      thread: -> { Thread.new { garbage.each { Thread.current.kill } }.join }
+    }.each do |how, leave|
+      leave.call
+      assert_equal [["j-1"]], garbage.first(1), how.to_s
+    end
+    assert_equal 0, garbage.deleted
+    assert_operator garbage.scanned, :>=, 14
+    assert_equal [["j-1"]], garbage.to_a
+    assert_equal [1, 0], [garbage.deleted, garbage.count]
+    queue.write_tracked("t", job(2), "job", deadline: PAST)
+    during = garbage.map { garbage.deleted }
+    assert_equal [[1], 2], [during, garbage.deleted]
+  end
+
   on_every_backend :gc_of_some_digits do |url|
     queue = shuffle_queue_on(url)
     now = Time.now.to_i
@@ -108,11 +134,12 @@ class ShuffleTrackingTest < MillpondTest
       -> { write.call(1.5) } => [TypeError, /deadline must be an Integer, not Float/],
       -> { write.call((1 << 53) + 1) } => [invalid, /2\^53 seconds/],
       -> { write.call(1 << 63) } => [invalid, /2\^53 seconds/],
-      -> { write.call(-1 << 64) } => [invalid, /2\^53 seconds/],
+      -> { write.call(-1 << 63) } => [invalid, /2\^53 seconds from/],
+      -> { write.call(-2**70) } => [invalid, /deadline is -\d+; it has to be within 2\^53 seconds of/],
       -> { queue.delete_tracked(nil) } => [TypeError, /value must be a String/],
       -> { queue.cordon_deadline_exceeded("1") } => [TypeError, /within must be a number/],
       -> { queue.cordon_deadline_exceeded(-1) } => [invalid, /within is -1/],
-      -> { queue.cordon_deadline_exceeded(Float::INFINITY) } => [invalid, //],
+      -> { queue.cordon_deadline_exceeded(Float::INFINITY) } => [invalid, /within is longer than/],
       -> { queue.gc(time_digits: "1") } => [TypeError, /time_digits must be an Integer/],
       -> { queue.gc(time_digits: -1) } => [invalid, /time_digits is -1/],
       -> { queue.gc(time_digits: 0).to_a } => [invalid, /digits/],

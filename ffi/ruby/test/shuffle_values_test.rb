@@ -32,6 +32,15 @@ class ShuffleValuesTest < MillpondTest
     [:a, nil, 1].each { |name| assert_raises(TypeError) { twice[name] } }
   end
 
+  def test_what_a_message_is_made_of_stays_its_makers
+    fields = [[+"a", +"b"]]
+    message = made(fields: fields)
+    fields[0][1] = "c"
+    fields << %w[d e]
+    assert_equal [%w[a b]], message.fields
+    [message.fields, message.fields[0]].each { |list| assert_predicate list, :frozen? }
+  end
+
   def test_what_comes_from_a_queue_does_not_change
     queue = shuffle_queue_on("memory:")
     receipt = queue.write("t", { "a" => "b" })

@@ -4,8 +4,10 @@ require "millpond/shuffle_answers"
 
 module Millpond
   # Values of tracked messages whose deadline has passed, in batches; made by {ShuffleQueue#gc}. Asking
-  # for the next batch deletes what is recorded of the last one; whoever stops keeps that one for the
-  # next collection. The messages themselves stay. One thread at a time uses it.
+  # for the next batch deletes what is recorded of the last one. A loop that is left by an exception,
+  # an interrupt or `break` leaves its batch, and the next loop brings that again, whether it is over
+  # the same object or another: at least once. The messages themselves stay. One thread at a time
+  # uses it.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -18,13 +20,19 @@ module Millpond
     include Enumerable
 
     # @api private
-    def initialize(native, encoding)
-      @native = native
+    #
+    # @param encoding [Encoding] of values
+    # @param open [Proc] makes the library's collection: takes where to put it, and the error
+    def initialize(encoding, open)
       @encoding = encoding
+      @open = open
+      @scanned = 0
+      @deleted = 0
     end
 
-    # Yields what is left, batch by batch. The records of a batch are deleted when the block has
-    # returned and the next one is asked for: values are handed out at least once.
+    # Yields what is there, batch by batch, each time from the start. The records of a batch are
+    # deleted when the block has returned and the next one is asked for: values are handed out at
+    # least once.
     #
     # @yieldparam values [Array<String>]
     # @return [self] or, without a block, an Enumerator
@@ -35,49 +43,63 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write_tracked("tenant-7", { "job" => "j-1" }, "job", deadline: 1_000_000_000)
-    #   queue.gc.each { |values| break } # stays, for the next collection
-    #   queue.gc.each.next # => ["j-1"]
+    #   garbage = queue.gc
+    #   garbage.each { |values| break } # stays, for the next loop
+    #   garbage.to_a # => [["j-1"]]
     def each
       return enum_for unless block_given?
 
-      while (values = next_values)
+      # Of its own: an old one would delete what it handed out last, which nobody may have seen.
+      collection = Call.handle(Native::ShuffleGarbage, &@open)
+      counted = [0, 0]
+      while (values = next_values(collection, counted))
         yield values
       end
       self
+    ensure
+      collection&.free
     end
 
-    # How many entries were looked at so far.
+    # How many entries were looked at so far, by all loops over this object.
     #
     # @return [Integer]
     #
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").gc.scanned # => 0
-    def scanned
-      counts.first
-    end
+    attr_reader :scanned
 
-    # How many records were deleted so far.
+    # How many records were deleted so far, by all loops over this object. After an error or an
+    # interrupt there may be more.
     #
     # @return [Integer]
     #
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").gc.deleted # => 0
-    def deleted
-      counts.last
-    end
+    attr_reader :deleted
 
     private
 
-    def next_values
+    def next_values(collection, counted)
       ShuffleAnswers.texts(@encoding) do |place, error|
-        Native.millpond_shuffle_garbage_next(@native, place, error)
+        Native.millpond_shuffle_garbage_next(collection, place, error)
       end
+    ensure
+      # No interrupt comes in between, so that nothing is counted twice.
+      Thread.handle_interrupt(Object => :never) { add_counts(collection, counted) }
     end
 
-    def counts
+    # Adds what a collection has done since it was counted last.
+    def add_counts(collection, counted)
+      scanned, deleted = counts(collection)
+      @scanned += scanned - counted[0]
+      @deleted += deleted - counted[1]
+      counted.replace([scanned, deleted])
+    end
+
+    def counts(collection)
       scanned = FFI::MemoryPointer.new(:uint64)
       deleted = Call.number(:uint64) do |place, error|
-        Native.millpond_shuffle_garbage_counts(@native, scanned, place, error)
+        Native.millpond_shuffle_garbage_counts(collection, scanned, place, error)
       end
       [scanned.read_uint64, deleted]
     end

@@ -256,8 +256,8 @@ module Millpond
     #
     # @param max [Integer] members
     # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
-    #   nothing has come for so many seconds, `Float::INFINITY` being for ever. Waiting costs the
-    #   server next to nothing.
+    #   nothing has come for so many seconds, `Float::INFINITY` being for ever, at next to no cost
+    #   for the server. An interrupt held back by `Thread.handle_interrupt` ends it with {CancelledError}
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise [InvalidArgumentError, TypeError] for a wrong size or time

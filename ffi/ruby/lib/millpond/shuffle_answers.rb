@@ -92,7 +92,7 @@ module Millpond
       data = Native.millpond_shuffle_batch_fields(batch)
       count = Native.millpond_shuffle_batch_fields_length(batch)
       fields = rows(data, count, Native::ShuffleField, FIELD) do |_, field_length, _, value_length|
-        [cut.call(field_length), cut.call(value_length)]
+        [cut.call(field_length), cut.call(value_length)].freeze
       end
       cut_messages(batch, fields)
     end

@@ -35,7 +35,7 @@ module Millpond
           raise Convert.wrong_type("messages[#{index}]", "[shard_key, fields]", message)
         end
 
-        keys << string("messages[#{index}][0]", message[0])
+        keys << string(message[0]) { "messages[#{index}][0]" }
         field_strings("messages[#{index}][1]", message[1])
       end
       rows, = strings(fields.flatten(1))
@@ -73,7 +73,7 @@ module Millpond
       raise Convert.wrong_type("deadline", "an Integer", value) unless value.is_a?(Integer)
       return value if value.bit_length < 64
 
-      raise Convert.invalid("deadline is #{value}; it has to be at most 2^53 seconds")
+      raise Convert.invalid("deadline is #{value}; it has to be within 2^53 seconds of the epoch")
     end
 
     # @return [Integer] where the records of tracked messages are
@@ -101,20 +101,22 @@ module Millpond
     def self.field_strings(argument, values)
       named = values.is_a?(Hash)
       Convert.elements(argument, values).each_with_index.flat_map do |pair, index|
-        place = "#{argument}[#{index}]"
         unless pair.is_a?(Array) && pair.size == 2
-          raise Convert.wrong_type(place, "[field, value]", pair)
+          raise Convert.wrong_type("#{argument}[#{index}]", "[field, value]", pair)
         end
 
         field, value = pair
-        [string(named ? "the key #{field.inspect} of #{argument}" : "#{place}[0]", field),
-         string(named ? "#{argument}[#{field.inspect}]" : "#{place}[1]", value)]
+        [string(field) { named ? "the key #{field.inspect} of #{argument}" : "#{argument}[#{index}][0]" },
+         string(value) { named ? "#{argument}[#{field.inspect}]" : "#{argument}[#{index}][1]" }]
       end
     end
 
+    # Its name is asked for only if it is wrong: to inspect a long field takes time.
+    #
+    # @yieldreturn [String] the name of the argument
     # @return [String] a copy that nobody else has; see {Convert.bytes}
-    def self.string(argument, value)
-      value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(argument, "a String", value))
+    def self.string(value)
+      value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(yield, "a String", value))
     end
 
     def self.strings(values)

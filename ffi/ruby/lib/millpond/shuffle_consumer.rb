@@ -33,10 +33,13 @@ module Millpond
     # Takes the next message, if there is one.
     #
     # @param block [Numeric, nil] how many seconds to wait for one if there is none,
-    #   `Float::INFINITY` being for ever. Waiting costs the server next to nothing.
+    #   `Float::INFINITY` being for ever. Waiting costs the server next to nothing. An interrupt that
+    #   the program holds back with `Thread.handle_interrupt` ends the wait with {CancelledError}, also
+    #   one that came before it.
     # @return [Message, nil]
     # @raise [InvalidArgumentError] for an empty group or consumer, and what no queue can have
     # @raise [TypeError] for a time that is no number
+    # @raise [CancelledError] for an interrupt that is held back
     # @raise [WrongTypeError] if a key holds something else
     #
     # @example
@@ -164,9 +167,10 @@ module Millpond
     #   message = consumer.read
     #   consumer.extend(message) # => 1
     #   queue.consumer("workers", "worker-2").reclaim(min_idle: 60, max: 1).messages # => []
-    def extend(messages)
+    def extend(messages, *modules)
       # Every object of Ruby has a method of this name, for modules.
       return super if messages.is_a?(Module)
+      raise ArgumentError, "give many messages as a list" unless modules.empty?
 
       count(:millpond_shuffle_extend, messages)
     end

@@ -33,8 +33,8 @@ module Millpond
     # @param shard_key [String] the key of the tenant
     # @param fields (see #write)
     # @param track_field [String] the name of the field
-    # @param deadline [Integer, nil] in seconds since the Unix epoch, at most 2^53; without it, the
-    #   server's time and the queue's `ttl`. From then on {#gc} collects the record.
+    # @param deadline [Integer, nil] in seconds since the Unix epoch, at most 2^53 from it; without it
+    #   or with 0, the server's time and the queue's `ttl`. From then on {#gc} collects the record.
     # @return [Receipt] where it is
     # @raise (see #write)
     #
@@ -117,10 +117,8 @@ module Millpond
     #   queue.gc { |values| values == ["j-1"] }.deleted # => 1
     def gc(time_digits: nil, &block)
       digits = time_digits.nil? ? -1 : Convert.small_size("time_digits", time_digits)
-      native = Call.handle(Native::ShuffleGarbage) do |place, error|
-        Native.millpond_shuffle_gc(@native, digits, place, error)
-      end
-      garbage = Garbage.new(native, @encoding)
+      open = ->(place, error) { Native.millpond_shuffle_gc(@native, digits, place, error) }
+      garbage = Garbage.new(@encoding, open)
       block ? garbage.each(&block) : garbage
     end
   end

@@ -46,7 +46,7 @@ module Millpond
     def initialize(stream, id, fields, deliveries = nil)
       @stream = stream
       @id = id
-      @fields = fields.each(&:freeze).freeze
+      @fields = fields.map { |pair| pair.frozen? ? pair : pair.dup.freeze }.freeze
       @deliveries = deliveries
       freeze
     end
