@@ -65,8 +65,9 @@ export interface AnswerOptions {
   /**
    * Whether names, members, fields and values in answers are Buffers, in place of strings. A string
    * cannot hold what is not UTF-8: where an answer has such bytes, the call rejects with a
-   * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`. A batch stays reserved, and messages
-   * stay pending.
+   * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message
+   * of a shuffle queue is handed out all the same, and throws that error when it is read; see
+   * {@link Message}.
    */
   returnBuffers?: boolean
 }
@@ -81,7 +82,7 @@ export interface ConnectOptions extends AnswerOptions, CallOptions {
    * Attempts after the first to connect, or to reach a server that is busy, loading or failing
    * over; 10 by default.
    */
-  retries?: number
+  retries?: number | bigint
   /** The user; goes with a password. */
   username?: string
   /** The password, as it is: nothing is unescaped. */
@@ -145,12 +146,24 @@ export class Client<T extends string | Buffer = string> {
   ick(name: Member, options?: AnswerOptions): Ick<string> | Ick<Buffer>
 
   /** The channel of 1 to 65,536 Icks of this name. Makes no call. */
-  ickChannel(name: Member, shards: number, options?: { returnBuffers?: undefined }): IckChannel<T>
-  ickChannel(name: Member, shards: number, options: { returnBuffers: false }): IckChannel<string>
-  ickChannel(name: Member, shards: number, options: { returnBuffers: true }): IckChannel<Buffer>
   ickChannel(
     name: Member,
-    shards: number,
+    shards: number | bigint,
+    options?: { returnBuffers?: undefined }
+  ): IckChannel<T>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: false }
+  ): IckChannel<string>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: true }
+  ): IckChannel<Buffer>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
     options?: AnswerOptions
   ): IckChannel<string> | IckChannel<Buffer>
 
@@ -407,10 +420,10 @@ export class IckChannel<T extends string | Buffer = string> {
   readonly readable: number
 
   /** The same channel for a consumer that also reads the Icks of an earlier, larger size. */
-  draining(earlier: number): IckChannel<T>
+  draining(earlier: number | bigint): IckChannel<T>
 
   /** The Ick with this number. */
-  ick(number: number): Ick<T>
+  ick(number: number | bigint): Ick<T>
 
   /** The number of the Ick in which this member lives. */
   ickOf(member: Member): number
@@ -426,7 +439,11 @@ export class IckChannel<T extends string | Buffer = string> {
    *
    * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
    */
-  batches(numbers: Iterable<number>, max: number | bigint, options?: BatchesOptions): Batches<T>
+  batches(
+    numbers: Iterable<number | bigint>,
+    max: number | bigint,
+    options?: BatchesOptions
+  ): Batches<T>
 }
 
 /**
@@ -448,7 +465,29 @@ export type Fields =
   | Iterable<readonly [field: Member, value: Member]>
   | { readonly [field: string]: Member }
 
-/** A message that a consumer took. */
+/**
+ * A message that a consumer took.
+ *
+ * Where a queue answers strings, one message that is not UTF-8 spoils no other: it comes with those
+ * that were taken with it, and only what reads its text throws. Its `bytes` can be read, and it can
+ * be acknowledged, extended and reclaimed as any other.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.write('tenant-7', { n: '1', digest: Buffer.from([0xff]) })
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * const message = await consumer.read()
+ * try {
+ *   console.log(message.fields)
+ * } catch (error) {
+ *   if (error.code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error
+ *   console.log(message.field('n'), message.bytes[1][1]) //=> 1 <Buffer ff>
+ *   await consumer.ack(message)
+ * }
+ */
 export class Message<T extends string | Buffer = string> implements Receipt {
   private constructor()
 
@@ -456,12 +495,21 @@ export class Message<T extends string | Buffer = string> implements Receipt {
   readonly stream: number | null
   /** Its id in that stream, such as `'1700000000000-3'`. */
   readonly id: string
-  /** Its fields and their values, as they were written. */
+  /**
+   * Its fields and their values, as they were written. Reading this throws a TypeError with code
+   * `ERR_ENCODING_INVALID_ENCODED_DATA` if strings are wanted and one of them is not UTF-8, and so
+   * does copying the message, as for a Worker: send its stream and id.
+   */
   readonly fields: [field: T, value: T][]
+  /** A new list of its fields and their values as Buffers, whatever the queue answers. */
+  readonly bytes: [field: Buffer, value: Buffer][]
   /** How often it was delivered, this time included; null unless it was reclaimed. */
   readonly deliveries: number | null
 
-  /** The value of the first field of this name, or null. */
+  /**
+   * The value of the first field of this name, or null. Throws as `fields` does if just this value
+   * is not UTF-8.
+   */
   field(name: Member): T | null
 }
 
@@ -495,7 +543,11 @@ export interface ShuffleStats {
   streams: StreamStats[]
 }
 
-/** A message that nobody acknowledged however often it was delivered, and its history. */
+/**
+ * A message that nobody acknowledged however often it was delivered, and its history. Reading
+ * `group` or `consumer` throws if strings are wanted and it is not UTF-8, as a {@link Message} does
+ * with its fields; a queue with `returnBuffers` answers both.
+ */
 export interface DeadLetter<T extends string | Buffer = string> {
   /** Its id among the dead letters. */
   id: string
@@ -524,9 +576,9 @@ export interface ShuffleQueueOptions {
    * with the next write; fewer as soon as the streams beyond have nothing left to do. Readers need
    * not know.
    */
-  streams?: number
+  streams?: number | bigint
   /** How many of the streams a tenant may write to; 2 by default, or all if there are fewer. */
-  streamsPerShard?: number
+  streamsPerShard?: number | bigint
   /**
    * How long a stream lives after it was last written to, with all that is in it, in milliseconds;
    * a day by default. At least a second, at most 100 years.
@@ -547,7 +599,7 @@ export interface ShuffleConsumerOptions {
    * Takes from this stream first, as much as it has; for a consumer to which one tenant's messages
    * are cheaper together.
    */
-  preferStream?: number
+  preferStream?: number | bigint
   /**
    * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
    * becomes a sharded queue while its writers move. The group there has the queue's name. False by
@@ -565,7 +617,8 @@ export interface ShuffleConsumerOptions {
 export interface TrackedOptions extends CallOptions {
   /**
    * Until when, as a Date or in whole seconds since the Unix epoch, up to 2^53; the server's time
-   * and the queue's `ttlMs` by default.
+   * and the queue's `ttlMs` by default. The number 0 is the default too, as it is in every language;
+   * a Date at the epoch is a deadline that has passed.
    */
   deadline?: Date | number | bigint
 }
@@ -576,7 +629,7 @@ export interface GarbageOptions extends CallOptions {
    * Looks only at deadlines that begin with as many of the first digits of the time in seconds, 1
    * to 10: with 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
    */
-  timeDigits?: number
+  timeDigits?: number | bigint
 }
 
 /** What a read takes. */
@@ -592,7 +645,7 @@ export interface ReadOptions extends CallOptions {
 /** What the loop of a consumer takes. */
 export interface MessagesOptions extends CallOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
-  max?: number
+  max?: number | bigint
   /**
    * How long to wait for a message when there is none, in milliseconds; the time starts anew with
    * each batch, and Infinity is for ever. Left out, the loop ends when there is nothing left. All
@@ -613,7 +666,11 @@ export interface MessagesOptions extends CallOptions {
  *
  * console.log(shard(16, 4, 'tuna')) //=> [ 15, 13, 2, 12 ]
  */
-export function shard(streams: number, streamsPerShard: number, shardKey: Member): number[]
+export function shard(
+  streams: number | bigint,
+  streamsPerShard: number | bigint,
+  shardKey: Member
+): number[]
 
 /**
  * Many tenants share one queue, and one tenant's burst delays only itself; made by
@@ -706,13 +763,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   /**
    * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
    * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
-   * each. Answers them by deadline. They are garbage from then on; their messages stay until they
-   * are deleted.
+   * each. Answers them by deadline; one that is not UTF-8 is a Buffer in any case, since nobody
+   * gets it again. They are garbage from then on; their messages stay until they are deleted.
    *
    * After an error or an abort values may be cordoned that nobody saw; {@link gc} hands them out
    * once more.
    */
-  cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<T[]>
+  cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
   /**
    * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
@@ -746,7 +803,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
    * 10,000. They lie in the stream `<queue>:dead`, and stay.
    */
-  deadLetters(max?: number, options?: CallOptions): Promise<DeadLetter<T>[]>
+  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
 }
 
 /**
@@ -756,11 +813,6 @@ export class ShuffleQueue<T extends string | Buffer = string> {
  * acknowledged; asking for the next acknowledges nothing. What a consumer took and never saw, as
  * after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} brings back,
  * and so it does with what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
- *
- * Where a message is not UTF-8 and the queue answers strings, the call that took it rejects with a
- * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`. Nothing is lost: its `receipts` are
- * those of all messages that were taken with it; they are pending, and a consumer of a queue with
- * `returnBuffers` can reclaim them.
  *
  * @example
  * import { connect } from 'millpond'
@@ -784,7 +836,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * Takes up to `max` messages, 1 to 10,000, in one step: those that as many calls of {@link read}
    * would have taken. It waits only if there is none.
    */
-  readMany(max: number, options?: ReadOptions): Promise<Message<T>[]>
+  readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
 
   /** The consumer's loop over batches of messages; see {@link Messages}. */
   messages(options?: MessagesOptions): Messages<T>
@@ -817,7 +869,11 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
    * be longer than its work, or it has to {@link extend} what it works on.
    */
-  reclaim(minIdleMs: number, max: number, options?: CallOptions): Promise<Reclaimed<T>>
+  reclaim(
+    minIdleMs: number,
+    max: number | bigint,
+    options?: CallOptions
+  ): Promise<Reclaimed<T>>
 }
 
 /**
@@ -891,8 +947,9 @@ export class Garbage<T extends string | Buffer = string> {
   readonly deleted: number
 
   /**
-   * The next batch. Ask for one at a time. After an error that trying again can mend, or an abort,
-   * the next question goes on.
+   * The next batch. Ask for one at a time. After an error that trying again can mend the next
+   * question goes on. A signal that has aborted stays so, and every further question rejects with
+   * its reason; a new collection gets what nobody saw.
    */
   next(): Promise<IteratorResult<T[], undefined>>
 

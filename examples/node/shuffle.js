@@ -11,6 +11,12 @@ const url = process.argv[2] ?? 'memory:'
 const client = await connect(url)
 const queue = client.shuffleQueue('{examples/shuffle}', { streams: 64, streamsPerShard: 4 })
 const consumer = queue.consumer('workers', 'worker-1')
+// What an earlier run left that was cut off. Two at once would see each other's messages.
+for (;;) {
+  const { messages: left } = await consumer.reclaim(0, 1_000)
+  if (left.length === 0) break
+  await consumer.ackAndDelete(left)
+}
 for await (const batch of consumer.messages()) await consumer.ackAndDelete(batch)
 
 // One tenant writes a thousand messages, and then another one writes one.

@@ -37,9 +37,12 @@ function memberList(members) {
   return list
 }
 
-/** How to take the bytes of these values: a generator may fill one Buffer again and again. */
-function taking(values) {
-  return Array.isArray(values) ? bytes : copyOfBytes
+/**
+ * How to take the bytes of what comes from all of these: a generator may fill one Buffer again and
+ * again.
+ */
+function taking(...sources) {
+  return sources.every(Array.isArray) ? bytes : copyOfBytes
 }
 
 function copyOfBytes(value, argument, index, part) {

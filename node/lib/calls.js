@@ -164,4 +164,4 @@ function notText(message = NOT_TEXT) {
   return error
 }
 
-module.exports = { Failure, native, begin, giveUp, notText, unwrap }
+module.exports = { native, begin, giveUp, notText, unwrap }

@@ -56,9 +56,9 @@ class Client {
 
   ickChannel(name, shards, options) {
     const bytes = check.bytes(name, 'name')
-    check.smallSize('shards', shards)
+    const count = check.smallSize('shards', shards)
     const text = this.#isText(options)
-    return new IckChannel(atOnce(() => this.#native.ickChannel(bytes, shards, text)))
+    return new IckChannel(atOnce(() => this.#native.ickChannel(bytes, count, text)))
   }
 
   shuffleQueue(name, options) {

@@ -3,23 +3,54 @@
 // What the answers of the native half about shuffle queues mean; see answers.js.
 
 const check = require('./arguments.js')
-const { Failure, notText } = require('./calls.js')
+const { notText } = require('./calls.js')
 
 const DEFAULT_STREAM = -1
 
 class Message {
-  constructor(stream, id, fields, deliveries) {
+  // Strings or Buffers; of a message that is no text, strings and Buffers.
+  #pairs
+  #isText
+
+  constructor(stream, id, pairs, deliveries, isText) {
+    this.#pairs = pairs
+    this.#isText = isText
     this.stream = stream
     this.id = id
-    this.fields = fields
+    set(this, 'fields', pairs, isText)
     this.deliveries = deliveries
+  }
+
+  get bytes() {
+    return this.#pairs.map((pair) => pair.map((part) => Buffer.from(part)))
   }
 
   field(name) {
     const bytes = check.bytes(name, 'name')
-    const found = this.fields.find(([field]) => isSame(field, bytes))
-    return found === undefined ? null : found[1]
+    const found = this.#pairs.find(([field]) => isSame(field, bytes))
+    if (found === undefined) return null
+    if (!this.#isText && typeof found[1] !== 'string') throw unreadable('the value')
+    return found[1]
   }
+}
+
+/**
+ * Sets a property. One that is no text where text is wanted throws when it is read, and spoils
+ * nothing else. Whoever copies the object reads it as well: what is not there would go unnoticed.
+ */
+function set(object, name, value, isText) {
+  const get = () => {
+    throw unreadable(name)
+  }
+  if (isText) object[name] = value
+  else Object.defineProperty(object, name, { get, enumerable: true })
+}
+
+function unreadable(name) {
+  return notText(
+    `${name}: this is not UTF-8 and would be damaged as a string; a message has its bytes, and ` +
+      '{ returnBuffers: true } answers Buffers'
+  )
 }
 
 function isSame(field, name) {
@@ -27,7 +58,10 @@ function isSame(field, name) {
   return Buffer.from(field).equals(Buffer.from(name))
 }
 
-/** Reads a list that begins with whether it is text where text is wanted. */
+/**
+ * Reads a list that begins with whether it is all text where text is wanted. What is not, is a
+ * Buffer among strings.
+ */
 class Reader {
   #list
   #next = 1
@@ -47,9 +81,14 @@ class Reader {
   message(deliveries) {
     const stream = streamOf(this.one())
     const id = this.one()
-    const fields = new Array(this.one())
-    for (let index = 0; index < fields.length; index += 1) fields[index] = [this.one(), this.one()]
-    return new Message(stream, id, fields, deliveries)
+    const pairs = new Array(this.one())
+    for (let index = 0; index < pairs.length; index += 1) pairs[index] = [this.one(), this.one()]
+    return new Message(stream, id, pairs, deliveries, this.isText(pairs))
+  }
+
+  /** Whether all of this, names or pairs, is as it is wanted. */
+  isText(parts) {
+    return this.#list[0] || parts.flat().every((part) => typeof part === 'string')
   }
 }
 
@@ -61,13 +100,12 @@ function messages(list) {
   const reader = new Reader(list)
   const read = []
   while (!reader.isAtEnd) read.push(reader.message(null))
-  return list[0] ? read : taken(read)
+  return read
 }
 
 /** One message, or null. */
 function message(list) {
-  const read = messages(list)
-  return Array.isArray(read) ? (read[0] ?? null) : read
+  return messages(list)[0] ?? null
 }
 
 /** The messages of a loop's turn; null stays null. */
@@ -80,11 +118,10 @@ function reclaimed(list) {
   const dead = reader.one()
   const read = []
   while (!reader.isAtEnd) read.push(reader.message(reader.one()))
-  return list[0] ? { messages: read, dead } : taken(read)
+  return { messages: read, dead }
 }
 
 function deadLetters(list) {
-  if (!list[0]) return new Failure(notText)
   const reader = new Reader(list)
   const letters = []
   while (!reader.isAtEnd) {
@@ -94,22 +131,13 @@ function deadLetters(list) {
       reader.one(),
       reader.one()
     ]
-    letters.push({ id, message: reader.message(null), group, consumer, deliveries })
+    const letter = { id, message: reader.message(null) }
+    set(letter, 'group', group, reader.isText([group]))
+    set(letter, 'consumer', consumer, reader.isText([consumer]))
+    letter.deliveries = deliveries
+    letters.push(letter)
   }
   return letters
-}
-
-/** The failure of messages that are the consumer's now and of which one is no text. */
-function taken(read) {
-  return new Failure(() => {
-    const error = notText(
-      'a message is not UTF-8 and would be damaged as strings. It stays pending, with those that ' +
-        'were taken with it (see receipts): a consumer of a queue with { returnBuffers: true } ' +
-        'can reclaim them'
-    )
-    error.receipts = read.map(({ stream, id }) => ({ stream, id }))
-    return error
-  })
 }
 
 function receipts(list) {
@@ -123,6 +151,11 @@ function receipts(list) {
 /** One receipt, or null. */
 function receipt(list) {
   return receipts(list)[0] ?? null
+}
+
+/** Strings, or Buffers for what is no text. */
+function cordoned(list) {
+  return list.slice(1)
 }
 
 /** Strings or Buffers; null stays null. */
@@ -142,6 +175,7 @@ function stats([len, pending, lag, ...rest]) {
 module.exports = {
   Message,
   batch,
+  cordoned,
   deadLetters,
   message,
   messages,

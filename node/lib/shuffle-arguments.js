@@ -16,9 +16,12 @@ function fieldList(fields, argument) {
   return list
 }
 
-/** The fields of a message at the end of a list; answers how many there are. */
-function pushFields(list, fields, argument) {
-  const take = check.taking(fields)
+/**
+ * The fields of a message at the end of a list; answers how many there are. `others` are those that
+ * the fields come from, if any.
+ */
+function pushFields(list, fields, argument, ...others) {
+  const take = check.taking(fields, ...others)
   let count = 0
   for (const pair of pairsOf(fields, argument)) {
     const place = `${argument}[${count}]`
@@ -51,7 +54,7 @@ function messageList(messages) {
       throw invalid(`${place} has to be [shardKey, fields]`)
     }
     strings.push(take(message[0], place, 0))
-    counts.push(pushFields(strings, message[1], `${place}[1]`))
+    counts.push(pushFields(strings, message[1], `${place}[1]`, messages))
   }
   return { strings, counts }
 }
@@ -74,13 +77,20 @@ function receiptLists(messages) {
   return { streams, ids }
 }
 
-/** A Date, or whole seconds since the Unix epoch; a message is not late before its time. */
+/** A Date, or whole seconds since the Unix epoch. */
 function deadline(argument, value) {
-  const seconds = types.isDate(value) ? Math.ceil(value.getTime() / 1000) : value
+  const seconds = types.isDate(value) ? secondsOf(value) : value
   if (Number.isSafeInteger(seconds)) return seconds
   // Beyond 2^53 a number may stand for another one.
   if (typeof seconds === 'bigint' && BigInt(Number(seconds)) === seconds) return Number(seconds)
   throw invalid(`${argument} has to be a Date or a whole number of seconds since the Unix epoch`)
+}
+
+/** The first second that is not before a time; a message is not late before its time. */
+function secondsOf(date) {
+  // 0 means that there is no deadline; the second before it is as long past.
+  const seconds = Math.ceil(date.getTime() / 1000)
+  return seconds === 0 ? -1 : seconds
 }
 
 module.exports = { deadline, fieldList, messageList, receiptLists }

@@ -20,10 +20,12 @@ const CONSUMER = {
 }
 
 function shard(streams, streamsPerShard, shardKey) {
-  check.smallSize('streams', streams)
-  check.smallSize('streamsPerShard', streamsPerShard)
+  const sizes = [
+    check.smallSize('streams', streams),
+    check.smallSize('streamsPerShard', streamsPerShard)
+  ]
   const bytes = check.bytes(shardKey, 'shardKey')
-  return atOnce(() => nativeShard(streams, streamsPerShard, bytes))
+  return atOnce(() => nativeShard(...sizes, bytes))
 }
 
 class ShuffleQueue {
@@ -68,7 +70,7 @@ class ShuffleQueue {
     const { signal } = check.options(options, SIGNAL)
     check.milliseconds('withinMs', withinMs)
     const send = (number) => this.#native.cordonDeadlineExceeded(number, withinMs)
-    return unwrap(await begin(signal, answers.values, send))
+    return unwrap(await begin(signal, answers.cordoned, send))
   }
 
   gc(options) {

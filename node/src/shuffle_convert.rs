@@ -12,8 +12,8 @@ use crate::convert::{Answer, Converted, Failure, Values, text_or_buffer};
 const DEFAULT: f64 = -1.0;
 
 /// A list that grows. It begins with whether all in it is as the handle wants it: where strings
-/// are wanted and some bytes are not UTF-8, these are a Buffer all the same. A message that was
-/// taken must not be lost with them, so JavaScript says which it was.
+/// are wanted and some bytes are not UTF-8, these are a Buffer all the same. JavaScript hands out
+/// what they belong to, and says so when they are read.
 pub(crate) struct Texts<'env> {
     env: &'env Env,
     list: Values<'env>,

@@ -5,9 +5,9 @@ use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
-use crate::convert::{self, Bytes, duration};
+use crate::convert::{self, Bytes, Converted, duration};
 use crate::shuffle::{Core, ShuffleQueue, pairs};
-use crate::shuffle_convert as shuffled;
+use crate::shuffle_convert::{self as shuffled, Texts};
 use crate::shuffle_garbage::Garbage;
 
 /// Where the records are, as the option names it.
@@ -52,7 +52,7 @@ impl ShuffleQueue {
     pub fn cordon_deadline_exceeded(&self, number: u32, within_ms: f64) -> bool {
         let text = self.0.text;
         let cordon = |queue: &Core| queue.cordon_deadline_exceeded(duration(within_ms));
-        self.0.start(number, cordon, move |env, found: Vec<_>| shuffled::texts(env, &found, text))
+        self.0.start(number, cordon, move |env, found: Vec<_>| cordoned(env, &found, text))
     }
 
     /// The collection, digits of everything.
@@ -61,4 +61,11 @@ impl ShuffleQueue {
         let digits = time_digits.map(|digits| u8::try_from(digits).unwrap_or(u8::MAX));
         Garbage::new(self.0.with(self.0.core.gc().time_digits(digits)))
     }
+}
+
+/// Nobody gets them again: none may be lost with one that is no text.
+fn cordoned(env: &Env, values: &[Vec<u8>], text: bool) -> Converted {
+    let mut texts = Texts::new(env, text)?;
+    values.iter().try_for_each(|value| texts.push_bytes(value))?;
+    texts.finish()
 }

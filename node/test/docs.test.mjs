@@ -35,4 +35,4 @@ examples('the README', inReadme.map(([, program]) => program), 7)
 
 const inDeclarations = [...read('../index.d.ts').matchAll(/@example\n([^]*?)\n *\*\//g)]
 const stripped = inDeclarations.map(([, program]) => program.replaceAll(/^ *\* ?/gm, ''))
-examples('the declarations', stripped, 12)
+examples('the declarations', stripped, 13)

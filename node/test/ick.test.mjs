@@ -264,6 +264,10 @@ onEveryBackend('a channel', async ({ connect, name }) => {
   const seen = membersOf((await collect(channel.batches([0, 1, 2], 4))).flat())
   assert.deepEqual(seen.sort(), members.sort())
   assert.equal(channel.draining(8).readable, 8)
+  const sized = (await connect()).ickChannel(name, 4n)
+  assert.deepEqual([sized.shards, sized.draining(8n).readable], [4, 8])
+  await sized.ick(1n).stats()
+  assert.deepEqual(await collect(sized.batches([0n, 1n], 4n)), [])
   for (const wrong of [[3], []]) {
     assert.throws(() => channel.batches(wrong, 1), InvalidArgumentError)
   }

@@ -37,7 +37,7 @@ async function use(client, name, calls) {
   await Promise.all(Array.from({ length: 50 }, (_, number) => one(number)))
 }
 
-/** The same for shuffle queues, 20 at a time, on half of which reads fail. */
+/** The same for shuffle queues, 20 at a time, on half of which some messages are no text. */
 async function useShuffle(client, name, calls) {
   const CALLS_A_TURN = 10
   const one = async (number) => {
@@ -48,7 +48,7 @@ async function useShuffle(client, name, calls) {
       await queue.writeMany([['a', { n: '1' }], ['b', [['n', Buffer.from([0xff])]]]])
       await queue.writeTracked('a', { n: 'x' }, 'n', { deadline: 1 })
       await queue.write('a', {}).catch(() => {})
-      await consumer.readMany(2).catch(() => {})
+      for (const message of await consumer.readMany(2)) readOf(message)
       const controller = new AbortController()
       const { signal } = controller
       const messages = consumer.messages({ waitMs: Infinity, signal })
@@ -59,11 +59,19 @@ async function useShuffle(client, name, calls) {
       controller.abort()
       await aborted
       for await (const _ of queue.gc());
-      const taken = await consumer.reclaim(0, 10).catch((error) => ({ messages: error.receipts }))
+      const taken = await consumer.reclaim(0, 10)
       assert.equal(await consumer.ackAndDelete(taken.messages), 3)
     }
   }
   await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))
+}
+
+function readOf(message) {
+  try {
+    return message.fields.length
+  } catch {
+    return message.bytes.length
+  }
 }
 
 async function grows(url, calls, uses = use) {

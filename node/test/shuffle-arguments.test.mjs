@@ -139,8 +139,23 @@ test('handles are made by others', () => {
 test('the shard of a tenant', () => {
   assert.deepEqual(shard(16, 4, 'tuna'), [15, 13, 2, 12])
   assert.deepEqual(shard(16, 4, Buffer.from('tuna')), [15, 13, 2, 12])
+  assert.deepEqual(shard(16n, 4n, 'tuna'), [15, 13, 2, 12])
   assert.deepEqual(shard(1, 1, 'anybody'), [0])
   assert.equal(new Set(shard(65_536, 65_536, 'x')).size, 65_536)
+})
+
+onEveryBackend('sizes are numbers or bigints', async ({ connect, name }) => {
+  const client = await connect()
+  const sizes = { streams: 2n, streamsPerShard: 1n }
+  const queue = client.shuffleQueue(name, { ...sizes, trackKeys: 'queue' })
+  const { stream } = await queue.write('tenant', { n: '1' })
+  assert.deepEqual([stream], shard(2, 1, 'tenant'))
+  const consumer = queue.consumer('g', 'c', { preferStream: 1n, maxDeliveries: 9n })
+  assert.equal((await consumer.readMany(1n)).length, 1)
+  assert.equal((await consumer.reclaim(0, 1n)).messages.length, 1)
+  assert.equal((await consumer.messages({ max: 1n }).next()).done, true)
+  assert.deepEqual(await queue.deadLetters(1n), [])
+  assert.equal((await queue.gc({ timeDigits: 6n }).next()).done, true)
 })
 
 onEveryBackend('an iterable that throws', async ({ connect, name }) => {

@@ -79,6 +79,7 @@ if (lease !== null && !lease.isLost) {
 
 const channel: IckChannel = client.ickChannel('x', 4)
 await channel.draining(8).add(pairs)
+await client.ickChannel('x', 4n).draining(8n).ick(1n).add(['a'])
 const shards: number = channel.ickOf('a') + channel.shards + channel.readable
 for await (const entries of channel.batches([0, 1], 10)) same<typeof entries, Entry<string>[]>(true)
 same<ReturnType<typeof channel.ick>, Ick<string>>(true)
@@ -88,7 +89,7 @@ same<typeof queue, ShuffleQueue<string>>(true)
 const queueInBuffers = client.shuffleQueue('jobs', { returnBuffers: true, trackKeys: 'queue' })
 same<typeof queueInBuffers, ShuffleQueue<Buffer>>(true)
 same<ReturnType<typeof buffers.shuffleQueue>, ShuffleQueue<string> | ShuffleQueue<Buffer>>(true)
-const streams: number[] = shard(16, 4, 'tuna')
+const streams: number[] = shard(16, 4, 'tuna').concat(shard(16n, 4n, 'tuna'))
 
 const receipt = await queue.write('tenant', { a: '1', b: Buffer.from('2') })
 same<typeof receipt, Receipt>(true)
@@ -100,6 +101,8 @@ const written: Receipt[] = await queue.writeMany([['a', { n: '1' }], ['b', [['n'
 await queue.writeTracked('tenant', { id: '1' }, 'id', { deadline: new Date() })
 const deleted: Receipt | null = await queue.deleteTracked('1')
 same<Awaited<ReturnType<typeof queueInBuffers.cordonDeadlineExceeded>>, Buffer[]>(true)
+const cordoned: (string | Buffer)[] = await queue.cordonDeadlineExceeded(1_000)
+for (const value of cordoned) await queue.deleteTracked(value)
 const garbage: Garbage = queue.gc({ timeDigits: 6 })
 for await (const values of garbage) same<typeof values, string[]>(true)
 const looked: number = garbage.scanned + garbage.deleted
@@ -114,6 +117,7 @@ const message = await consumer.read({ blockMs: 1000 })
 same<typeof message, Message<string> | null>(true)
 const field: string | null = message!.field('a')
 const deliveries: number | null = message!.deliveries
+same<Message['bytes'], [field: Buffer, value: Buffer][]>(true)
 same<Awaited<ReturnType<ShuffleConsumer<Buffer>['readMany']>>, Message<Buffer>[]>(true)
 const loop: Messages = consumer.messages({ max: 10, waitMs: Infinity })
 for await (const batch of loop) {
