@@ -12,6 +12,9 @@ url = sys.argv[1] if len(sys.argv) > 1 else "memory:"
 with millpond.connect(url, decode_responses=True) as client:
     queue = client.shuffle_queue("{examples/shuffle}", streams=64, streams_per_shard=4)
     consumer = queue.consumer("workers", "worker-1")
+    # What an earlier run left that was cut off. Two at once would see each other's messages.
+    while left := consumer.reclaim(min_idle=0, max=1_000).messages:
+        consumer.ack_and_delete(left)
     for batch in consumer.messages():
         consumer.ack_and_delete(batch)
 

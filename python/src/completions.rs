@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 use millpond::Result;
 use pyo3::intern;
@@ -21,12 +22,18 @@ use pyo3::types::PyDict;
 use crate::errors;
 use crate::wakeup::Wakeup;
 
+/// For how long calls may be answered at once before the loop has to run. Awaiting a future that
+/// is done does not let it run, and the embedded engine is done with nearly every call.
+const AT_ONCE_MAX: Duration = Duration::from_millis(1);
+
 /// The calls of one event loop that are under way.
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Completions {
     awake: Arc<Awake>,
     pending: Mutex<HashMap<u64, Pending>>,
     next: AtomicU64,
+    /// When the first call was answered at once since the loop has drained.
+    at_once_since: Mutex<Option<Instant>>,
 }
 
 /// The numbers of the calls that have news.
@@ -97,6 +104,7 @@ impl Completions {
     /// Resolves the futures of the calls that have news; the loop calls it.
     fn drain(&self, py: Python<'_>) {
         self.awake.wakeup.clear();
+        *lock(&self.at_once_since) = None;
         let awake = std::mem::take(&mut *lock(&self.awake.list));
         for number in awake {
             // No lock is held while Python code may run: it may start another call.
@@ -158,8 +166,12 @@ impl Completions {
             }
         }
         let awake = Awake { list: Mutex::default(), wakeup: Wakeup::new()? };
-        let made =
-            Self { awake: Arc::new(awake), pending: Mutex::default(), next: AtomicU64::new(0) };
+        let made = Self {
+            awake: Arc::new(awake),
+            pending: Mutex::default(),
+            next: AtomicU64::new(0),
+            at_once_since: Mutex::default(),
+        };
         let made = Bound::new(py, made)?;
         let fd = made.get().awake.wakeup.fd();
         running.call_method1("add_reader", (fd, made.getattr("drain")?))?;
@@ -188,17 +200,24 @@ impl Completions {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let waker = Waker::from(Arc::new(Caller { awake: self.awake.clone(), number }));
         let mut call = Converted { future: call, convert: Some(convert) };
-        // What the embedded engine has done already needs no wake-up. What is woken from now on
-        // is found below: the loop drains on this thread, later.
-        match call.poll(py, &mut Context::from_waker(&waker)) {
-            Poll::Ready(answer) => resolve(&future, answer)?,
-            Poll::Pending => {
-                let call = Box::new(call);
-                let pending = Pending { future: future.clone().unbind(), waker, call };
-                lock(&self.pending).insert(number, pending);
-            }
+        if self.has_to_let_the_loop_run() {
+            // Polled when the loop has run, and not now: whoever cancels meanwhile has not been
+            // answered yet.
+            waker.wake_by_ref();
+        } else if let Poll::Ready(answer) = call.poll(py, &mut Context::from_waker(&waker)) {
+            // What the embedded engine has done already needs no wake-up.
+            lock(&self.at_once_since).get_or_insert_with(Instant::now);
+            resolve(&future, answer)?;
+            return Ok(future.unbind());
         }
+        // Also what was woken above is found: the loop drains on this thread, later.
+        let pending = Pending { future: future.clone().unbind(), waker, call: Box::new(call) };
+        lock(&self.pending).insert(number, pending);
         Ok(future.unbind())
+    }
+
+    fn has_to_let_the_loop_run(&self) -> bool {
+        lock(&self.at_once_since).is_some_and(|since| since.elapsed() >= AT_ONCE_MAX)
     }
 }
 

@@ -132,21 +132,29 @@ fn number(place: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64>
     })
 }
 
-/// A size or a count.
-pub(crate) fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+/// A whole number from 0 on; None if it does not fit.
+pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(argument, "int", value));
     }
-    value.extract().map_err(|failure: PyErr| {
+    value.extract().map(Some).or_else(|failure: PyErr| {
         let py = value.py();
         if failure.is_instance_of::<PyTypeError>(py) {
-            return wrong_type(argument, "int", value);
-        }
-        match value.lt(0) {
-            Ok(true) => invalid(py, format!("{argument} is negative; it has to be 0 or more")),
-            _ => invalid(py, format!("{argument} is too large; it has to be below 10^17")),
+            Err(wrong_type(argument, "int", value))
+        } else if !failure.is_instance_of::<PyOverflowError>(py) {
+            Err(failure)
+        } else if let Ok(true) = value.lt(0) {
+            Err(invalid(py, format!("{argument} is negative; it has to be 0 or more")))
+        } else {
+            Ok(None)
         }
     })
+}
+
+/// The size of a batch of an Ick.
+pub(crate) fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let too_large = || format!("{argument} is too large; it has to be below 10^17");
+    whole(argument, value)?.ok_or_else(|| invalid(value.py(), too_large()))
 }
 
 /// A whole number, which may be negative.
@@ -164,15 +172,15 @@ pub(crate) fn integer(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i64>
 
 /// How many things to take at most.
 pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let count = whole(argument, value)?.and_then(|count| usize::try_from(count).ok());
     // What does not fit is above every limit.
-    Ok(usize::try_from(size(argument, value)?).unwrap_or(usize::MAX))
+    Ok(count.unwrap_or(usize::MAX))
 }
 
 /// A size or a count of a smaller kind.
 pub(crate) fn small_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let size = size(argument, value)?;
-    u32::try_from(size)
-        .map_err(|_| invalid(value.py(), format!("{argument} is {size}, which is too large")))
+    let size = whole(argument, value)?.and_then(|size| u32::try_from(size).ok());
+    size.ok_or_else(|| invalid(value.py(), format!("{argument} is too large")))
 }
 
 /// An iterable of sizes.

@@ -35,6 +35,12 @@ impl Fields {
     }
 }
 
+impl From<Fields> for Vec<(Vec<u8>, Vec<u8>)> {
+    fn from(fields: Fields) -> Self {
+        fields.iter().map(|(field, value)| (field.into(), value.into())).collect()
+    }
+}
+
 /// Reads a mapping, or an iterable of `(field, value)`.
 pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyResult<Fields> {
     let mut fields = Fields::default();
@@ -61,7 +67,8 @@ pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyR
 /// Reads an iterable of `(shard_key, fields)`.
 pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fields)>> {
     let items = iterable(|| "messages".to_owned(), values)?;
-    let mut messages = Vec::with_capacity(values.len().unwrap_or(0));
+    // No room is made ahead: a length is only what the argument says of itself.
+    let mut messages = Vec::new();
     for (index, item) in items.enumerate() {
         let place = || format!("messages[{index}]");
         let (shard_key, fields) = pair(place, "(shard_key, fields)", &item?)?;

@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::shuffle_garbage::Garbage;
     #[pymodule_export]
-    use super::shuffle_message::{Message, Receipt};
+    use super::shuffle_message::{Message, Receipt, undecodable};
     #[pymodule_export]
     use super::shuffle_messages::Messages;
 

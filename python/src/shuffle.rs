@@ -99,7 +99,8 @@ impl ShuffleQueue {
         let consumer = convert::bytes("consumer", consumer)?;
         let prefer =
             prefer_stream.map(|stream| convert::small_size("prefer_stream", stream)).transpose()?;
-        let max_deliveries = convert::size("max_deliveries", max_deliveries)?;
+        // What does not fit is refused as any other number that is too large.
+        let max_deliveries = convert::whole("max_deliveries", max_deliveries)?.unwrap_or(u64::MAX);
         let core = derive!(&self.core, |queue| queue
             .consumer(group, consumer)
             .prefer_stream(prefer)
@@ -141,11 +142,11 @@ pub(crate) fn shard(
     py: Python<'_>,
     streams: &Bound<'_, PyAny>,
     streams_per_shard: &Bound<'_, PyAny>,
-    key: &Bound<'_, PyAny>,
+    shard_key: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<u32>> {
     let streams = convert::small_size("streams", streams)?;
     let per_shard = convert::small_size("streams_per_shard", streams_per_shard)?;
-    let key = convert::bytes("key", key)?;
+    let key = convert::bytes("shard_key", shard_key)?;
     let found = shuffle::shard(streams, per_shard, key);
     found.map_err(|error| errors::exception(py, &error))
 }

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use millpond::shuffle::{self, MessageId, Stream};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple, PyType};
+use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use crate::convert::{self, text_or_bytes};
 use crate::errors;
@@ -122,9 +122,8 @@ impl Message {
         let Some(text) = fields.is_text() else {
             return Err(PyTypeError::new_err("fields must be all str or all bytes"));
         };
-        let deliveries = deliveries.map(|count| convert::size("deliveries", count)).transpose()?;
-        let fields = fields.iter().map(|(field, value)| (field.into(), value.into())).collect();
-        Ok(Self::new(shuffle::Message { stream, id, fields }, deliveries, text))
+        let deliveries = read_deliveries(deliveries)?;
+        Ok(Self::new(shuffle::Message { stream, id, fields: fields.into() }, deliveries, text))
     }
 
     /// The number of the stream that it came from, or None for the default stream.
@@ -165,13 +164,35 @@ impl Message {
         Ok(format!("Message({}, fields={fields}{deliveries})", shown(&self.receipt())))
     }
 
+    /// Also a message that is not the text that was asked for comes back as it was.
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, message) = (this.py(), this.get());
-        let arguments = (message.stream(), message.id(), message.fields(py)?, message.deliveries);
-        Ok((this.get_type(), arguments.into_pyobject(py)?))
+        let (make, fields) = match message.fields(py) {
+            Ok(fields) => (this.get_type().into_any(), fields),
+            Err(_) => {
+                let make = py.import("millpond._native")?.getattr("_undecodable")?;
+                (make, message.list(py, false)?)
+            }
+        };
+        let arguments = (message.stream(), message.id(), fields, message.deliveries);
+        Ok((make, arguments.into_pyobject(py)?))
     }
+}
+
+/// Makes a message of a client that decodes answers from bytes that are not UTF-8.
+#[pyfunction(name = "_undecodable")]
+pub(crate) fn undecodable(
+    stream: Option<&Bound<'_, PyAny>>,
+    id: &Bound<'_, PyAny>,
+    fields: &Bound<'_, PyAny>,
+    deliveries: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Message> {
+    let (stream, id) = (read_stream(stream)?, read_id(id)?);
+    let fields = fields::read(|| "fields".to_owned(), fields)?.into();
+    let deliveries = read_deliveries(deliveries)?;
+    Ok(Message::new(shuffle::Message { stream, id, fields }, deliveries, true))
 }
 
 /// A list of messages.
@@ -219,8 +240,18 @@ fn read_stream(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
 }
 
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<MessageId> {
-    let text: String = id.extract().map_err(|_| convert::wrong_type("id", "str", id))?;
-    text.parse().map_err(|error| errors::exception(id.py(), &error))
+    let text = id.cast::<PyString>().map_err(|_| convert::wrong_type("id", "str", id))?;
+    // Text that has no UTF-8 has the form of no id either.
+    text.to_string_lossy().parse().map_err(|error| errors::exception(id.py(), &error))
+}
+
+fn read_deliveries(deliveries: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    let read = |count| {
+        convert::whole("deliveries", count)?.ok_or_else(|| {
+            errors::invalid(count.py(), "deliveries does not fit into 64 bits".to_owned())
+        })
+    };
+    deliveries.map(read).transpose()
 }
 
 fn shown(receipt: &shuffle::Receipt) -> String {

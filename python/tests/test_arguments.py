@@ -15,6 +15,22 @@ class Unprintable:
         raise ZeroDivisionError
 
 
+class Long:
+    """Says of itself that it is longer than any memory."""
+
+    def __len__(self) -> int:
+        return 2**62
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return 0
+
+    def __length_hint__(self) -> int:
+        return 2**62
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -32,6 +48,10 @@ class Unprintable:
         (lambda ick: ick.add(None), TypeError, "pairs must be an iterable"),
         (lambda ick: ick.add([(1, "a"), (1, "\udc80")]), UnicodeEncodeError, "surrogates"),
         (lambda ick: ick.add(Unprintable()), ZeroDivisionError, ""),
+        (lambda ick: ick.add(Long()), TypeError, "pairs[0] must be str, bytes"),
+        (lambda ick: ick.add(range(10**12)), TypeError, "pairs[0] must be str, bytes"),
+        (lambda ick: ick.commit(Long()), TypeError, "members[0] must be str, bytes"),
+        (lambda ick: ick.exchange(1, Long()), TypeError, "members[0] must be str, bytes"),
         (lambda ick: ick.commit("abc"), TypeError, "members must be an iterable"),
         (lambda ick: ick.commit(b"abc"), TypeError, "members must be an iterable"),
         (lambda ick: ick.commit(bytearray(b"a")), TypeError, "not bytearray"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from test_arguments import Long, Unprintable
 
 import millpond
 
 Invalid = millpond.InvalidArgumentError
 
 
-class Unprintable:
-    def __iter__(self) -> Any:
-        raise ZeroDivisionError
+def dying(queue: Any, max_deliveries: int) -> Any:
+    return queue.consumer("g", "c", max_deliveries=max_deliveries)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,10 @@ class Unprintable:
         (lambda q: q.write_many([("t", {"a": "b"}), ("t", {})]), Invalid, "message 1 has 0 fields"),
         (lambda q: q.write_many({"t": {"a": "b"}}), TypeError, "messages[0] must be (shard_key"),
         (lambda q: q.write_many("t"), TypeError, "messages must be an iterable"),
+        (lambda q: q.write_many(range(10**12)), TypeError, "messages[0] must be (shard_key"),
+        (lambda q: q.write_many(Long()), TypeError, "messages[0] must be (shard_key"),
+        (lambda q: q.write("t", Long()), TypeError, "fields[0] must be (field, value)"),
+        (lambda q: q.consumer("g", "c").ack(Long()), TypeError, "messages[0] must be a Message"),
         (lambda q: q.pending_count(""), Invalid, "group's name is empty"),
         (lambda q: q.pending_count(None), TypeError, "group must be str, bytes"),
         (lambda q: q.stats(1), TypeError, "group must be str, bytes"),
@@ -49,6 +53,7 @@ class Unprintable:
         (lambda q: q.consumer("g", "c").read(-1), Invalid, "block is -1"),
         (lambda q: q.consumer("g", "").read(60), Invalid, "consumer's name is empty"),
         (lambda q: q.consumer("g", "c").read_many(0), Invalid, "1 to 10000 messages, not 0"),
+        (lambda q: q.consumer("g", "c").read_many(2**64), Invalid, "1 to 10000 messages, not"),
         (lambda q: q.consumer("g", "c").read_many(-1), Invalid, "max is negative"),
         (lambda q: q.consumer("g", "c").read_many(1.0), TypeError, "max must be int, not float"),
         (lambda q: q.consumer("g", "c").ack("1-1"), TypeError, "messages must be an iterable"),
@@ -60,6 +65,8 @@ class Unprintable:
         (lambda q: q.consumer("g", "c").reclaim("1", 1), TypeError, "min_idle must be a number"),
         (lambda q: q.consumer("g", "c").reclaim(float("inf"), 1), Invalid, "over 100 years"),
         (lambda q: q.consumer("g", "c").reclaim(1, 0), Invalid, "1 to 10000 messages, not 0"),
+        (lambda q: dying(q, 2**64).reclaim(1, 1), Invalid, "most deliveries are above 10^14"),
+        (lambda q: dying(q, 10**15).reclaim(1, 1), Invalid, "most deliveries are above 10^14"),
     ],
 )
 async def test_calls(
@@ -79,6 +86,7 @@ async def test_handles(connect: Any) -> None:
         (lambda: client.shuffle_queue(None), TypeError, "name must be str, bytes"),
         (lambda: client.shuffle_queue("x", streams="1"), TypeError, "streams must be int"),
         (lambda: client.shuffle_queue("x", streams=2**40), Invalid, "too large"),
+        (lambda: client.shuffle_queue("x", streams=2**70), Invalid, "streams is too large"),
         (lambda: client.shuffle_queue("x", streams_per_shard=-1), Invalid, "streams_per_shard is"),
         (lambda: client.shuffle_queue("x", ttl="1"), TypeError, "ttl must be a number of seconds"),
         (lambda: client.shuffle_queue("x", 4), TypeError, "positional"),

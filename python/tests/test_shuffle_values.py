@@ -16,6 +16,9 @@ ID = "1700000000000-3"
 
 def test_the_shard_of_a_tenant() -> None:
     assert millpond.shard(16, 4, "tuna") == millpond.shard(16, 4, b"tuna") == [15, 13, 2, 12]
+    assert millpond.shard(streams=16, streams_per_shard=4, shard_key="tuna") == [15, 13, 2, 12]
+    with pytest.raises(TypeError, match="shard_key must be str, bytes"):
+        millpond.shard(16, 4, 1)  # type: ignore[arg-type]
     for arguments in [(0, 1, "x"), (4, 0, "x"), (4, 5, "x"), (4, 2, ""), (65_537, 1, "x")]:
         with pytest.raises(millpond.InvalidArgumentError):
             millpond.shard(*arguments)
@@ -39,6 +42,23 @@ def test_a_copy_is_equal(value: Any) -> None:
         assert other == value
         assert not other != value
         assert hash(other) == hash(value)
+
+
+def test_a_copy_of_what_is_no_text() -> None:
+    queue = millpond.connect("memory:", decode_responses=True).shuffle_queue("x")
+    queue.write("t", [("a", b"\xff"), ("a", "\u00e9")])
+    consumer = queue.consumer("g", "c")
+    consumer.read()
+    (reclaimed,) = consumer.reclaim(0, 1).messages
+    taken: Any = queue.consumer("another", "c").read()
+    assert (reclaimed.deliveries, taken.deliveries) == (2, None)
+    for message in (reclaimed, taken):
+        for other in (pickle.loads(pickle.dumps(message)), copy.deepcopy(message)):
+            assert other == message
+            assert repr(other) == repr(message)
+            assert other.deliveries == message.deliveries
+            with pytest.raises(UnicodeDecodeError):
+                other.fields
 
 
 def test_what_differs() -> None:
@@ -72,10 +92,14 @@ def test_a_value_does_not_change() -> None:
     [
         (lambda: Receipt(3, "x"), millpond.InvalidArgumentError, "form of 1700000000000-0"),
         (lambda: Receipt(3, b"1-1"), TypeError, "id must be str, not bytes"),
+        (lambda: Receipt(3, "\ud800"), millpond.InvalidArgumentError, "form of 1700000000000-0"),
+        (lambda: Receipt(3, "1-1\ud800"), millpond.InvalidArgumentError, "form of 170000000000"),
         (lambda: Receipt("3", ID), TypeError, "stream must be int, not str"),
         (lambda: Receipt(-1, ID), millpond.InvalidArgumentError, "stream is negative"),
+        (lambda: Receipt(2**64, ID), millpond.InvalidArgumentError, "stream is too large"),
         (lambda: Message(3, ID, {"a": b"b"}), TypeError, "all str or all bytes"),
         (lambda: Message(3, ID, {"a": "b"}, "1"), TypeError, "deliveries must be int"),
+        (lambda: Message(3, ID, {}, 2**64), millpond.InvalidArgumentError, "fit into 64 bits"),
         (lambda: Message(3, ID, {"a": "b"}).field(1), TypeError, "name must be str, bytes"),
     ],
 )

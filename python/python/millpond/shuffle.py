@@ -21,9 +21,9 @@ from .values import DeadLetter, Fields, Member, Seconds, ShuffleStats, Written
 __all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
 
 
-def shard(streams: int, streams_per_shard: int, key: Member) -> list[int]:
+def shard(streams: int, streams_per_shard: int, shard_key: Member) -> list[int]:
     """The streams of a tenant: ``streams_per_shard`` of a queue's ``streams``, drawn from a hash of
-    its key, the same in every language. Makes no call.
+    its ``shard_key``, the same in every language. Makes no call.
 
     Raises :class:`~millpond.InvalidArgumentError` for an empty key and for sizes that no queue has:
     a queue has 1 to 65,536 streams, and a shard has at least one of them.
@@ -32,7 +32,7 @@ def shard(streams: int, streams_per_shard: int, key: Member) -> list[int]:
     >>> millpond.shard(16, 4, "tuna")
     [15, 13, 2, 12]
     """
-    return _native.shard(streams, streams_per_shard, key)
+    return _native.shard(streams, streams_per_shard, shard_key)
 
 
 class ShuffleQueue(Generic[AnyStr]):

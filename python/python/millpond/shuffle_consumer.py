@@ -37,9 +37,9 @@ class ShuffleConsumer(Generic[AnyStr]):
         ``block`` seconds; ``math.inf`` is for ever. Waiting costs the server next to nothing.
 
         A message that was taken is the consumer's until it is acknowledged; asking for the next one
-        does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError` a message may be the consumer's that it never saw: it is
-        until it is reclaimed.
+        does not acknowledge it. After :class:`~millpond.ConnectionLostError`,
+        :class:`~millpond.TimeoutError` or an exception of a signal handler, such as Ctrl-C, a
+        message may be the consumer's that it never saw: it is until it is reclaimed.
         """
         return self._native.read(block)  # type: ignore[no-any-return]
 
@@ -104,7 +104,10 @@ class Messages(Iterator[list[Message[AnyStr]]]):
     2.png
     2
 
-    So a loop that is left by an exception or by ``break`` leaves the group what was not done.
+    So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
+    :class:`~millpond.ConnectionLostError`, :class:`~millpond.TimeoutError` or an exception of a
+    signal handler, such as Ctrl-C, it may have taken messages that it never saw: they are the
+    consumer's until they are reclaimed.
     """
 
     __slots__ = ("_native",)

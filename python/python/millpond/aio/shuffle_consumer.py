@@ -112,7 +112,8 @@ class Messages(Loop[list[Message[AnyStr]]]):
 
     So a loop that is left by an exception, by ``break`` or by cancelling its task leaves the group
     what was not done. A task that is cancelled just when messages come may have taken some that it
-    never saw: they are the consumer's until they are reclaimed.
+    never saw, and so may a loop after :class:`~millpond.ConnectionLostError` or
+    :class:`~millpond.TimeoutError`: they are the consumer's until they are reclaimed.
     """
 
     __slots__ = ()

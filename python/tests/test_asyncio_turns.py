@@ -1,0 +1,135 @@
+"""An event loop gets its turn although an embedded engine answers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+import uvloop
+
+import millpond.aio
+
+ENDLESS = 10.0
+"""How long work goes on that nobody stops, in seconds: longer than any test of it may take."""
+
+
+async def write_read_ack(client: Any, until: float) -> None:
+    queue = client.shuffle_queue("x")
+    consumer = queue.consumer("g", "c")
+    while time.monotonic() < until:
+        await queue.write("t", {"n": "1"})
+        await consumer.ack_and_delete(await consumer.read(60))
+
+
+async def add_and_commit(client: Any, until: float) -> None:
+    ick = client.ick("x")
+    while time.monotonic() < until:
+        await ick.add([(1, "a")])
+        await ick.commit([member for member, _ in await ick.reserve(1)])
+
+
+async def take_batches(client: Any, until: float) -> None:
+    ick = client.ick("x")
+    await ick.add([(1, str(number)) for number in range(1_000_000)])
+    async for _ in ick.batches(1):
+        if time.monotonic() > until:
+            break
+
+
+async def take_messages(client: Any, until: float) -> None:
+    queue = client.shuffle_queue("x")
+    await queue.write_many([("t", {"n": "1"})] * 300_000)
+    async for _ in queue.consumer("g", "c").messages(1):
+        if time.monotonic() > until:
+            break
+
+
+async def be_refused(client: Any, until: float) -> None:
+    queue = client.shuffle_queue("x")
+    while time.monotonic() < until:
+        with pytest.raises(millpond.InvalidArgumentError):
+            await queue.write("", {})
+
+
+WORK = [write_read_ack, add_and_commit, take_batches, take_messages, be_refused]
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("work", WORK)
+def test_a_timeout_ends_work(work: Any, new_loop: Any) -> None:
+    async def main() -> None:
+        client = millpond.aio.connect("memory:")
+        began = time.monotonic()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(work(client, began + ENDLESS), 0.5)
+        assert time.monotonic() - began < ENDLESS / 2
+
+    loop = new_loop()
+    loop.run_until_complete(main())
+    loop.close()
+
+
+async def test_other_tasks_run(url: str) -> None:
+    client = millpond.aio.connect(url)
+    work = asyncio.create_task(write_read_ack(client, time.monotonic() + ENDLESS))
+    began = time.monotonic()
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+    assert time.monotonic() - began < ENDLESS / 2
+    assert not work.done()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+
+
+def test_ctrl_c() -> None:
+    program = """
+import asyncio, millpond.aio
+async def main():
+    queue = millpond.aio.connect("memory:").shuffle_queue("x")
+    print("begins", flush=True)
+    while True:
+        await queue.delete_tracked("x")
+asyncio.run(main())
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begins\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=ENDLESS)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGINT
+    assert errors.endswith("KeyboardInterrupt\n")
+
+
+async def test_cancelling_loses_no_batch() -> None:
+    """Nothing was taken, and nothing committed, for a call that waits for its turn."""
+    ick = millpond.aio.connect("memory:").ick("x")
+    members = {str(number).encode() for number in range(20_000)}
+    await ick.add([(1, member) for member in members])
+    batches = ick.batches(1)
+    seen = set()
+    cancelled = 0
+
+    async def take() -> None:
+        async for batch in batches:
+            seen.add(batch[0][0])
+
+    while seen != members and cancelled < len(members):
+        task = asyncio.create_task(take())
+        await asyncio.sleep(0)
+        if not task.done():
+            cancelled += task.cancel()
+        await asyncio.wait([task])
+    assert cancelled > 10
+    assert seen == members
