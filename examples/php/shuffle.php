@@ -17,6 +17,10 @@ require __DIR__ . '/autoload.php';
 $client = Millpond::connect($argv[1] ?? 'memory:');
 $queue = $client->shuffleQueue('{examples/shuffle}', streams: 64, streamsPerShard: 4);
 $consumer = $queue->consumer('workers', 'worker-1');
+// What a run before this one left that was cut off: what its workers had taken, and the rest.
+while (($left = $consumer->reclaim(minIdle: 0, max: 1_000)->messages) !== []) {
+    $consumer->ackAndDelete($left);
+}
 foreach ($consumer->messages() as $batch) {
     $consumer->ackAndDelete($batch);
 }

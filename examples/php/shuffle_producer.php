@@ -30,10 +30,11 @@ foreach (['ann', 'bob', 'cy'] as $tenant) {
 $receipts = $queue->writeMany($jobs);
 assert(count($receipts) === 9);
 
-// One that can be called off by its number.
-$queue->writeTracked('ann', ['tenant' => 'ann', 'page' => '4', 'job' => 'ann/4'], 'job');
-assert($queue->deleteTracked('ann/4') !== null || $url !== 'memory:');
+// One that can be called off by its number, which no other producer has.
+$job = 'ann/4/' . getmypid();
+$queue->writeTracked('ann', ['tenant' => 'ann', 'page' => '4', 'job' => $job], 'job');
+assert($queue->deleteTracked($job) !== null || $url !== 'memory:');
 
-assert($queue->backlog() === 9 || $url !== 'memory:');
+assert($queue->backlog() >= 9 || $url !== 'memory:');
 echo count($receipts), " messages written\n";
 $client->close();

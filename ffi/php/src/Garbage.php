@@ -9,6 +9,7 @@ use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Signals;
+use Millpond\Internal\YieldsBatches;
 
 /**
  * Values of tracked messages whose deadline has passed, in batches; made by `ShuffleQueue::gc()`.
@@ -23,21 +24,25 @@ use Millpond\Internal\Signals;
  *     }
  *     echo $garbage->deleted(), "\n"; // 1
  *
+ * A second `foreach` over the same object is a new collection if the first one was left: the batch
+ * that it was left with is handed out again.
+ *
  * @implements \IteratorAggregate<int, list<string>>
  */
 final class Garbage implements \IteratorAggregate
 {
-    /**
-     * A batch that came and that no next() has answered, because a signal handler threw. Nobody has
-     * seen it, so it must not be deleted by asking for another one.
-     *
-     * @var list<string>|null
-     */
-    private ?array $unseen = null;
+    use YieldsBatches;
 
+    /** @var array{int, int} what collections that were left had looked at and deleted */
+    private array $before = [0, 0];
+
+    /**
+     * @param \Closure(): CData $make begins a collection
+     */
     private function __construct(
         private readonly Library $library,
-        private readonly CData $handle,
+        private readonly \Closure $make,
+        private CData $handle,
         private readonly ShuffleQueue $queue,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_garbage_free', $handle);
@@ -57,8 +62,7 @@ final class Garbage implements \IteratorAggregate
     public static function open(Library $library, CData $queueHandle, ?int $timeDigits, ShuffleQueue $queue): self
     {
         $digits = $timeDigits === null ? -1 : Arguments::size('timeDigits', $timeDigits);
-
-        return Signals::held(static function () use ($library, $queueHandle, $digits, $queue): self {
+        $make = static function () use ($library, $queueHandle, $digits): CData {
             $call = $library->call();
             $status = $library->ffi->millpond_shuffle_gc(
                 $queueHandle,
@@ -68,8 +72,10 @@ final class Garbage implements \IteratorAggregate
             );
             $library->check($status, $call);
 
-            return new self($library, $call->garbage[0], $queue);
-        });
+            return $call->garbage[0];
+        };
+
+        return Signals::held(static fn (): self => new self($library, $make, $make(), $queue));
     }
 
     /**
@@ -83,33 +89,45 @@ final class Garbage implements \IteratorAggregate
      */
     public function next(): ?array
     {
-        if ($this->unseen === null) {
-            Signals::held(function (): void {
-                $call = $this->library->call();
-                $status = $this->library->ffi->millpond_shuffle_garbage_next(
-                    $this->handle,
-                    $call->keys,
-                    $call->error,
-                );
-                $this->library->check($status, $call);
-                $this->unseen = $call->keys[0] === null ? null : $this->library->keys($call);
-            });
+        if (!$this->fill()) {
+            return null;
         }
-        [$values, $this->unseen] = [$this->unseen, null];
 
-        return $values;
+        return $this->take();
     }
 
-    /**
-     * The batches, one after the other.
-     *
-     * @return \Generator<int, list<string>, mixed, void>
-     */
-    public function getIterator(): \Generator
+    private function fill(): bool
     {
-        while (($values = $this->next()) !== null) {
-            yield $values;
+        if ($this->isKept()) {
+            return true;
         }
+        Signals::keeping($this->library->ffi, false, function (): void {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_shuffle_garbage_next(
+                $this->handle,
+                $call->keys,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+            $this->atWork = false;
+            if ($call->keys[0] !== null) {
+                $values = $this->library->keys($call);
+                $this->keep($values);
+            }
+        });
+
+        return $this->unseen !== null;
+    }
+
+    private function forget(): void
+    {
+        Signals::held(function (): void {
+            $made = ($this->make)();
+            Handles::keep($this, $this->library->ffi, 'millpond_shuffle_garbage_free', $made);
+            $before = [$this->scanned(), $this->deleted()];
+            Handles::free($this->handle);
+            [$this->handle, $this->before, $this->atWork] = [$made, $before, false];
+        });
     }
 
     /**
@@ -117,7 +135,7 @@ final class Garbage implements \IteratorAggregate
      */
     public function scanned(): int
     {
-        return $this->counts()[0];
+        return $this->counts()[0] + $this->before[0];
     }
 
     /**
@@ -125,7 +143,7 @@ final class Garbage implements \IteratorAggregate
      */
     public function deleted(): int
     {
-        return $this->counts()[1];
+        return $this->counts()[1] + $this->before[1];
     }
 
     /**

@@ -5,12 +5,12 @@ declare(strict_types=1);
 namespace Millpond;
 
 use FFI\CData;
-use Millpond\Exception\CancelledException;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\ShuffleAnswers;
 use Millpond\Internal\Signals;
+use Millpond\Internal\YieldsBatches;
 
 /**
  * A consumer's loop over batches of messages, made by `ShuffleConsumer::messages()`. A message is
@@ -35,12 +35,7 @@ use Millpond\Internal\Signals;
  */
 final class Messages implements \IteratorAggregate
 {
-    /**
-     * A batch that came and that no next() has answered, because a signal handler threw.
-     *
-     * @var list<Message>|null
-     */
-    private ?array $unseen = null;
+    use YieldsBatches;
 
     private function __construct(
         private readonly Library $library,
@@ -101,48 +96,38 @@ final class Messages implements \IteratorAggregate
      */
     public function next(): ?array
     {
-        while ($this->unseen === null) {
-            $failure = null;
-            $isOver = false;
-            $next = function () use (&$failure, &$isOver): void {
-                $call = $this->library->call();
-                $status = $this->library->ffi->millpond_shuffle_messages_next(
-                    $this->handle,
-                    $call->messages,
-                    $call->error,
-                );
-                if ($status !== 0) {
-                    $failure = $this->library->exception($call->error[0]);
-
-                    return;
-                }
-                $isOver = $call->messages[0] === null;
-                if (!$isOver) {
-                    $this->unseen = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
-                }
-            };
-            $hadSignals = Signals::keeping($this->library->ffi, $this->waits, $next);
-            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
-                throw $failure;
-            }
-            if ($isOver) {
-                return null;
-            }
+        if (!$this->fill()) {
+            return null;
         }
-        [$batch, $this->unseen] = [$this->unseen, null];
 
-        return $batch;
+        return $this->take();
     }
 
-    /**
-     * The batches, one after the other.
-     *
-     * @return \Generator<int, list<Message>, mixed, void>
-     */
-    public function getIterator(): \Generator
+    private function fill(): bool
     {
-        while (($batch = $this->next()) !== null) {
-            yield $batch;
+        if ($this->isKept()) {
+            return true;
         }
+        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_shuffle_messages_next(
+                $this->handle,
+                $call->messages,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+            if ($call->messages[0] !== null) {
+                $batch = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                $this->keep($batch);
+            }
+        });
+
+        return $this->unseen !== null;
+    }
+
+    /** Nothing comes again by itself: what is not acknowledged is pending. */
+    private function forget(): void
+    {
+        $this->atWork = false;
     }
 }

@@ -6,7 +6,6 @@ namespace Millpond;
 
 use FFI;
 use FFI\CData;
-use Millpond\Exception\CancelledException;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
@@ -31,17 +30,25 @@ use Millpond\Internal\Signals;
  *     $reclaimed = $queue->consumer('workers', 'worker-2')->reclaim(0, 100);
  *     echo $reclaimed->messages[0]->deliveries, " deliveries\n"; // 2 deliveries
  *
+ * Messages that come while a signal handler throws are what the next such call answers: read() and
+ * readMany() those of either, reclaim() its own. The loop of messages() does not bring them.
+ *
  * Calls throw what those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty
  * group or consumer.
  */
 final class ShuffleConsumer
 {
-    /**
-     * Messages that came and that no call has answered, because a signal handler threw.
-     *
-     * @var list<Message>
-     */
-    private array $unseen = [];
+    /** @var list<Message> what came and no read() has answered, because a signal handler threw */
+    private array $read = [];
+
+    /** @var list<Message> the same of reclaim() */
+    private array $reclaimed = [];
+
+    /** How many became dead letters meanwhile. */
+    private int $dead = 0;
+
+    /** The process that these came to. */
+    private int $process = 0;
 
     private function __construct(
         private readonly Library $library,
@@ -207,69 +214,70 @@ final class ShuffleConsumer
     {
         $milliseconds = Arguments::milliseconds('minIdle', $minIdle);
         $size = Arguments::size('max', $max);
-
-        return Signals::held(function () use ($milliseconds, $size): Reclaimed {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_shuffle_reclaim(
-                $this->handle,
-                $milliseconds,
-                $size,
-                $call->messages,
-                $call->number,
-                $call->error,
-            );
-            $this->library->check($status, $call);
-            $messages = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
-
-            return new Reclaimed($messages, $call->number[0]);
-        });
-    }
-
-    /**
-     * @return list<Message>
-     */
-    private function take(int $max, ?float $block): array
-    {
-        $size = Arguments::size('max', $max);
-        $wait = Arguments::wait('block', $block);
-        $began = \hrtime(true);
-        $isDone = false;
-        while (!$isDone && $this->unseen === []) {
-            $failure = null;
-            $read = function () use ($size, $wait, &$failure, &$isDone): void {
+        $this->forgetParents();
+        if ($this->reclaimed === [] && $this->dead === 0) {
+            Signals::held(function () use ($milliseconds, $size): void {
                 $call = $this->library->call();
-                $status = $this->library->ffi->millpond_shuffle_read(
+                $status = $this->library->ffi->millpond_shuffle_reclaim(
                     $this->handle,
+                    $milliseconds,
                     $size,
-                    $wait,
                     $call->messages,
+                    $call->number,
                     $call->error,
                 );
-                if ($status !== 0) {
-                    $failure = $this->library->exception($call->error[0]);
-
-                    return;
-                }
-                $messages = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
-                [$this->unseen, $isDone] = [[...$this->unseen, ...$messages], true];
-            };
-            $hadSignals = Signals::keeping($this->library->ffi, $block !== null, $read);
-            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
-                throw $failure;
-            }
-            // After a handler it waits for the rest of the time.
-            $wait = $block === null ? -1 : Arguments::wait('block', \max(0, $block - (\hrtime(true) - $began) / 1e9));
+                $this->library->check($status, $call);
+                $this->reclaimed = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                $this->dead = $call->number[0];
+            });
         }
-        $taken = \array_slice($this->unseen, 0, $size);
-        $rest = \array_slice($this->unseen, $size);
-        $this->unseen = $rest;
+        $taken = new Reclaimed(\array_slice($this->reclaimed, 0, $size), $this->dead);
+        $rest = \array_slice($this->reclaimed, $size);
+        [$this->reclaimed, $this->dead] = [$rest, 0];
 
         return $taken;
     }
 
-    /**
-     * @param Message|Receipt|iterable<mixed> $messages
-     */
+    /** @return list<Message> */
+    private function take(int $max, ?float $block): array
+    {
+        $size = Arguments::size('max', $max);
+        $wait = Arguments::wait('block', $block);
+        $this->forgetParents();
+        if ($this->read === []) {
+            $until = \hrtime(true) / 1e9 + $block;
+            Signals::keeping($this->library->ffi, $block !== null, function () use ($size, $block, $until, $wait): void {
+                // After a handler it waits for the rest of the time.
+                $rest = $block === null ? $wait : Arguments::wait('block', \max(0, $until - \hrtime(true) / 1e9));
+                $call = $this->library->call();
+                $status = $this->library->ffi->millpond_shuffle_read(
+                    $this->handle,
+                    $size,
+                    $rest,
+                    $call->messages,
+                    $call->error,
+                );
+                $this->library->check($status, $call);
+                $this->read = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+            });
+        }
+        $taken = \array_slice($this->read, 0, $size);
+        $rest = \array_slice($this->read, $size);
+        $this->read = $rest;
+
+        return $taken;
+    }
+
+    /** Drops what a fork has copied: its parent answers that. */
+    private function forgetParents(): void
+    {
+        $process = \getmypid();
+        if ($this->process !== $process) {
+            [$this->read, $this->reclaimed, $this->dead, $this->process] = [[], [], 0, $process];
+        }
+    }
+
+    /** @param Message|Receipt|iterable<mixed> $messages */
     private function finish(string $function, Message|Receipt|iterable $messages): int
     {
         $receipts = ShuffleArguments::receipts('messages', $messages);

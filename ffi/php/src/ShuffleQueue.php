@@ -109,7 +109,8 @@ final class ShuffleQueue
      * @param string $shardKey the tenant, any bytes but none
      * @param iterable<string>|iterable<array{string, string}> $fields `['image' => 'a.png']`, or
      *        `[['image', 'a.png'], …]`, which may have a field several times; their order is kept.
-     *        There are 1 to 32,768, each field and each value at most 64 MiB
+     *        There are 1 to 32,768, each field and each value at most 64 MiB. Names that are whole
+     *        numbers need pairs: PHP does not tell them from the places in a list
      *
      * @throws Exception\InvalidArgumentException for anything else, before anything is sent
      */
@@ -198,17 +199,13 @@ final class ShuffleQueue
         );
     }
 
-    /**
-     * How many entries the streams hold, finished ones that nobody deleted included.
-     */
+    /** How many entries the streams hold, finished ones that nobody deleted included. */
     public function len(): int
     {
         return $this->number('millpond_shuffle_len');
     }
 
-    /**
-     * How many messages some group still has to get or to acknowledge.
-     */
+    /** How many messages some group still has to get or to acknowledge. */
     public function backlog(): int
     {
         return $this->number('millpond_shuffle_backlog');

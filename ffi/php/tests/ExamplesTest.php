@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\Millpond;
+use Millpond\TrackKeys;
+
 /**
  * The project's examples do what they say.
  */
@@ -35,6 +38,29 @@ final class ExamplesTest extends TestCase
         self::assertSame("9 messages written\n", self::example('shuffle_producer', $servers->url));
         self::assertStringEndsWith("9 pages, 0 given up, 0 still with others\n", self::example('shuffle_consumer', $servers->url));
         self::assertStringContainsString('was taken over', self::example('shuffle', $servers->url));
+    }
+
+    /** A run that was cut off has left messages that its workers had taken, and others. */
+    public function testARunThatWasCutOffIsNotInTheWayOfTheNext(): void
+    {
+        $servers = new Servers();
+        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/shuffle}', 64, 4);
+        $queue->writeMany(\array_fill(0, 50, ['busy', ['image' => 'many.png']]));
+        $queue->consumer('workers', 'worker-1')->readMany(5);
+        $queue->consumer('workers', 'worker-2')->readMany(5);
+        self::assertStringContainsString('was taken over', self::example('shuffle', $servers->url));
+    }
+
+    /** Producers that run at the same time call off their own messages. */
+    public function testProducersDoNotGetInEachOthersWay(): void
+    {
+        $servers = new Servers();
+        self::example('shuffle_producer', $servers->url);
+        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/jobs}', 16, 4, trackKeys: TrackKeys::Queue);
+        $queue->writeTracked('ann', ['job' => 'ann/4'], 'job');
+        self::assertSame("9 messages written\n", self::example('shuffle_producer', $servers->url));
+        self::assertNotNull($queue->deleteTracked('ann/4'));
+        self::assertSame(18, $queue->backlog());
     }
 
     public function testTheirAssertionsAreOn(): void

@@ -114,6 +114,64 @@ final class MemoryTest extends TestCase
     }
 
     /**
+     * @return array<string, array{string}> what copies more than 30 MB
+     */
+    public function answers(): array
+    {
+        return [
+            'messages' => ['$queue->consumer("g", "c")->readMany(100)'],
+            'loop' => ['$queue->consumer("g", "c")->messages()->next()'],
+            'dead letters' => ['$queue->deadLetters()'],
+            'keys' => ['$queue->cordonDeadlineExceeded(10 ** 12)'],
+            'entries' => ['$ick->peek(100)'],
+        ];
+    }
+
+    /**
+     * A fatal error about memory comes while an answer is copied, and calls no destructors; a worker
+     * of php-fpm lives on.
+     *
+     * @dataProvider answers
+     */
+    public function testAFatalErrorFreesTheAnswer(string $call): void
+    {
+        $program = <<<PHP
+            require \$argv[1];
+            \$libc = FFI::cdef('struct info { size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks,'
+                . ' fordblks, keepcost; }; struct info mallinfo2(void);');
+            \$used = function () use (\$libc) {
+                \$info = \$libc->mallinfo2();
+                return (\$info->hblkhd + \$info->uordblks) >> 20;
+            };
+            // All is freed at the end, what the client holds too.
+            \$before = \$used();
+            \$client = Millpond\Millpond::connect('memory:');
+            [\$queue, \$ick] = [\$client->shuffleQueue('q', 1), \$client->ick('files')];
+            \$queue->write('t', ['n' => str_repeat('x', 40_000_000)]);
+            \$dies = \$queue->consumer('dying', 'c', maxDeliveries: 1);
+            \$dies->readMany(1);
+            \$dies->reclaim(0, 1);
+            for (\$number = 0; \$number < 40; ++\$number) {
+                \$long = str_repeat((string) \$number, 500_000);
+                \$ick->add([\$long]);
+                \$queue->writeTracked('u', ['job' => \$long], 'job', 1_000_000_000);
+            }
+            unset(\$long);
+            gc_mem_caches();
+            ini_set('memory_limit', '30M');
+            register_shutdown_function(function () use (\$used, \$before) {
+                \$kept = \$used() - \$before;
+                echo \$kept < 10 ? 'freed' : "kept \$kept MiB";
+                exit(0);
+            });
+            $call;
+            echo 'no error';
+            PHP;
+        $command = [\PHP_BINARY, '-d', 'display_errors=0', '-d', 'log_errors=0', '-r', $program, __DIR__ . '/bootstrap.php'];
+        self::assertSame('freed', self::program($command));
+    }
+
+    /**
      * @param callable(int): void $calls makes so many rounds of calls
      */
     private static function assertGrowth(callable $calls, int $warmUp, int $rounds): void

@@ -23,6 +23,25 @@ final class PackageTest extends TestCase
         return self::program(['composer', ...$arguments], $environment, $folder);
     }
 
+    /** What composer.json does not ask for PHP can be without, such as ctype. */
+    public function testNoOtherExtensionsAreNeeded(): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            $queue = Millpond\Millpond::connect('memory:')->shuffleQueue('q');
+            $queue->write('t', ['n' => '1']);
+            $consumer = $queue->consumer('g', 'c');
+            echo $consumer->ack($consumer->read()), function_exists('ctype_digit') ? ' with ctype' : '';
+            try {
+                $consumer->ack(new Millpond\Receipt(0, 'x'));
+            } catch (Millpond\Exception\InvalidArgumentException $refused) {
+                echo ' ', strtok($refused->getMessage(), ' ');
+            }
+            PHP;
+        $command = [\PHP_BINARY, '-n', '-d', 'extension=ffi', '-d', 'ffi.enable=1', '-r', $program, __DIR__ . '/bootstrap.php'];
+        self::assertSame('1 messages.id', self::program($command));
+    }
+
     public function testComposerJson(): void
     {
         $package = \dirname(__DIR__);

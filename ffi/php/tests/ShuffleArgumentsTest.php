@@ -62,10 +62,18 @@ final class ShuffleArgumentsTest extends TestCase
             'shuffle.dead_letters' => static fn ($queue) => $queue->deadLetters(0),
             'messages[1] must be Message or Receipt, not string' =>
                 static fn ($queue) => $queue->consumer('g', 'c')->ack([new Receipt(0, '1-1'), '2-2']),
-            'stream is -1' => static fn ($queue) => $queue->consumer('g', 'c')->ack(new Receipt(-1, '1-1')),
+            'messages.stream is -1' => static fn ($queue) => $queue->consumer('g', 'c')->ack(new Receipt(-1, '1-1')),
+            'messages[1].stream is -2' =>
+                static fn ($queue) => $queue->consumer('g', 'c')->ack([new Receipt(0, '1-1'), new Receipt(-2, '1-1')]),
+            'messages[2].id is "x", which is no id' =>
+                static fn ($queue) => $queue->consumer('g', 'c')->ack([new Receipt(0, '1-1'), new Receipt(0, '2-2'), new Receipt(0, 'x')]),
+            'fields[1] must be [field, value] where names are whole numbers, not string' =>
+                static fn ($queue) => $queue->write('t', \array_filter(['', 'x'])),
+            'messages[0][1][7] must be [field, value] where names are whole numbers, not string' =>
+                static fn ($queue) => $queue->writeMany([['t', ['7' => 'x', '8' => 'y']]]),
         ];
         foreach (['', '1', '1-', '-1', '1-1-1', '-1-1', ' 1-1', '1-x', '18446744073709551616-0', '1-99999999999999999999'] as $id) {
-            $calls["\"$id\" is no id of a message"] =
+            $calls["messages.id is \"$id\", which is no id of a message"] =
                 static fn ($queue) => $queue->consumer('g', 'c')->extend(new Receipt(0, $id));
         }
         foreach (['memory', 'redis'] as $kind) {

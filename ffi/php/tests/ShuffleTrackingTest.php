@@ -94,6 +94,36 @@ final class ShuffleTrackingTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
+    public function testASecondLoopBeginsWithTheBatchThatFailed(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        for ($number = 0; $number < 300; ++$number) {
+            $queue->writeTracked('t', ['job' => "j-$number"], 'job', 1_000_000_000);
+        }
+        $garbage = $queue->gc();
+        $done = [];
+        // Without a server there is one batch.
+        $fails = $kind === 'memory' || $kind === 'file' ? 0 : 1;
+        self::thrown(static function () use ($garbage, $fails, &$done): void {
+            foreach ($garbage as $turn => $values) {
+                if ($turn === $fails) {
+                    throw new \DomainException();
+                }
+                $done = $values;
+            }
+        });
+        [$scanned, $deleted] = [$garbage->scanned(), $garbage->deleted()];
+        self::assertSame(\count($done), $deleted);
+        foreach ($garbage as $values) {
+            \array_push($done, ...$values);
+        }
+        self::assertCount(300, $done);
+        self::assertCount(300, \array_unique($done));
+        self::assertSame(300, $garbage->deleted());
+        self::assertGreaterThanOrEqual($scanned + 300 - $deleted, $garbage->scanned());
+    }
+
+    /** @dataProvider ownKinds */
     public function testDigitsOfTheTime(string $kind): void
     {
         $queue = $this->queue($kind);

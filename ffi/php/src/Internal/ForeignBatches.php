@@ -18,8 +18,8 @@ final class ForeignBatches implements Batches
 {
     use YieldsBatches;
 
-    /** @var list<string> the members of the last batch, which no exchange has tried to commit yet */
-    private array $done = [];
+    /** @var list<string> the members of the last batch, to be committed while it is at work */
+    private array $members = [];
 
     /** Whether the same call would fail for ever. */
     private bool $over = false;
@@ -32,33 +32,60 @@ final class ForeignBatches implements Batches
 
     public function next(): ?array
     {
-        if ($this->over) {
+        if (!$this->fill()) {
             return null;
         }
-        [$sent, $this->done] = [$this->done, []];
+
+        return $this->take();
+    }
+
+    private function fill(): bool
+    {
+        if ($this->over) {
+            return false;
+        }
+        if ($this->isKept()) {
+            return true;
+        }
+        $sent = $this->sent();
         try {
             $batch = $this->ick->exchange($this->max, $sent);
         } catch (MillpondException $failure) {
             // A commit that may have been done is not sent again: a member that was dirtied since
             // may have been reserved once more, and nobody has worked on it.
-            $this->done = $failure->retry === Retry::Unknown ? [] : $sent;
+            $this->atWork = $failure->retry !== Retry::Unknown && $sent !== [];
             $this->over = $failure->retry === Retry::Never;
             throw $failure;
         }
-        $this->done = \array_map(static fn (Entry $entry): string => $entry->member, $batch);
+        $this->members = \array_map(static fn (Entry $entry): string => $entry->member, $batch);
+        if ($batch !== []) {
+            $this->keep($batch);
+        }
 
-        return $batch === [] ? null : $batch;
+        return $batch !== [];
     }
 
     public function commit(): int
     {
-        [$done, $this->done] = [$this->done, []];
+        $done = $this->sent();
 
         return $done === [] ? 0 : $this->ick->commit($done);
     }
 
     private function forget(): void
     {
-        $this->done = [];
+        $this->atWork = false;
+    }
+
+    /**
+     * What is to be committed with the next exchange; it is not sent twice.
+     *
+     * @return list<string>
+     */
+    private function sent(): array
+    {
+        [$sent, $this->atWork] = [$this->atWork ? $this->members : [], false];
+
+        return $sent;
     }
 }

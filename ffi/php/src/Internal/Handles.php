@@ -12,7 +12,8 @@ use FFI\CData;
  *
  * After a fatal error, such as one about time or memory, PHP calls no destructors. A worker of
  * php-fpm lives on, and would renew a lease for ever that no request holds any more; so what is open
- * then is freed at the end of the request.
+ * then is freed at the end of the request. An answer counts as open while PHP copies it, which is when
+ * memory ends.
  *
  * @internal
  */

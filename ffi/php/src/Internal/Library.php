@@ -249,6 +249,7 @@ final class Library
 
             return [];
         }
+        Handles::keep($call, $this->ffi, 'millpond_entries_free', $entries);
         $start = $this->ffi->millpond_entries_bytes($entries);
         $size = $this->ffi->millpond_entries_bytes_length($entries);
         $bytes = FFI::string($start, $size);
@@ -262,7 +263,7 @@ final class Library
             $found[] = new Entry($member, $scores[$field + 1]);
             $offset += $length;
         }
-        $this->ffi->millpond_entries_free($entries);
+        Handles::free($entries);
 
         return $found;
     }
@@ -274,12 +275,15 @@ final class Library
      */
     public function keys(CData $call): array
     {
-        $array = $this->ffi->millpond_keys_data($call->keys[0]);
+        $keys = $call->keys[0];
+        Handles::keep($call, $this->ffi, 'millpond_keys_free', $keys);
+        $array = $this->ffi->millpond_keys_data($keys);
+        $count = $this->ffi->millpond_keys_length($keys);
         $found = [];
-        for ($index = 0; $index < $this->ffi->millpond_keys_length($call->keys[0]); ++$index) {
+        for ($index = 0; $index < $count; ++$index) {
             $found[] = FFI::string($array[$index]->data, $array[$index]->length);
         }
-        $this->ffi->millpond_keys_free($call->keys[0]);
+        Handles::free($keys);
 
         return $found;
     }

@@ -6,8 +6,6 @@ namespace Millpond\Internal;
 
 use FFI\CData;
 use Millpond\Batches;
-use Millpond\Entry;
-use Millpond\Exception\CancelledException;
 
 /**
  * A loop of the library's.
@@ -17,17 +15,6 @@ use Millpond\Exception\CancelledException;
 final class NativeBatches implements Batches
 {
     use YieldsBatches;
-
-    /**
-     * A batch that came and that no next() has answered, because a signal handler threw. Nobody has
-     * seen it, so it must not be committed by asking for another one.
-     *
-     * @var list<Entry>|null
-     */
-    private ?array $unseen = null;
-
-    /** Whether the last batch was given out and is not committed yet. */
-    private bool $atWork = false;
 
     private function __construct(
         private readonly Library $library,
@@ -69,34 +56,30 @@ final class NativeBatches implements Batches
 
     public function next(): ?array
     {
-        while ($this->unseen === null) {
-            $failure = null;
-            $over = false;
-            $next = function () use (&$failure, &$over): void {
-                $call = $this->library->call();
-                $status = $this->library->ffi->millpond_batches_next($this->handle, $call->entries, $call->error);
-                if ($status !== 0) {
-                    $failure = $this->library->exception($call->error[0]);
-
-                    return;
-                }
-                $over = $call->entries[0] === null;
-                if (!$over) {
-                    $this->unseen = $this->library->entries($call);
-                }
-                $this->atWork = false;
-            };
-            $hadSignals = Signals::keeping($this->library->ffi, $this->waits, $next);
-            if ($failure !== null && !($failure instanceof CancelledException && $hadSignals)) {
-                throw $failure;
-            }
-            if ($over) {
-                return null;
-            }
+        if (!$this->fill()) {
+            return null;
         }
-        [$batch, $this->unseen, $this->atWork] = [$this->unseen, null, true];
 
-        return $batch;
+        return $this->take();
+    }
+
+    private function fill(): bool
+    {
+        if ($this->isKept()) {
+            return true;
+        }
+        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_batches_next($this->handle, $call->entries, $call->error);
+            $this->library->check($status, $call);
+            $this->atWork = false;
+            if ($call->entries[0] !== null) {
+                $batch = $this->library->entries($call);
+                $this->keep($batch);
+            }
+        });
+
+        return $this->unseen !== null;
     }
 
     public function commit(): int
@@ -118,13 +101,11 @@ final class NativeBatches implements Batches
 
     private function forget(): void
     {
-        if ($this->atWork) {
-            Signals::held(function (): void {
-                $made = ($this->make)();
-                Handles::keep($this, $this->library->ffi, 'millpond_batches_free', $made);
-                Handles::free($this->handle);
-                [$this->handle, $this->atWork] = [$made, false];
-            });
-        }
+        Signals::held(function (): void {
+            $made = ($this->make)();
+            Handles::keep($this, $this->library->ffi, 'millpond_batches_free', $made);
+            Handles::free($this->handle);
+            [$this->handle, $this->atWork] = [$made, false];
+        });
     }
 }

@@ -36,6 +36,7 @@ final class ShuffleAnswers
 
             return [];
         }
+        Handles::keep($ffi, $ffi, 'millpond_shuffle_batch_free', $batch);
         // Six words a message: stream, time, sequence, deliveries, pointer, how many fields. Four
         // words a field: pointer, length, pointer, length.
         $array = $ffi->millpond_shuffle_batch_messages($batch);
@@ -57,7 +58,7 @@ final class ShuffleAnswers
             $id = self::id($words[$word + 1], $words[$word + 2]);
             $found[] = new Message($stream < 0 ? null : $stream, $id, $fields, $words[$word + 3] ?: null);
         }
-        $ffi->millpond_shuffle_batch_free($batch);
+        Handles::free($batch);
 
         return $found;
     }
@@ -120,6 +121,7 @@ final class ShuffleAnswers
 
     public static function stats(FFI $ffi, CData $stats): ShuffleStats
     {
+        Handles::keep($ffi, $ffi, 'millpond_shuffle_stats_free', $stats);
         $count = $ffi->millpond_shuffle_stats_length($stats);
         $array = $ffi->millpond_shuffle_stats_streams($stats);
         $streams = [];
@@ -130,7 +132,7 @@ final class ShuffleAnswers
         }
         $total = $ffi->millpond_shuffle_stats_total($stats);
         [$len, $pending, $lag] = [$total[0]->len, $total[0]->pending, $total[0]->lag];
-        $ffi->millpond_shuffle_stats_free($stats);
+        Handles::free($stats);
 
         return new ShuffleStats($streams, $len, $pending, $lag);
     }
@@ -140,6 +142,7 @@ final class ShuffleAnswers
      */
     public static function letters(FFI $ffi, CData $letters): array
     {
+        Handles::keep($ffi, $ffi, 'millpond_shuffle_dead_letters_free', $letters);
         $count = $ffi->millpond_shuffle_dead_letters_length($letters);
         $array = $ffi->millpond_shuffle_dead_letters_data($letters);
         $found = [];
@@ -161,7 +164,7 @@ final class ShuffleAnswers
                 $message->deliveries,
             );
         }
-        $ffi->millpond_shuffle_dead_letters_free($letters);
+        Handles::free($letters);
 
         return $found;
     }

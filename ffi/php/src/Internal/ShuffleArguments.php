@@ -28,8 +28,7 @@ final class ShuffleArguments
     public static function fields(string $argument, iterable $fields): array
     {
         $found = [];
-        // In a list the keys are no names; PHP makes an int of a name like '7' in other arrays.
-        $hasNames = \is_array($fields) && !\array_is_list($fields);
+        $hasNames = \is_array($fields) && self::hasNames($fields);
         foreach ($fields as $name => $value) {
             if (\is_string($value) && (\is_string($name) || $hasNames && \is_int($name))) {
                 $found[] = (string) $name;
@@ -45,6 +44,19 @@ final class ShuffleArguments
         }
 
         return $found;
+    }
+
+    /**
+     * Whether the keys are names. PHP makes an int of a name like '7'; where all keys are such, they
+     * may as well be places in a list that array_filter() has left holes in, and are not taken for
+     * names.
+     *
+     * @param array<mixed> $fields
+     */
+    private static function hasNames(array $fields): bool
+    {
+        return \is_string(\array_key_first($fields))
+            || \array_filter(\array_keys($fields), \is_string(...)) !== [];
     }
 
     /**
@@ -82,19 +94,21 @@ final class ShuffleArguments
      */
     public static function receipts(string $argument, Message|Receipt|iterable $messages): array
     {
+        $isOne = !\is_iterable($messages);
         $found = [];
-        foreach (\is_iterable($messages) ? $messages : [$messages] as $message) {
+        $index = 0;
+        foreach ($isOne ? [$messages] : $messages as $message) {
+            $place = $isOne ? $argument : "{$argument}[$index]";
             if (!$message instanceof Message && !$message instanceof Receipt) {
-                $place = $argument . '[' . \intdiv(\count($found), 3) . ']';
                 throw Arguments::wrong($place, 'be Message or Receipt', $message);
             }
+            $found[] = $message->stream === null ? -1 : Arguments::smallSize("$place.stream", $message->stream);
             [$time, $sequence] = \explode('-', $message->id, 2) + [1 => ''];
             // What has fewer digits needs no second look.
-            $isShort = \strlen($time) < 19 && \strlen($sequence) < 19
-                && \ctype_digit($time) && \ctype_digit($sequence);
-            $found[] = $message->stream === null ? -1 : Arguments::smallSize('stream', $message->stream);
-            $found[] = $isShort ? (int) $time : self::word($time, $message->id);
-            $found[] = $isShort ? (int) $sequence : self::word($sequence, $message->id);
+            $isShort = \preg_match('/^\d{1,18}-\d{1,18}$/D', $message->id) === 1;
+            $found[] = $isShort ? (int) $time : self::word($place, $time, $message->id);
+            $found[] = $isShort ? (int) $sequence : self::word($place, $sequence, $message->id);
+            ++$index;
         }
 
         return $found;
@@ -103,16 +117,16 @@ final class ShuffleArguments
     /**
      * A number of 64 bits, which PHP has below 0 from 2^63 on.
      */
-    private static function word(string $digits, string $id): int
+    private static function word(string $place, string $digits, string $id): int
     {
         $text = \ltrim($digits, '0');
         $high = (int) \substr($text, 0, -10);
         $low = (int) \substr($text, -10);
         $isTooLarge = \strlen($text) > 20 || $high > self::WORD_HIGH
             || $high === self::WORD_HIGH && $low > self::WORD_LOW;
-        if (!\ctype_digit($digits) || $isTooLarge) {
+        if (\preg_match('/^\d+$/D', $digits) !== 1 || $isTooLarge) {
             throw new InvalidArgumentException(
-                "\"$id\" is no id of a message; one has the form <milliseconds>-<number>",
+                "$place.id is \"$id\", which is no id of a message; one has the form <milliseconds>-<number>",
             );
         }
         $value = $high * 10 ** 10 + $low;
@@ -127,6 +141,10 @@ final class ShuffleArguments
             return Arguments::wrong("{$argument}[\"$name\"]", 'be string', $value);
         }
         if (!\is_array($value) || \count($value) !== 2 || !\array_is_list($value)) {
+            if (\is_int($name) && $name !== $index && \is_string($value)) {
+                return Arguments::wrong("{$argument}[$name]", 'be [field, value] where names are whole numbers', $value);
+            }
+
             return Arguments::wrong("{$argument}[$index]", 'be [field, value]', $value);
         }
         $part = \is_string($value[0]) ? 1 : 0;

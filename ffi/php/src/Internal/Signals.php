@@ -6,6 +6,7 @@ namespace Millpond\Internal;
 
 use FFI;
 use FFI\CData;
+use Millpond\Exception\CancelledException;
 
 /**
  * The program's signal handlers, while the library waits.
@@ -29,8 +30,8 @@ final class Signals
     private static array $come = [];
 
     /**
-     * Does something that no handler can throw out of, so that nothing of what it makes gets lost.
-     * Handlers run before it or after it.
+     * Does something that no handler can throw out of: handlers run before it or after it. After one
+     * that throws nobody gets what it returns, so what must not be lost then it keeps itself.
      *
      * @template Made
      *
@@ -64,7 +65,8 @@ final class Signals
     /**
      * Makes a call that can take long: it ends early if a signal comes that has a handler.
      *
-     * @param callable(): void $call keeps what the call answers; that may be that it was cancelled
+     * @param callable(): void $call keeps what the call answers; that may be that it was cancelled.
+     *                               It throws nothing
      *
      * @return list<array{int, array<string, mixed>}> the signals that came, for handle()
      */
@@ -95,24 +97,36 @@ final class Signals
     }
 
     /**
-     * Makes a call that keeps what it answers, so that a handler that throws finds it kept.
+     * Makes a call that keeps what it answers, so that a handler that throws loses nothing; once more
+     * if signals have ended it and their handlers returned.
      *
      * @param bool             $waits whether it can take long
-     * @param callable(): void $call  as for waiting()
+     * @param callable(): void $call  may throw, as it does when it was cancelled
      *
-     * @return bool whether signals came while it waited, and their handlers returned
+     * @throws \Throwable what the call throws
      */
-    public static function keeping(FFI $ffi, bool $waits, callable $call): bool
+    public static function keeping(FFI $ffi, bool $waits, callable $call): void
     {
-        if (!$waits) {
-            self::held($call);
-
-            return false;
+        do {
+            $failure = null;
+            $try = static function () use ($call, &$failure): void {
+                try {
+                    $call();
+                } catch (\Throwable $thrown) {
+                    $failure = $thrown;
+                }
+            };
+            $signals = [];
+            if ($waits) {
+                $signals = self::waiting($ffi, $try);
+                self::handle($signals);
+            } else {
+                self::held($try);
+            }
+        } while ($failure instanceof CancelledException && $signals !== []);
+        if ($failure !== null) {
+            throw $failure;
         }
-        $signals = self::waiting($ffi, $call);
-        self::handle($signals);
-
-        return $signals !== [];
     }
 
     /**

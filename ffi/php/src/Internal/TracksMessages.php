@@ -92,8 +92,8 @@ trait TracksMessages
      * one step, so that of several callers one gets each. They are garbage from then on; their
      * messages stay until they are deleted.
      *
-     * After a ConnectionLostException or a TimeoutException values may be cordoned that nobody saw;
-     * gc() hands them out once more.
+     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
+     * values may be cordoned that nobody saw; gc() hands them out once more.
      *
      * @param float $within whole seconds; a part of one counts as one
      *
