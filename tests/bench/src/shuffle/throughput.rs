@@ -1,9 +1,12 @@
 //! Messages a second through one Redis.
 
+use std::collections::BTreeMap;
+use std::process::Command;
 use std::time::Instant;
 
 use millpond::shuffle::Message;
 use millpond_tests::servers::Redis;
+use serde_json::Value;
 
 use crate::Outcome;
 use crate::measure::median;
@@ -24,7 +27,8 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
         "Thousands of messages a second of one blocking client in Rust: written, and read and \
          acknowledged, one at a time and in batches; 40 tenants with 4 streams each where there \
          are so many. Below, the bare commands on one plain stream by redis-rs: XADD, in a pipeline \
-         for a batch, XREADGROUP and XACK.",
+         for a batch, XREADGROUP and XACK; and the Go package that these queues come from, which \
+         has no batches, where it is at hand.",
         &["streams", "batch", "written", "read and acknowledged"],
     );
     for streams in STREAMS {
@@ -52,7 +56,32 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
         let [written, read] = [written, read].map(median).map(number);
         section.row(["bare".into(), size.to_string(), written, read]);
     }
+    for (streams, [written, read]) in go_package(&server)? {
+        section.row([format!("{streams}, Go package"), "1".into(), number(written), number(read)]);
+    }
     Ok(())
+}
+
+/// What the package that these queues come from does, one message at a time; nothing unless
+/// `MILLPOND_INTEROP_PACKAGE` names a checkout of it. See `tests/interop`.
+fn go_package(server: &Redis) -> Outcome<BTreeMap<u64, [f64; 2]>> {
+    let mut rates = BTreeMap::new();
+    if std::env::var_os("MILLPOND_INTEROP_PACKAGE").is_none() {
+        return Ok(rates);
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../interop/run");
+    let output = Command::new(program).args(["bench", &server.url()]).output()?;
+    if !output.status.success() {
+        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
+        let row: Value = serde_json::from_slice(line)?;
+        let streams = row["streams"].as_u64().ok_or("a row has no streams")?;
+        let rate = row["per_second"].as_f64().ok_or("a row has no rate")? / 1_000.0;
+        let which = usize::from(row["what"] != "write");
+        rates.entry(streams).or_insert([0.0; 2])[which] = rate;
+    }
+    Ok(rates)
 }
 
 fn thousands_per_second(messages: usize, since: Instant) -> f64 {
