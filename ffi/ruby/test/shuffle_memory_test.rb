@@ -95,8 +95,8 @@ class ShuffleMemoryTest < MillpondTest
     interrupt.call(300)
     before = resident_bytes
     interrupt.call(1300)
-    # A thousand messages would be 200 MB; a few are always there as Ruby's garbage.
-    assert_operator resident_bytes - before, :<, 4 * GROWTH_BYTES_MAX
+    # A thousand messages would be 200 MB; some tens are always there as Ruby's garbage.
+    assert_operator resident_bytes - before, :<, 10 * GROWTH_BYTES_MAX
   ensure
     calling.kill.join
   end
