@@ -131,8 +131,10 @@ final class ShuffleArguments
         }
         $value = $high * 10 ** 10 + $low;
 
-        // Above the largest int it is taken from the other end.
-        return \is_int($value) ? $value : ~((self::WORD_HIGH - $high) * 10 ** 10 + self::WORD_LOW - $low);
+        // Above the largest int it is taken from the other end, and no step of that is above it.
+        $rest = (self::WORD_HIGH - $high - 1) * 10 ** 10 + (10 ** 10 + self::WORD_LOW - $low);
+
+        return \is_int($value) ? $value : ~$rest;
     }
 
     private static function wrongField(string $argument, mixed $name, int $index, mixed $value): InvalidArgumentException
