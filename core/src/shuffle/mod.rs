@@ -170,9 +170,7 @@ impl<M: Mode> ShuffleQueue<M> {
             step.push(shard_key, fields)?;
             Ok(step)
         });
-        self.client.run_then(step, |receipts| {
-            receipts.into_iter().next().expect("a message that is written has a receipt")
-        })
+        self.client.run_then(step, only)
     }
 
     /// Writes many messages, each for its tenant, as [`write`](Self::write) would one after the
@@ -240,9 +238,7 @@ impl<M: Mode> ShuffleQueue<M> {
             step.push(shard_key, fields)?;
             Ok(step)
         });
-        self.client.run_then(step, |receipts| {
-            receipts.into_iter().next().expect("a message that is written has a receipt")
-        })
+        self.client.run_then(step, only)
     }
 
     /// Deletes the message that is tracked by this value, for all groups, taken or not. Answers
@@ -367,6 +363,11 @@ fn check_consumer(consumer: &[u8]) -> Result<()> {
         true => Err(invalid("the consumer's name is empty")),
         false => Ok(()),
     }
+}
+
+/// The receipt of a step that writes one message.
+fn only(receipts: Vec<Receipt>) -> Receipt {
+    receipts.into_iter().next().expect("a message that is written has a receipt")
 }
 
 /// A time to live in milliseconds.
