@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 import callers
 import pytest
 from servers import Servers
+
+# A shell that starts the suite in the background has it ignore Ctrl-C, which tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
