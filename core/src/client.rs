@@ -5,9 +5,9 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -15,12 +15,14 @@ use tokio::sync::oneshot;
 use crate::embedded::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ick::{Ick, IckChannel};
+use crate::interrupt;
 use crate::operation::Operation;
 use crate::options::Options;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
 use crate::shuffle::{MessageId, ShuffleQueue};
 use crate::sync::lock;
+use crate::tasks::TaskStore;
 use crate::waiters::{Audience, Listener, Topic};
 
 /// Connects to a server or opens an embedded engine; see [`Options`] for the URLs.
@@ -103,7 +105,16 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
         steps: Result<Vec<O>>,
         combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
     ) -> Self::Reply<T>;
+
+    #[doc(hidden)]
+    fn run_when<O: Operation>(
+        client: &Client<Self>,
+        when: impl FnOnce(Box<dyn FnOnce(Result<O>) + Send>),
+    ) -> Self::Reply<O::Output>;
 }
+
+/// Takes the step that somebody waited for.
+type Run<O> = Box<dyn FnOnce(Result<O>) + Send>;
 
 mod sealed {
     pub trait Sealed {}
@@ -132,6 +143,31 @@ impl Mode for Blocking {
         });
         outputs.map(combine).map_err(|error| error.in_operation(O::NAME))
     }
+
+    #[allow(clippy::disallowed_methods, reason = "a driver")]
+    fn run_when<O: Operation>(
+        client: &Client<Self>,
+        when: impl FnOnce(Run<O>),
+    ) -> Result<O::Output> {
+        let (known, step) = mpsc::channel();
+        when(Box::new(move |step| {
+            // Whoever was interrupted does not wait any more.
+            let _ = known.send(step);
+        }));
+        let mut known = None;
+        interrupt::wait_in_slices(None, |until| {
+            known = match until {
+                None => step.recv().ok(),
+                Some(until) => {
+                    step.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+                }
+            };
+            known.is_some()
+        })?;
+        let step =
+            known.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "it was not begun")));
+        step.and_then(|step| client.core.run(step)).map_err(|error| error.in_operation(O::NAME))
+    }
 }
 
 impl Mode for Async {
@@ -147,6 +183,20 @@ impl Mode for Async {
             // The caller may have dropped the future; the step runs all the same.
             let _ = done.send(outputs.map(combine));
         });
+        Pending(pending)
+    }
+
+    fn run_when<O: Operation>(
+        client: &Client<Self>,
+        when: impl FnOnce(Run<O>),
+    ) -> Pending<O::Output> {
+        let (done, pending) = oneshot::channel();
+        let client = client.clone();
+        when(Box::new(move |step| {
+            client.submit(step, |output| {
+                let _ = done.send(output);
+            });
+        }));
         Pending(pending)
     }
 }
@@ -217,6 +267,11 @@ impl<M: Mode> Client<M> {
         ShuffleQueue::new(self.clone(), name.as_ref())
     }
 
+    /// The task store of this name. Makes no call.
+    pub fn tasks(&self, name: impl AsRef<[u8]>) -> TaskStore<M> {
+        TaskStore::new(self.clone(), name.as_ref())
+    }
+
     /// Runs a step that was made by hand.
     ///
     /// ```
@@ -272,6 +327,11 @@ impl<M: Mode> Client<M> {
         M::run(self, step.map(|step| vec![step]), move |mut outputs: Vec<O::Output>| {
             then(outputs.pop().expect("a step has one output"))
         })
+    }
+
+    /// Runs a step that `when` calls back with, at once or later.
+    pub(crate) fn run_when<O: Operation>(&self, when: impl FnOnce(Run<O>)) -> M::Reply<O::Output> {
+        M::run_when(self, when)
     }
 
     /// Runs several independent steps, and `combine` on what they answered.
@@ -365,6 +425,16 @@ impl<M: Mode> Client<M> {
             Backend::Embedded(ref engine) => engine.listen(audience, vec![topic]),
             #[cfg(feature = "redis")]
             Backend::Redis(ref connections) => connections.listen_after(audience, topic, after),
+        }
+    }
+
+    /// Wakes one listener for this topic of this process after this time, if there is one then.
+    pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
+        match self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(ref engine) => engine.wake_after(topic, delay),
+            #[cfg(feature = "redis")]
+            Backend::Redis(ref connections) => connections.wake_after(topic, delay),
         }
     }
 

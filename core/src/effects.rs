@@ -28,6 +28,16 @@ impl Effects {
         }
     }
 
+    /// Whether there is somebody to record them.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// How many bytes they have.
+    pub(crate) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, Vec::len)
+    }
+
     pub(crate) fn into_record(self) -> Vec<u8> {
         self.0.unwrap_or_default()
     }

@@ -8,6 +8,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::tasks::Dependency;
+
 /// A result whose error is a Millpond [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -92,6 +94,8 @@ kinds! {
     Cancelled = 20, "CANCELLED", Unknown;
     /// A bug in Millpond.
     Internal = 21, "INTERNAL", Unknown;
+    /// A task or a document is not as a modification says: nothing was done.
+    Dependency = 22, "DEPENDENCY", Never;
 }
 
 impl ErrorKind {
@@ -130,13 +134,15 @@ struct Inner {
     kind: ErrorKind,
     operation: &'static str,
     message: String,
+    dependency: Option<Dependency>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of this kind; the message is one line for people, without the kind's name.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, operation: "", message: message.into(), source: None }))
+        let message = message.into();
+        Self(Box::new(Inner { kind, operation: "", message, dependency: None, source: None }))
     }
 
     /// The same error, with the operation that failed, such as `ick.add`.
@@ -154,6 +160,18 @@ impl Error {
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
+    }
+
+    /// The same error, with all that a modification met.
+    #[must_use]
+    pub(crate) fn with_dependency(mut self, dependency: Dependency) -> Self {
+        self.0.dependency = Some(dependency);
+        self
+    }
+
+    /// What is not as a modification of tasks says; of an error of the kind `DEPENDENCY` alone.
+    pub fn dependency(&self) -> Option<&Dependency> {
+        self.0.dependency.as_ref()
     }
 
     /// What kind of error it is.

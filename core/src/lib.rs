@@ -38,6 +38,7 @@ mod script_header;
 pub mod shuffle;
 mod sync;
 mod sync_mode;
+pub mod tasks;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod timer;
 #[allow(clippy::disallowed_methods, reason = "a driver")]

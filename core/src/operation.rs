@@ -25,6 +25,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::byte_list::ByteList;
 use crate::error::Result;
@@ -119,15 +120,21 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
     where
         Self: Sized;
 
-    /// Does again what a journal record says was done.
+    /// Does again what a journal record says was done: one of the log with its sequence, or one of a
+    /// snapshot. What was recorded before the snapshot of the state began is not replayed.
     ///
     /// # Errors
     /// `CORRUPT` for a record that this version cannot read.
-    fn replay(&self, record: &[u8]) -> Result<()>;
+    fn replay(&self, record: &[u8], sequence: Option<u64>) -> Result<()>;
+
+    /// Says that everything has been replayed.
+    fn replayed(&self) {}
 
     /// Writes records that make this state when they are replayed on an empty one. Calls
     /// [`Snapshot::begin`] while it holds every lock of the state, so that the records are exactly
-    /// the state at that moment, and keeps the locks until it has copied all of it.
+    /// the state at that moment, and keeps the locks until it has copied all of it. A state that is
+    /// copied in sections begins before the first and at each, keeps the sequences with them, and
+    /// leaves out for itself what a section holds of a record that is replayed.
     fn snapshot(&self, out: &mut dyn Snapshot);
 
     /// Whether the state is as if the queue had never been used; then the engine forgets it.
@@ -136,8 +143,9 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
 
 /// Where a [`State`] writes its snapshot.
 pub trait Snapshot {
-    /// Marks the moment that the records describe.
-    fn begin(&mut self);
+    /// Marks the moment that the records describe, and answers the sequence of the first record of the
+    /// log that comes after it.
+    fn begin(&mut self) -> u64;
     /// One record, as [`State::replay`] reads it.
     fn record(&mut self, record: &[u8]);
 }
@@ -149,9 +157,19 @@ pub struct Turn<'a> {
     states: &'a dyn States,
     journal: Option<&'a dyn Journal>,
     others: Vec<Part>,
-    woken: Vec<Arc<[u8]>>,
+    /// Whether anybody waits for anything.
+    is_awaited: &'a dyn Fn() -> bool,
+    calls: Vec<Call>,
     visited: Vec<(u8, Arc<[u8]>)>,
     is_emptied: bool,
+}
+
+/// Whom to wake when a step is done.
+pub(crate) enum Call {
+    /// So many listeners for a topic.
+    Now(Arc<[u8]>, usize),
+    /// One listener for a topic after this time.
+    Later(Arc<[u8]>, Duration),
 }
 
 /// The states of an engine.
@@ -180,8 +198,8 @@ pub(crate) trait Journal {
 
 /// What is left to do when a step has given back its locks.
 pub(crate) struct Finished {
-    /// Topics with something new.
-    pub(crate) woken: Vec<Arc<[u8]>>,
+    /// Whom to wake.
+    pub(crate) calls: Vec<Call>,
     /// Other queues that were looked at, by kind and name.
     pub(crate) visited: Vec<(u8, Arc<[u8]>)>,
 }
@@ -194,9 +212,10 @@ impl<'a> Turn<'a> {
         now: Timestamp,
         states: &'a dyn States,
         journal: Option<&'a dyn Journal>,
+        is_awaited: &'a dyn Fn() -> bool,
     ) -> Self {
-        let (others, woken, visited) = (Vec::new(), Vec::new(), Vec::new());
-        Self { now, states, journal, others, woken, visited, is_emptied: false }
+        let (others, calls, visited) = (Vec::new(), Vec::new(), Vec::new());
+        Self { now, states, journal, others, is_awaited, calls, visited, is_emptied: false }
     }
 
     /// The time of the step, read once.
@@ -236,10 +255,20 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Says that there is work where there was none, so that one listener for `topic` is woken for
-    /// each time this is said.
-    pub fn wake(&mut self, topic: Arc<[u8]>) {
-        self.woken.push(topic);
+    /// Says that there is work for so many, so that as many listeners for the topic are woken. Called
+    /// while the step holds its locks, as whether anybody listens is asked here.
+    pub(crate) fn wake(&mut self, topic: impl FnOnce() -> Arc<[u8]>, count: usize) {
+        if count > 0 && (self.is_awaited)() {
+            self.calls.push(Call::Now(topic(), count));
+        }
+    }
+
+    /// Says that there will be work after so many milliseconds, so that one listener for the topic is
+    /// woken then; called like [`wake`](Self::wake).
+    pub(crate) fn wake_in(&mut self, topic: impl FnOnce() -> Arc<[u8]>, delay_ms: u64) {
+        if (self.is_awaited)() {
+            self.calls.push(Call::Later(topic(), Duration::from_millis(delay_ms)));
+        }
     }
 
     /// Says that the step may have left the queue as if it had never been used, so that the engine
@@ -254,6 +283,6 @@ impl<'a> Turn<'a> {
 
     /// Whom to wake, and which other states were looked at.
     pub(crate) fn finish(self) -> Finished {
-        Finished { woken: self.woken, visited: self.visited }
+        Finished { calls: self.calls, visited: self.visited }
     }
 }

@@ -1,9 +1,10 @@
 //! Who waits for what: listeners by topic, woken one by one.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::interrupt;
@@ -21,6 +22,11 @@ pub(crate) type Audience = Arc<[u8]>;
 #[derive(Default)]
 pub(crate) struct Waiters {
     topics: Mutex<Topics>,
+    /// How many listeners there are.
+    listening: AtomicUsize,
+    /// When to wake a listener of a topic anyway.
+    // Lock order: topics before alarms.
+    alarms: Mutex<HashMap<Topic, (Instant, Scheduled)>>,
 }
 
 type Topics = HashMap<Topic, HashMap<Audience, VecDeque<Arc<Signal>>>>;
@@ -90,6 +96,9 @@ impl Waiters {
     /// Listens as one of an audience.
     pub(crate) fn listen_as(self: &Arc<Self>, audience: Audience, topics: Vec<Topic>) -> Listener {
         let signal = Arc::new(Signal::default());
+        // Whoever does something under a lock that the listener will need to look sees this, or has
+        // done it before the listener looks.
+        self.listening.fetch_add(1, Ordering::AcqRel);
         let mut map = lock(&self.topics);
         for topic in &topics {
             let audiences = map.entry(topic.clone()).or_default();
@@ -106,6 +115,44 @@ impl Waiters {
             on_drop: None,
             process: std::process::id(),
         }
+    }
+
+    /// Whether anybody listens for anything.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.listening.load(Ordering::Acquire) > 0
+    }
+
+    /// Wakes so many listeners for this topic, or all if there are fewer.
+    pub(crate) fn wake(&self, topic: &[u8], count: usize) {
+        let listeners =
+            |audiences: &HashMap<_, VecDeque<_>>| audiences.values().map(VecDeque::len).max();
+        let most = lock(&self.topics).get(topic).and_then(listeners).unwrap_or(0);
+        for _ in 0..count.min(most) {
+            self.wake_one(topic);
+        }
+    }
+
+    /// Wakes one listener for this topic after this time, or before if that is known already. Where
+    /// nobody listens there is nothing to do: whoever begins to, looks.
+    pub(crate) fn wake_after(self: &Arc<Self>, topic: &[u8], delay: Duration) {
+        let Some(time) = Instant::now().checked_add(delay) else { return };
+        let topics = lock(&self.topics);
+        let Some((topic, _)) = topics.get_key_value(topic) else { return };
+        let mut alarms = lock(&self.alarms);
+        if alarms.get(topic).is_some_and(|(known, _)| *known <= time) {
+            return;
+        }
+        let (waiters, of) = (Arc::downgrade(self), topic.clone());
+        let scheduled = Timer::at(time, move || {
+            if let Some(waiters) = waiters.upgrade() {
+                let alarm = lock(&waiters.alarms).remove(&of);
+                drop(alarm);
+                waiters.wake_one(&of);
+            }
+        });
+        let before = alarms.insert(topic.clone(), (time, scheduled));
+        drop((alarms, topics));
+        drop(before);
     }
 
     /// Wakes of each audience of this topic the listener that has waited longest and is not awake
@@ -274,6 +321,7 @@ impl Drop for Listener {
         state.is_gone = true;
         unused.append(&mut state.by);
         drop(state);
+        let mut alarms = Vec::new();
         let mut map = lock(&self.waiters.topics);
         for topic in &self.topics {
             if let Some(audiences) = map.get_mut(topic) {
@@ -283,10 +331,13 @@ impl Drop for Listener {
                 audiences.retain(|_, listeners| !listeners.is_empty());
                 if audiences.is_empty() {
                     map.remove(topic);
+                    alarms.extend(lock(&self.waiters.alarms).remove(topic));
                 }
             }
         }
         drop(map);
+        drop(alarms);
+        self.waiters.listening.fetch_sub(1, Ordering::AcqRel);
         for topic in unused {
             self.waiters.wake_one_of(&topic, &self.audience);
         }
@@ -299,7 +350,6 @@ impl Drop for Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn topic(name: &str) -> Topic {
         Arc::from(name.as_bytes())

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod proxy;
 pub mod servers;
 pub mod shuffle;
+pub mod tasks;
 pub mod waiting;
 
 /// Waits for a future without any runtime: Millpond's need none.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
 use super::table::Table;
@@ -12,7 +13,7 @@ use crate::clock::Clock;
 use crate::codec::{Reader, put_bytes, put_integer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::{self, PerProcess};
-use crate::operation::{self, Finished, Operation, Part, Snapshot, State, States, Turn};
+use crate::operation::{self, Call, Finished, Operation, Part, Snapshot, State, States, Turn};
 use crate::options::Options;
 use crate::sync::lock;
 use crate::sync_mode::SyncMode;
@@ -135,6 +136,7 @@ impl Engine {
                 replay.record(source, record)
             })?;
         let engine = Self::new(options, table, Some(journal));
+        engine.table.all().iter().for_each(|(_, state)| state.replayed());
         engine.forget_unused_queues();
         Ok(engine)
     }
@@ -212,18 +214,22 @@ impl Engine {
             ticket: Cell::new(None),
         });
         let journal = queue.as_ref().map(|queue| queue as &dyn operation::Journal);
-        let mut turn = Turn::new(self.clock.now(), &self.table, journal);
+        let is_awaited = || self.waiters.is_awaited();
+        let mut turn = Turn::new(self.clock.now(), &self.table, journal, &is_awaited);
         let output = step.apply(&state, &mut turn);
         drop(state);
         if made || turn.is_emptied() {
             self.table.forget_unused(kind, &name, &self.is_snapshotting);
         }
-        let Finished { woken, visited } = turn.finish();
+        let Finished { calls, visited } = turn.finish();
         for (kind, name) in visited {
             self.table.forget_unused(kind, &name, &self.is_snapshotting);
         }
-        for topic in woken {
-            self.waiters.wake_one(&topic);
+        for call in calls {
+            match call {
+                Call::Now(topic, count) => self.waiters.wake(&topic, count),
+                Call::Later(topic, delay) => self.waiters.wake_after(&topic, delay),
+            }
         }
         // A step that changed nothing answers from what earlier steps did, perhaps from records
         // that are not written yet: an add of what another add has just flagged must not be
@@ -235,6 +241,11 @@ impl Engine {
     /// Wakes whoever waits, to look whether its client is still open.
     pub(crate) fn wake_everyone(&self) {
         self.waiters.wake_everyone();
+    }
+
+    /// Wakes a listener for this topic after this time.
+    pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
+        self.waiters.wake_after(topic, delay);
     }
 
     /// Listens for topics. The listener is woken at once, since it listens from now on and
@@ -281,6 +292,7 @@ impl Engine {
                     journal,
                     writer: &mut *writer,
                     head: queue_head(key.kind, &key.name),
+                    next: None,
                     result: Ok(()),
                 };
                 state.snapshot(&mut copy);
@@ -365,19 +377,26 @@ struct QueueSnapshot<'a, 'w> {
     journal: &'a Journal,
     writer: &'a mut SnapshotWriter<'w>,
     head: Vec<u8>,
+    /// The sequence of the first record of the log that may not be in the copy, as a whole.
+    next: Option<u64>,
     result: Result<()>,
 }
 
 impl Snapshot for QueueSnapshot<'_, '_> {
     /// Everything that the queue did so far has a lower sequence, and is in the copy: the queue's
     /// lock is held, and records are appended under it.
-    fn begin(&mut self) {
-        put_integer(self.journal.next_sequence(), &mut self.head);
+    fn begin(&mut self) -> u64 {
+        let next = self.journal.next_sequence();
+        self.next.get_or_insert(next);
+        next
     }
 
     fn record(&mut self, record: &[u8]) {
         if self.result.is_ok() {
-            self.result = self.writer.record(&[&self.head, record].concat());
+            let mut whole = self.head.clone();
+            put_integer(self.next.unwrap_or(0), &mut whole);
+            whole.extend_from_slice(record);
+            self.result = self.writer.record(&whole);
         }
     }
 }
@@ -412,10 +431,11 @@ impl Replay<'_> {
         name: &[u8],
         mut reader: Reader<'_>,
     ) -> Result<()> {
-        match source {
+        let sequence = match source {
             Source::Snapshot => {
                 let next = reader.integer()?;
                 self.copied.insert((kind, name.into()), next);
+                None
             }
             Source::Log(sequence) => {
                 // Most logs follow no snapshot of the queue, so the key is made only if needed.
@@ -424,9 +444,10 @@ impl Replay<'_> {
                 {
                     return Ok(());
                 }
+                Some(sequence)
             }
-        }
-        self.table.state_of_kind(kind, name)?.replay(reader.rest())
+        };
+        self.table.state_of_kind(kind, name)?.replay(reader.rest(), sequence)
     }
 }
 

@@ -9,7 +9,7 @@ use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{State, States};
-use crate::{ick, shuffle};
+use crate::{ick, shuffle, tasks};
 
 /// Parts of the table, each with its own lock, so that threads seldom meet.
 const PARTS: usize = 16;
@@ -48,6 +48,7 @@ fn empty_state(kind: u8) -> Result<Arc<dyn State>> {
         ick::embedded::KIND => Ok(Arc::new(ick::embedded::State::default())),
         shuffle::embedded::KIND => Ok(Arc::new(shuffle::embedded::State::default())),
         shuffle::tracking::KIND => Ok(Arc::new(shuffle::tracking::State::default())),
+        tasks::embedded::KIND => Ok(Arc::new(tasks::embedded::State::default())),
         unknown => Err(Error::new(
             ErrorKind::IncompatibleVersion,
             format!(

@@ -152,7 +152,7 @@ impl Operation for Add {
             Ok((added, was_empty && added.new > 0))
         })?;
         if woke {
-            turn.wake(self.name.producer_key());
+            turn.wake(|| self.name.producer_key(), 1);
         }
         Ok(added)
     }

@@ -233,7 +233,7 @@ impl operation::State for State {
         KIND
     }
 
-    fn replay(&self, record: &[u8]) -> Result<()> {
+    fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {
         self.lock().replay(record)
     }
 

@@ -27,7 +27,7 @@ mod tls;
 mod waiter;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Outcome, Verdict};
 use link::{Links, Submission};
@@ -145,6 +145,13 @@ impl Connections {
 
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
         self.own().waiter.listen(topics)
+    }
+
+    /// Wakes a listener for this topic after this time.
+    pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
+        if let Some(own) = self.own.get() {
+            own.waiter.wake_after(topic, delay);
+        }
     }
 
     /// Listens for the entries of a queue's stream of notifications after this one.

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ::redis::RedisResult;
 use ::redis::aio::PubSub;
@@ -140,7 +141,7 @@ impl Waiter {
                 message = next => match message {
                     Some(message) => {
                         let topic: Vec<u8> = message.get_channel().map_err(broken)?;
-                        self.waiters.wake_one(&topic);
+                        self.announced(&topic, message.get_payload_bytes());
                     }
                     None => return Err(broken("the server hung up")),
                 },
@@ -163,6 +164,24 @@ impl Waiter {
                 },
             }
         }
+    }
+
+    /// Takes in an announcement: there is work for so many, or there will be in so many milliseconds, as
+    /// `+<ms>`; for one where it says nothing.
+    fn announced(&self, topic: &[u8], payload: &[u8]) {
+        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+        match payload.split_first() {
+            Some((b'+', delay)) => {
+                let delay = Duration::from_millis(number(delay).unwrap_or(0));
+                self.waiters.wake_after(topic, delay);
+            }
+            _ => self.waiters.wake(topic, number(payload).unwrap_or(1) as usize),
+        }
+    }
+
+    /// See [`Waiters::wake_after`].
+    pub(super) fn wake_after(&self, topic: &[u8], delay: Duration) {
+        self.waiters.wake_after(topic, delay);
     }
 
     async fn connect(&self) -> Result<PubSub> {

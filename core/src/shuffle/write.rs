@@ -229,7 +229,7 @@ impl Operation for Write {
             Some(track) => self.put_tracked(track, state, turn)?,
         };
         for _ in &receipts {
-            turn.wake(self.name.notifications_key());
+            turn.wake(|| self.name.notifications_key(), 1);
         }
         Ok(receipts)
     }

@@ -5,7 +5,7 @@
 //!
 //! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
-//! `shuffle-python`, `fairness`, `embedded`.
+//! `shuffle-python`, `fairness`, `tasks`, `embedded`.
 
 mod embedded;
 mod fairness;
@@ -15,6 +15,7 @@ mod report;
 mod rust_calls;
 mod server_time;
 mod shuffle;
+mod tasks;
 
 use std::error::Error;
 
@@ -23,7 +24,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -35,6 +36,7 @@ const PARTS: [Part; 12] = [
     ("c", |report| languages::C.measure(report)),
     ("ruby", |report| languages::RUBY.measure(report)),
     ("php", |report| languages::PHP.measure(report)),
+    ("tasks", tasks::measure),
     ("embedded", embedded::measure),
 ];
 

@@ -332,7 +332,7 @@ impl operation::State for State {
         KIND
     }
 
-    fn replay(&self, record: &[u8]) -> Result<()> {
+    fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {
         sync::lock(&self.0).replay(record)
     }
 

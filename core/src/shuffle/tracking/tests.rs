@@ -118,7 +118,9 @@ fn a_message_that_is_gone_is_not_found() {
 fn a_snapshot_knows_what_is_due_again() {
     struct Records(Vec<Vec<u8>>);
     impl Snapshot for Records {
-        fn begin(&mut self) {}
+        fn begin(&mut self) -> u64 {
+            0
+        }
         fn record(&mut self, record: &[u8]) {
             self.0.push(record.to_vec());
         }
@@ -129,7 +131,7 @@ fn a_snapshot_knows_what_is_due_again() {
             unreachable!("no step here spans states")
         }
     }
-    let turn = Turn::new(0, &Nothing, None);
+    let turn = Turn::new(0, &Nothing, None, &|| false);
     let id = crate::shuffle::MessageId::default();
     let receipt = crate::shuffle::Receipt { stream: crate::shuffle::Stream::Number(0), id };
     let state = State::default();
@@ -145,7 +147,7 @@ fn a_snapshot_knows_what_is_due_again() {
     let mut records = Records(Vec::new());
     State::snapshot(&state, &mut records);
     let copy = State::default();
-    records.0.iter().for_each(|record| copy.replay(record).unwrap());
+    records.0.iter().for_each(|record| copy.replay(record, None).unwrap());
     for state in [state, copy] {
         let (mut tracked, mut effects) = state.open(&turn);
         assert_eq!(tracked.cordon(0..=9, &mut effects), values(&["again"]));

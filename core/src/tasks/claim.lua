@@ -1,0 +1,127 @@
+-- Leases available tasks of some queues, of each one of the oldest by chance.
+--
+-- KEYS[1] store
+-- ARGV[1] claimant
+-- ARGV[2] lease_ms
+-- ARGV[3] max         tasks, from 1
+-- ARGV[4] seed        of all that is left to chance, below 2^32
+-- ARGV[5] is_waiting  1 to answer when the next tasks are available as well, else 0
+-- ARGV[6…] queues
+-- returns {{thirteen elements for each task},
+--   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting}
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local CALLER, lease = ARGV[1], whole(ARGV[2], DELAY_MS_MAX)
+local max, seed = whole(ARGV[3], 1000), whole(ARGV[4], 2 ^ 32 - 1)
+if not is_name(CALLER) then return invalid('there is no claimant') end
+if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
+if not max or max < 1 then return invalid('max is not a whole number from 1 to 1000') end
+if not seed then return invalid('seed is not a whole number below 2^32') end
+if ARGV[5] ~= '0' and ARGV[5] ~= '1' then return invalid('is_waiting is neither 0 nor 1') end
+local names, is_named = {}, {}
+for i = 6, #ARGV do
+  if not is_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a queue has no name, or is named twice') end
+  names[i - 5], is_named[ARGV[i]] = ARGV[i], true
+end
+if #names == 0 or #names > 1000 then return invalid('there are not 1 to 1000 queues') end
+
+local failure = begin()
+if failure then return failure end
+local failure, levels = read_fields(LEVELS, names)
+if failure then return failure end
+
+-- The minimal standard generator. What it draws is what the embedded engine draws.
+local MODULUS, WINDOW = 2147483647, 8
+local chance = seed % (MODULUS - 1) + 1
+local function draw()
+  chance = chance * 48271 % MODULUS
+  return chance
+end
+
+local order = {}
+for i = 1, #names do
+  order[i] = i
+end
+for last = #order - 1, 1, -1 do
+  local other = draw() % (last + 1)
+  order[last + 1], order[other + 1] = order[other + 1], order[last + 1]
+end
+
+-- Picks of a level as many as are wanted, each from the first that are left: the oldest with a chance
+-- of one half, the next with half of that, and so on. Answers an error.
+local ids = {}
+local function pick(key)
+  local wanted = max - #ids
+  local failure, available = read('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', 0, wanted + WINDOW - 1)
+  if failure then return failure end
+  local window, behind = {}, 1
+  for _ = 1, math.min(wanted, #available) do
+    while #window < WINDOW and behind <= #available do
+      window[#window + 1], behind = available[behind], behind + 1
+    end
+    local picked = 1
+    while picked < #window and draw() < 1073741823 do
+      picked = picked + 1
+    end
+    ids[#ids + 1] = table.remove(window, picked)
+  end
+end
+
+for _, i in ipairs(order) do
+  for level in string.gmatch((levels[i] or '') .. '0', '.') do
+    if #ids < max then
+      failure = pick(at_key(names[i], level))
+      if failure then return failure end
+    end
+  end
+end
+
+-- All keys that are read after the writes are found sound before them.
+if ARGV[5] == '1' then
+  for i, name in ipairs(names) do
+    for level in string.gmatch((levels[i] or '') .. '0', '.') do
+      if not is_sound[at_key(name, level)] then
+        failure = read('ZCARD', at_key(name, level))
+        if failure then return failure end
+      end
+    end
+  end
+end
+
+local tasks = {}
+if #ids > 0 then
+  local failure, records = read_fields(STORE, ids)
+  if failure then return failure end
+  local failure, values = read_fields(VALUES, ids)
+  if failure then return failure end
+  for i, id in ipairs(ids) do
+    if not records[i] then
+      return redis.error_reply('WRONGTYPE key ' .. STORE .. ' holds no record of a task that is in a queue')
+    end
+    local task = cmsgpack.unpack(records[i])
+    local claims = task[CLAIMS]
+    count_claims(task[QUEUE], claims, -1)
+    count_claims(task[QUEUE], claims + 1, 1)
+    task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, NOW + lease, NOW
+    task[CLAIMANT], task[CLAIMS] = CALLER, claims + 1
+    put(id, task)
+    push_task(tasks, id, task, values[i])
+  end
+  failure = commit()
+  if failure then return failure end
+  announce_soonest()
+end
+
+local next_in = {}
+if ARGV[5] == '1' then
+  for i, name in ipairs(names) do
+    next_in[i] = -1
+    for level in string.gmatch((levels[i] or '') .. '0', '.') do
+      local at = redis.call('ZRANGE', at_key(name, level), 0, 0, 'WITHSCORES')[2]
+      if at then
+        local ms = math.max(0, at - NOW)
+        next_in[i] = next_in[i] < 0 and ms or math.min(ms, next_in[i])
+      end
+    end
+  end
+end
+return {tasks, next_in}

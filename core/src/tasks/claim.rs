@@ -1,0 +1,214 @@
+//! Claim: lease available tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::modify::push_number;
+use super::name::Name;
+use super::{Task, bad_reply, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+/// The most tasks of one claim.
+pub const CLAIM_TASKS_MAX: usize = 1_000;
+
+/// The most queues of one claim.
+pub const CLAIM_QUEUES_MAX: usize = 1_000;
+
+static SCRIPT: Script = Script::new(concat!(include_str!("store.lua"), include_str!("claim.lua")));
+
+/// Leases available tasks for a claimant: it goes through the queues in an order that `seed` says,
+/// and takes from each until it has enough.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    name: Name,
+    claimant: Arc<str>,
+    pub(super) queues: Vec<Arc<str>>,
+    lease: Duration,
+    max: usize,
+    seed: u32,
+    is_waiting: bool,
+}
+
+/// What a [`Claim`] took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// The tasks, as they are now, in the order in which they were taken.
+    pub tasks: Vec<Task>,
+    /// For a claim that [waits](Claim::waiting): of each queue, in the order of the request, in how many
+    /// milliseconds its next task is available, as far as is known now; 0 if there is one.
+    pub next_in_ms: Vec<Option<u64>>,
+}
+
+impl Claim {
+    /// Leases up to `max` tasks of these queues for so long. Of the first tasks of a queue it takes
+    /// one by chance, as `seed` says.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits, no queue or more than [`CLAIM_QUEUES_MAX`], and
+    /// a `max` of 0 or above [`CLAIM_TASKS_MAX`].
+    pub fn new<Q: AsRef<str>>(
+        name: impl AsRef<[u8]>,
+        claimant: impl AsRef<str>,
+        queues: impl IntoIterator<Item = Q>,
+        lease: Duration,
+        max: usize,
+        seed: u32,
+    ) -> Result<Self> {
+        let queues = queues_of(queues)?;
+        Self::of(Name::new(name.as_ref())?, claimant.as_ref().into(), queues, lease, max, seed)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        claimant: Arc<str>,
+        queues: Vec<Arc<str>>,
+        lease: Duration,
+        max: usize,
+        seed: u32,
+    ) -> Result<Self> {
+        limits::claimant(&claimant)?;
+        limits::delay("lease", lease)?;
+        if !(1..=CLAIM_TASKS_MAX).contains(&max) {
+            return Err(invalid(format!("a claim takes 1 to {CLAIM_TASKS_MAX} tasks, not {max}")));
+        }
+        Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false })
+    }
+
+    /// Whether to answer when the next task of each queue is available.
+    #[must_use]
+    pub fn waiting(mut self, is_waiting: bool) -> Self {
+        self.is_waiting = is_waiting;
+        self
+    }
+}
+
+/// The queues of a claim, each once.
+pub(super) fn queues_of<Q: AsRef<str>>(
+    queues: impl IntoIterator<Item = Q>,
+) -> Result<Vec<Arc<str>>> {
+    let mut all: Vec<Arc<str>> = Vec::new();
+    for queue in queues {
+        limits::queue(queue.as_ref())?;
+        if !all.iter().any(|known| **known == *queue.as_ref()) {
+            all.push(queue.as_ref().into());
+        }
+        if all.len() > CLAIM_QUEUES_MAX {
+            return Err(invalid(format!("a claim names at most {CLAIM_QUEUES_MAX} queues")));
+        }
+    }
+    match all.is_empty() {
+        true => Err(invalid("a claim names at least one queue")),
+        false => Ok(all),
+    }
+}
+
+impl Operation for Claim {
+    type Output = Claimed;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.claim";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.claimant.as_bytes());
+        push_number(self.lease.as_millis() as u64, &mut args);
+        push_number(self.max as u64, &mut args);
+        push_number(self.seed.into(), &mut args);
+        args.push(if self.is_waiting { b"1" } else { b"0" });
+        self.queues.iter().for_each(|queue| args.push(queue.as_bytes()));
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Claimed> {
+        let mut parts = reply.elements()?.into_iter().map(Reply::elements);
+        let mut part = || parts.next().unwrap_or_else(|| Err(bad_reply()));
+        let tasks = Task::decode_all(part()?.into_iter())?;
+        let next_in_ms = part()?.into_iter().map(|next| Ok(u64::try_from(next.integer()?).ok()));
+        Ok(Claimed { tasks, next_in_ms: next_in_ms.collect::<Result<_>>()? })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Claimed> {
+        let mut chance = Chance::new(self.seed);
+        let mut order: Vec<usize> = (0..self.queues.len()).collect();
+        chance.shuffle(&mut order);
+        let lease_ms = self.lease.as_millis() as u64;
+        let mut tasks = Vec::new();
+        for index in order {
+            let left = self.max - tasks.len();
+            if left == 0 {
+                break;
+            }
+            let taking = embedded::Taking { claimant: &self.claimant, lease_ms, max: left };
+            state.claim(&self.name, &self.queues[index], &taking, &mut chance, &mut tasks, turn);
+        }
+        let next_in_ms = match self.is_waiting {
+            true => self.queues.iter().map(|queue| state.next_in_ms(queue, turn)).collect(),
+            false => Vec::new(),
+        };
+        Ok(Claimed { tasks, next_in_ms })
+    }
+}
+
+/// How many of the first available tasks of a queue a claim picks from.
+pub(super) const PICK_WINDOW: usize = 8;
+
+/// The chance that a claim leaves things to: the minimal standard generator, which a script can do in
+/// doubles. `claim.lua` draws the same numbers.
+pub(super) struct Chance(u64);
+
+impl Chance {
+    const MODULUS: u64 = 2_147_483_647;
+
+    pub(super) fn new(seed: u32) -> Self {
+        Self(u64::from(seed) % (Self::MODULUS - 1) + 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0 * 48_271 % Self::MODULUS;
+        self.0
+    }
+
+    /// Puts these in any order.
+    fn shuffle(&mut self, order: &mut [usize]) {
+        for last in (1..order.len()).rev() {
+            order.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+    }
+
+    /// Which of the first `available` tasks of a queue to take, by age: the oldest with a chance of one
+    /// half, each younger one with half the chance of the one before, up to [`PICK_WINDOW`].
+    pub(super) fn pick(&mut self, available: usize) -> usize {
+        let last = available.min(PICK_WINDOW) - 1;
+        let mut picked = 0;
+        while picked < last && self.next() < Self::MODULUS / 2 {
+            picked += 1;
+        }
+        picked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_half_the_time() {
+        let mut counts = [0_u32; PICK_WINDOW];
+        for seed in 0..100_000 {
+            counts[Chance::new(seed * 7_919).pick(1_000)] += 1;
+        }
+        for (index, count) in counts.iter().enumerate() {
+            let expected = 100_000.0 / 2_f64.powi((index + 1).min(PICK_WINDOW - 1) as i32);
+            let off = (f64::from(*count) - expected).abs();
+            assert!(off < 5.0 * expected.sqrt(), "{index}: {count}, not {expected}");
+        }
+        assert_eq!(Chance::new(1).pick(1), 0);
+    }
+}

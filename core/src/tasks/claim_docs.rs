@@ -1,0 +1,104 @@
+//! Claim documents: lease all that have one primary key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::dependency::Dependency;
+use super::modify::push_number;
+use super::name::Name;
+use super::{Doc, DocId, bad_reply, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("claim_docs.lua")
+));
+
+/// Leases all documents of a primary key, or none if another claimant holds one of them.
+#[derive(Clone, Debug)]
+pub struct ClaimDocs {
+    name: Name,
+    claimant: Arc<str>,
+    namespace: Arc<str>,
+    key: Arc<str>,
+    lease: Duration,
+}
+
+impl ClaimDocs {
+    /// Leases the documents of this namespace and primary key for so long.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and an empty key.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        claimant: impl AsRef<str>,
+        namespace: impl AsRef<str>,
+        key: impl AsRef<str>,
+        lease: Duration,
+    ) -> Result<Self> {
+        let name = Name::new(name.as_ref())?;
+        Self::of(name, claimant.as_ref().into(), namespace.as_ref(), key.as_ref(), lease)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        claimant: Arc<str>,
+        namespace: &str,
+        key: &str,
+        lease: Duration,
+    ) -> Result<Self> {
+        limits::claimant(&claimant)?;
+        limits::namespace(namespace)?;
+        limits::doc_key("key", key)?;
+        limits::delay("lease", lease)?;
+        if key.is_empty() {
+            return Err(invalid("the key is empty"));
+        }
+        Ok(Self { name, claimant, namespace: namespace.into(), key: key.into(), lease })
+    }
+}
+
+impl Operation for ClaimDocs {
+    type Output = Vec<Doc>;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.claim_docs";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.claimant.as_bytes());
+        args.push(self.namespace.as_bytes());
+        args.push(self.key.as_bytes());
+        push_number(self.lease.as_millis() as u64, &mut args);
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    /// `{1, documents}`, or `{0, {id, version, …}}` of those that another claimant holds.
+    fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {
+        let [done, docs] = <[Reply; 2]>::try_from(reply.elements()?).map_err(|_| bad_reply())?;
+        let mut replies = docs.elements()?.into_iter();
+        if done.integer()? == 1 {
+            return Doc::decode_all(replies);
+        }
+        let mut dependency = Dependency::default();
+        while let (Some(id), Some(version)) = (replies.next(), replies.next()) {
+            let id = super::decode_text(id)?;
+            dependency.doc_claims.push(DocId::new(&self.namespace, id, version.integer()? as u64));
+        }
+        dependency.into_result()?;
+        Err(bad_reply())
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {
+        let lease_ms = self.lease.as_millis() as u64;
+        state.claim_docs(&self.claimant, &self.namespace, &self.key, lease_ms, turn)
+    }
+}

@@ -1,0 +1,206 @@
+//! Why a modification was refused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::modification::Modification;
+use super::{DocId, TaskId};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Why a modification was refused, all of it: behind an error of the kind `DEPENDENCY`
+/// ([`Error::dependency`]). Nothing was done.
+///
+/// ```
+/// use millpond::tasks::{Modification, TaskId};
+///
+/// let store = millpond::connect("memory:")?.tasks("shop");
+/// let error = store.modify(Modification::new().delete(TaskId::new("t1", 3))).unwrap_err();
+/// let dependency = error.dependency().expect("it says what is missing");
+/// assert_eq!(dependency.deletes, [TaskId::new("t1", 3)]);
+/// assert!(dependency.has_missing());
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependency {
+    /// Tasks to insert whose id is taken, at the version that is there.
+    pub inserts: Vec<TaskId>,
+    /// Tasks to change that are not there at the version that was asked for.
+    pub changes: Vec<TaskId>,
+    /// Tasks to delete that are not there at the version that was asked for.
+    pub deletes: Vec<TaskId>,
+    /// Tasks to depend on that are not there at the version that was asked for.
+    pub depends: Vec<TaskId>,
+    /// Tasks to delete or to change that another claimant holds.
+    pub claims: Vec<TaskId>,
+    /// Documents to insert whose id is taken, at the version that is there.
+    pub doc_inserts: Vec<DocId>,
+    /// Documents to change that are not there at the version that was asked for.
+    pub doc_changes: Vec<DocId>,
+    /// Documents to delete that are not there at the version that was asked for.
+    pub doc_deletes: Vec<DocId>,
+    /// Documents to depend on that are not there at the version that was asked for.
+    pub doc_depends: Vec<DocId>,
+    /// Documents to delete, to change or to claim that another claimant holds.
+    pub doc_claims: Vec<DocId>,
+}
+
+impl Dependency {
+    /// Whether a task is not there at the version that was asked for.
+    pub fn has_missing(&self) -> bool {
+        !(self.changes.is_empty() && self.deletes.is_empty() && self.depends.is_empty())
+    }
+
+    /// Whether a document is not there at the version that was asked for.
+    pub fn has_missing_docs(&self) -> bool {
+        !(self.doc_changes.is_empty() && self.doc_deletes.is_empty() && self.doc_depends.is_empty())
+    }
+
+    /// Whether another claimant holds a task.
+    pub fn has_claims(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    /// Whether another claimant holds a document.
+    pub fn has_claimed_docs(&self) -> bool {
+        !self.doc_claims.is_empty()
+    }
+
+    /// Whether an id is taken.
+    pub fn has_collisions(&self) -> bool {
+        !(self.inserts.is_empty() && self.doc_inserts.is_empty())
+    }
+
+    /// Whether nothing is wrong but that others hold something: the same can succeed later.
+    pub fn only_claims(&self) -> bool {
+        !(self.has_missing() || self.has_missing_docs() || self.has_collisions())
+            && (self.has_claims() || self.has_claimed_docs())
+    }
+
+    fn is_empty(&self) -> bool {
+        !(self.has_missing()
+            || self.has_missing_docs()
+            || self.has_collisions()
+            || self.has_claims()
+            || self.has_claimed_docs())
+    }
+
+    /// This as an error, unless there is nothing to say.
+    pub(super) fn into_result(self) -> Result<()> {
+        match self.is_empty() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Dependency, self.to_string()).with_dependency(self)),
+        }
+    }
+
+    /// Notes what is wrong with an entry of a modification.
+    pub(super) fn note(&mut self, modification: &Modification, problem: Problem) -> Option<()> {
+        let Problem { fault, index, version } = problem;
+        let at_stored = |id: &Option<Arc<str>>| Some(TaskId::new(id.as_ref()?, version));
+        let changed = |index: usize| {
+            let change = modification.changes.get(index)?;
+            Some(TaskId { id: change.id.clone(), version: change.version })
+        };
+        match fault {
+            Fault::Insert => self.inserts.push(at_stored(&modification.inserts.get(index)?.id)?),
+            Fault::Change => self.changes.push(changed(index)?),
+            Fault::Delete => self.deletes.push(modification.deletes.get(index)?.clone()),
+            Fault::Depend => self.depends.push(modification.depends.get(index)?.clone()),
+            Fault::ClaimedDelete => self.claims.push(modification.deletes.get(index)?.clone()),
+            Fault::ClaimedChange => self.claims.push(changed(index)?),
+            Fault::DocInsert => {
+                let doc = modification.doc_inserts.get(index)?;
+                self.doc_inserts.push(DocId::new(&doc.namespace, doc.id.as_ref()?, version));
+            }
+            Fault::DocChange => {
+                self.doc_changes.push(modification.doc_changes.get(index)?.doc.clone());
+            }
+            Fault::DocDelete => self.doc_deletes.push(modification.doc_deletes.get(index)?.clone()),
+            Fault::DocDepend => self.doc_depends.push(modification.doc_depends.get(index)?.clone()),
+            Fault::ClaimedDocDelete => {
+                self.doc_claims.push(modification.doc_deletes.get(index)?.clone());
+            }
+            Fault::ClaimedDocChange => {
+                self.doc_claims.push(modification.doc_changes.get(index)?.doc.clone());
+            }
+        }
+        Some(())
+    }
+}
+
+impl fmt::Display for Dependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut say = |what: &str, entries: Vec<String>| {
+            if entries.is_empty() {
+                return Ok(());
+            }
+            let before = std::mem::replace(&mut separator, "; ");
+            write!(f, "{before}{what} {}", entries.join(", "))
+        };
+        let tasks = |tasks: &[TaskId]| {
+            tasks.iter().map(|task| format!("{}:v{}", task.id, task.version)).collect()
+        };
+        let docs = |docs: &[DocId]| {
+            docs.iter()
+                .map(|doc| format!("{}/{}:v{}", doc.namespace, doc.id, doc.version))
+                .collect()
+        };
+        say("ids that are taken:", tasks(&self.inserts))?;
+        say("tasks to change that are not there:", tasks(&self.changes))?;
+        say("tasks to delete that are not there:", tasks(&self.deletes))?;
+        say("tasks to depend on that are not there:", tasks(&self.depends))?;
+        say("tasks that another claimant holds:", tasks(&self.claims))?;
+        say("ids of documents that are taken:", docs(&self.doc_inserts))?;
+        say("documents to change that are not there:", docs(&self.doc_changes))?;
+        say("documents to delete that are not there:", docs(&self.doc_deletes))?;
+        say("documents to depend on that are not there:", docs(&self.doc_depends))?;
+        say("documents that another claimant holds:", docs(&self.doc_claims))
+    }
+}
+
+/// What is wrong with one entry of a modification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) fault: Fault,
+    /// Which of the entries of its kind, from 0.
+    pub(super) index: usize,
+    /// The version that is there, of a collision.
+    pub(super) version: u64,
+}
+
+/// Kinds of problems; the numbers are what the script answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Insert = 1,
+    Change = 2,
+    Delete = 3,
+    Depend = 4,
+    ClaimedDelete = 5,
+    ClaimedChange = 6,
+    DocInsert = 7,
+    DocChange = 8,
+    DocDelete = 9,
+    DocDepend = 10,
+    ClaimedDocDelete = 11,
+    ClaimedDocChange = 12,
+}
+
+impl Fault {
+    pub(super) fn of(number: i64) -> Option<Self> {
+        Some(match number {
+            1 => Self::Insert,
+            2 => Self::Change,
+            3 => Self::Delete,
+            4 => Self::Depend,
+            5 => Self::ClaimedDelete,
+            6 => Self::ClaimedChange,
+            7 => Self::DocInsert,
+            8 => Self::DocChange,
+            9 => Self::DocDelete,
+            10 => Self::DocDepend,
+            11 => Self::ClaimedDocDelete,
+            12 => Self::ClaimedDocChange,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Documents: keyed records beside the tasks, changed in the same modifications.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{When, limits};
+use crate::error::Result;
+
+/// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
+/// time as tasks are, but never consumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doc {
+    /// The namespace that it is in.
+    pub namespace: Arc<str>,
+    /// Unique in its namespace.
+    pub id: Arc<str>,
+    /// From 0; 1 more with each claim, renewal and change.
+    pub version: u64,
+    /// Its primary key; several documents can have the same. Never changes.
+    pub key: Arc<str>,
+    /// Its secondary key. Never changes.
+    pub secondary_key: Arc<str>,
+    /// Its JSON text, byte for byte as it was given; `None` is not the same as `null`.
+    pub content: Option<Arc<str>>,
+    /// Until when its claimant holds it, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// Who holds it until `at_ms`; empty for nobody.
+    pub claimant: Arc<str>,
+    /// When it was inserted.
+    pub created_ms: u64,
+    /// When it was inserted, claimed, renewed or changed last.
+    pub modified_ms: u64,
+}
+
+impl Doc {
+    /// What a modification has to show to delete this document or to depend on it.
+    pub fn handle(&self) -> DocId {
+        let (namespace, id) = (self.namespace.clone(), self.id.clone());
+        DocId { namespace, id, version: self.version }
+    }
+
+    /// A change that leaves everything as it is, whoever holds it included.
+    pub fn change(&self) -> DocChange {
+        DocChange { doc: self.handle(), content: None, at: None }
+    }
+}
+
+/// A document at a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocId {
+    /// The document's namespace.
+    pub namespace: Arc<str>,
+    /// The document's id.
+    pub id: Arc<str>,
+    /// The version that it has to have.
+    pub version: u64,
+}
+
+impl DocId {
+    /// The document of this namespace and id at this version.
+    pub fn new(namespace: impl AsRef<str>, id: impl AsRef<str>, version: u64) -> Self {
+        Self { namespace: namespace.as_ref().into(), id: id.as_ref().into(), version }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        limits::namespace(&self.namespace)?;
+        limits::id(&self.id)
+    }
+}
+
+impl From<&Doc> for DocId {
+    fn from(doc: &Doc) -> Self {
+        doc.handle()
+    }
+}
+
+/// A document to insert.
+///
+/// ```
+/// use millpond::tasks::NewDoc;
+///
+/// let doc = NewDoc::new("accounts", "ann").secondary_key("2026").content(r#"{"balance": 7}"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct NewDoc {
+    pub(super) namespace: Arc<str>,
+    pub(super) key: Arc<str>,
+    pub(super) id: Option<Arc<str>>,
+    pub(super) secondary_key: Arc<str>,
+    pub(super) content: Option<Arc<str>>,
+    pub(super) skip_colliding: bool,
+}
+
+impl NewDoc {
+    /// A document of this namespace with this primary key, without content.
+    pub fn new(namespace: impl AsRef<str>, key: impl AsRef<str>) -> Self {
+        Self {
+            namespace: namespace.as_ref().into(),
+            key: key.as_ref().into(),
+            id: None,
+            secondary_key: "".into(),
+            content: None,
+            skip_colliding: false,
+        }
+    }
+
+    /// Its id, unique in its namespace; 16 random hexadecimal digits if not said.
+    pub fn id(mut self, id: impl AsRef<str>) -> Self {
+        self.id = Some(id.as_ref().into());
+        self
+    }
+
+    /// Its secondary key: the order of documents with the same primary key.
+    pub fn secondary_key(mut self, key: impl AsRef<str>) -> Self {
+        self.secondary_key = key.as_ref().into();
+        self
+    }
+
+    /// Its content: a JSON text, which is kept byte for byte.
+    pub fn content(mut self, json: impl AsRef<str>) -> Self {
+        self.content = Some(json.as_ref().into());
+        self
+    }
+
+    /// Leaves this document out if its id is taken, in place of refusing the whole modification.
+    pub fn skip_colliding(mut self) -> Self {
+        self.skip_colliding = true;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        limits::namespace(&self.namespace)?;
+        self.id.iter().try_for_each(|id| limits::id(id))?;
+        limits::doc_key("key", &self.key)?;
+        limits::doc_key("secondary key", &self.secondary_key)?;
+        self.content.iter().try_for_each(|content| limits::json("content", content))
+    }
+}
+
+/// What becomes of a document; made by [`Doc::change`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct DocChange {
+    pub(super) doc: DocId,
+    /// What takes the content's place, if anything.
+    pub(super) content: Option<Arc<str>>,
+    /// Until when it is held; as it is if nothing is said.
+    pub(super) at: Option<When>,
+}
+
+impl DocChange {
+    /// A change of this document that leaves everything as it is.
+    pub fn new(doc: DocId) -> Self {
+        Self { doc, content: None, at: None }
+    }
+
+    /// Replaces the content by this JSON text; `null` is a content as well.
+    pub fn content(mut self, json: impl AsRef<str>) -> Self {
+        self.content = Some(json.as_ref().into());
+        self
+    }
+
+    /// Until when whoever changes it holds it, in milliseconds since the Unix epoch. A time in the past
+    /// releases it.
+    pub fn at_ms(mut self, at_ms: u64) -> Self {
+        self.at = Some(When::At(at_ms));
+        self
+    }
+
+    /// How long from now whoever changes it holds it, by the engine's clock.
+    pub fn after(mut self, lease: Duration) -> Self {
+        self.at = Some(When::After(lease));
+        self
+    }
+
+    /// Releases it.
+    pub fn release(mut self) -> Self {
+        self.at = Some(When::Now);
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        self.doc.check()?;
+        self.content.iter().try_for_each(|content| limits::json("content", content))?;
+        self.at.map_or(Ok(()), When::check)
+    }
+}

@@ -1,0 +1,51 @@
+//! Whom a modification concerns: those that wait for its queues.
+
+use std::sync::Arc;
+
+use super::names::Named;
+use super::queue::Queue;
+use crate::operation::Turn;
+use crate::tasks::name::Name;
+
+/// What a modification brings to each of its queues.
+pub(super) struct Announcements(Vec<News>);
+
+#[derive(Clone, Copy, Default)]
+struct News {
+    /// How many tasks are available that were not there before, or not like this.
+    available: usize,
+    /// When the first of those is available that are not yet.
+    next_at_ms: Option<u64>,
+}
+
+impl Announcements {
+    pub(super) fn new(queues: usize) -> Self {
+        Self(vec![News::default(); queues])
+    }
+
+    /// Notes that a task has been put into a queue at this time.
+    pub(super) fn note(&mut self, queue: usize, at_ms: u64, now_ms: u64) {
+        let news = &mut self.0[queue];
+        match at_ms <= now_ms {
+            true => news.available += 1,
+            false => {
+                news.next_at_ms = Some(news.next_at_ms.map_or(at_ms, |next| next.min(at_ms)));
+            }
+        }
+    }
+
+    pub(super) fn tell(
+        self,
+        name: &Name,
+        queues: &[Arc<Named<Queue>>],
+        now_ms: u64,
+        turn: &mut Turn<'_>,
+    ) {
+        for (news, queue) in self.0.into_iter().zip(queues) {
+            turn.wake(|| name.topic(&queue.name), news.available);
+            if let Some(at_ms) = news.next_at_ms {
+                turn.wake_in(|| name.topic(&queue.name), at_ms - now_ms);
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! A store on the embedded engine.
+//!
+//! Each queue has a lock of its own, and so has each namespace; a claim takes the one of its queue, a
+//! modification those that it names and no others. Beside them there is the index of all tasks by their
+//! ids, in parts with a lock each, which claims do not need. Whoever takes several locks takes queues
+//! before namespaces before parts of the index, and each of a kind in the order of their names or
+//! numbers, so nobody waits in a circle. As a task may move before its queue is locked, a step looks
+//! where its tasks are, locks, and looks again.
+//!
+//! A listing holds a queue's lock for a part of a page, statistics for as long as it takes to read some
+//! counters.
+
+mod announcements;
+mod index;
+mod journal;
+#[cfg(all(test, feature = "shuttle"))]
+mod model;
+mod modify;
+mod names;
+mod namespace;
+mod queue;
+mod sync;
+
+use std::sync::Arc;
+
+use announcements::Announcements;
+use index::Index;
+use journal::{Changes, Replayed};
+use modify::Rooms;
+use names::{Guard, Names};
+use namespace::Namespace;
+use queue::{NOBODY, Queue};
+
+use super::claim::Chance;
+use super::dependency::Dependency;
+use super::name::Name;
+use super::{
+    Doc, DocId, DocPage, DocPosition, DocQuery, Filter, NamespaceStats, Position, QueueStats, Task,
+    TaskId, TaskPage, TaskQuery,
+};
+use crate::effects::Effects;
+use crate::error::Result;
+use crate::operation::{self, Snapshot, Turn};
+use crate::sync::lock;
+
+/// The number of a store in the journal.
+pub(crate) const KIND: u8 = 4;
+
+/// How many tasks are listed or counted under one hold of a queue's lock.
+const TASKS_A_HOLD: usize = 256;
+
+/// A store.
+#[derive(Default)]
+pub struct State {
+    queues: Names<Queue>,
+    namespaces: Names<Namespace>,
+    index: Index,
+    /// While the journal is replayed.
+    replayed: std::sync::Mutex<Replayed>,
+}
+
+/// What a claim is after.
+pub(super) struct Taking<'a> {
+    pub(super) claimant: &'a Arc<str>,
+    pub(super) lease_ms: u64,
+    pub(super) max: usize,
+}
+
+/// What a renewal is about.
+pub(super) struct Held<'a> {
+    pub(super) tasks: &'a [TaskId],
+    pub(super) docs: &'a [DocId],
+}
+
+impl State {
+    /// Leases tasks of one queue.
+    pub(super) fn claim(
+        &self,
+        name: &Name,
+        queue: &Arc<str>,
+        taking: &Taking<'_>,
+        chance: &mut Chance,
+        tasks: &mut Vec<Task>,
+        turn: &mut Turn<'_>,
+    ) {
+        let now_ms = turn.now() / 1_000;
+        let until_ms = now_ms + taking.lease_ms;
+        self.queues.with(queue, |guard| {
+            self.remove_expired(guard, turn);
+            let mut changes = Changes::new(Effects::of(turn));
+            let taken = guard.take(now_ms, taking.max, chance);
+            for slot in &taken {
+                let record = guard.lease(*slot, taking.claimant, until_ms, now_ms);
+                changes.lease(queue, record);
+                tasks.push(record.to_task(queue, false));
+            }
+            if !taken.is_empty() {
+                turn.wake_in(|| name.topic(queue), taking.lease_ms);
+            }
+            changes.into_effects().record(turn);
+        });
+    }
+
+    /// In how many milliseconds the next task of a queue is available; 0 for now.
+    pub(super) fn next_in_ms(&self, queue: &str, turn: &Turn<'_>) -> Option<u64> {
+        let next_at_ms = self.queues.with(queue, |guard| guard.next_at_ms())?;
+        Some(next_at_ms?.saturating_sub(turn.now() / 1_000))
+    }
+
+    /// Renews tasks and documents; answers until when. Says of each that cannot be, by its number, the
+    /// tasks before the documents, whether another claimant holds it, and then renews nothing.
+    pub(super) fn renew(
+        &self,
+        name: &Name,
+        claimant: &Arc<str>,
+        held: &Held<'_>,
+        lease_ms: u64,
+        turn: &mut Turn<'_>,
+        mut refuse: impl FnMut(usize, bool),
+    ) -> u64 {
+        let now_ms = turn.now() / 1_000;
+        let at_ms = now_ms + lease_ms;
+        let holder = if lease_ms > 0 { claimant.clone() } else { NOBODY.clone() };
+        let ids = || held.tasks.iter().map(|task| &task.id);
+        loop {
+            let mut rooms = Rooms::of(&self.index, ids());
+            held.docs.iter().for_each(|doc| rooms.namespace(&self.namespaces, &doc.namespace));
+            rooms.sort();
+            let Some(mut work) = self.lock(&rooms, ids(), turn) else { continue };
+            let mut changes = Changes::new(Effects::of(turn));
+            let mut is_refused = false;
+            for (number, task) in held.tasks.iter().enumerate() {
+                let found =
+                    work.find(&task.id).map(|(queue, slot)| work.queues[queue].record(slot));
+                let found = found.filter(|record| record.version == task.version);
+                let is_held = found.map(|record| record.is_held_against(claimant, now_ms));
+                if is_held != Some(false) {
+                    is_refused = true;
+                    refuse(number, is_held == Some(true));
+                }
+            }
+            for (number, doc) in held.docs.iter().enumerate() {
+                let found = work.doc(doc).filter(|found| found.version == doc.version);
+                let is_held = found.map(|found| found.is_held_against(claimant, now_ms));
+                if is_held != Some(false) {
+                    is_refused = true;
+                    refuse(held.tasks.len() + number, is_held == Some(true));
+                }
+            }
+            if !is_refused {
+                for task in held.tasks {
+                    let (queue, slot) = work.find(&task.id).expect("it was found");
+                    let queue = &mut work.queues[queue];
+                    let record = queue.update(slot, |record| {
+                        record.version += 1;
+                        record.at_ms = at_ms;
+                        record.modified_ms = now_ms;
+                        record.claimant = holder.clone();
+                    });
+                    let record = record.clone();
+                    changes.lease(queue.name(), &record);
+                    match lease_ms {
+                        0 => turn.wake(|| name.topic(queue.name()), 1),
+                        _ => turn.wake_in(|| name.topic(queue.name()), lease_ms),
+                    }
+                }
+                for doc in held.docs {
+                    let mut renewed = work.doc(doc).expect("it was found").clone();
+                    renewed.version += 1;
+                    (renewed.at_ms, renewed.modified_ms) = (at_ms, now_ms);
+                    renewed.claimant = holder.clone();
+                    changes.doc_lease(&renewed);
+                    work.put_doc(renewed);
+                }
+            }
+            changes.into_effects().record(turn);
+            self.unlock(work, turn);
+            return at_ms;
+        }
+    }
+
+    pub(super) fn claim_docs(
+        &self,
+        claimant: &Arc<str>,
+        namespace: &Arc<str>,
+        key: &Arc<str>,
+        lease_ms: u64,
+        turn: &mut Turn<'_>,
+    ) -> Result<Vec<Doc>> {
+        let now_ms = turn.now() / 1_000;
+        let claimed = self.namespaces.with(namespace, |guard| {
+            let mut docs: Vec<Doc> = guard.of_key(key).cloned().collect();
+            let mut dependency = Dependency::default();
+            let is_held = |doc: &&Doc| doc.is_held_against(claimant, now_ms);
+            dependency.doc_claims.extend(docs.iter().filter(is_held).map(Doc::handle));
+            dependency.into_result()?;
+            let mut changes = Changes::new(Effects::of(turn));
+            for doc in &mut docs {
+                doc.version += 1;
+                (doc.at_ms, doc.modified_ms) = (now_ms + lease_ms, now_ms);
+                doc.claimant = claimant.clone();
+                changes.doc_lease(doc);
+                guard.put(doc.clone());
+            }
+            changes.into_effects().record(turn);
+            Ok(docs)
+        });
+        claimed.unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    pub(super) fn list(
+        &self,
+        queue: &Arc<str>,
+        query: &TaskQuery,
+        limit: usize,
+        turn: &mut Turn<'_>,
+    ) -> TaskPage {
+        let now_ms = turn.now() / 1_000;
+        let mut page = TaskPage { tasks: Vec::new(), next: query.after.clone() };
+        let mut left = limit;
+        loop {
+            let part = left.min(TASKS_A_HOLD);
+            let has_more = self.read_queue(queue, turn, |guard| {
+                // One more than is wanted tells whether there are more.
+                let mut records = guard.page(page.next.as_ref(), part + 1);
+                let has_more = records.len() > part;
+                records.truncate(part);
+                let next = records.last();
+                let next = next.map(|last| Position { at_ms: last.at_ms, id: last.id.clone() });
+                records.retain(|record| query.lets(record.at_ms, &record.claimant, now_ms));
+                let tasks = records.iter().map(|record| record.to_task(queue, query.omit_values));
+                page.tasks.extend(tasks);
+                page.next = next.filter(|_| has_more);
+                has_more
+            });
+            left -= part;
+            match has_more {
+                None => return TaskPage { next: None, ..page },
+                Some(has_more) if left == 0 || !has_more => return page,
+                Some(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn fetch(
+        &self,
+        ids: &[Arc<str>],
+        queue: Option<&str>,
+        omit_values: bool,
+        turn: &mut Turn<'_>,
+    ) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for id in ids {
+            // It may move before its queue is locked.
+            while let Some(found) = self.index.find(id) {
+                if queue.is_some_and(|wanted| *wanted != *found.queue.name) {
+                    break;
+                }
+                let name = &found.queue.name;
+                let task = self.read_queue(name, turn, |guard| {
+                    guard.get(found.slot, id).map(|record| record.to_task(name, omit_values))
+                });
+                if let Some(Some(task)) = task {
+                    tasks.push(task);
+                    break;
+                }
+            }
+        }
+        tasks
+    }
+
+    pub(super) fn queue_stats(&self, filter: &Filter, turn: &mut Turn<'_>) -> Vec<QueueStats> {
+        let now_ms = turn.now() / 1_000;
+        let mut queues: Vec<_> = self.queues.all();
+        queues.retain(|queue| filter.matches(&queue.name));
+        queues.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        let mut all = Vec::new();
+        for queue in &queues {
+            if all.len() == filter.limit_or_most() {
+                break;
+            }
+            // What became available since somebody asked last is counted, a part at a time.
+            let stats = loop {
+                let counted = self.read_queue(&queue.name, turn, |guard| {
+                    let is_counted = guard.count_available(now_ms, TASKS_A_HOLD);
+                    is_counted.then(|| guard.stats(&queue.name))
+                });
+                match counted {
+                    Some(None) => {}
+                    Some(stats) => break stats,
+                    None => break None,
+                }
+            };
+            all.extend(stats.filter(|stats| stats.size > 0));
+        }
+        all
+    }
+
+    pub(super) fn list_docs(&self, namespace: &str, query: &DocQuery, limit: usize) -> DocPage {
+        let page = self.namespaces.with(namespace, |guard| {
+            let mut docs = guard.page(query, limit + 1);
+            let has_more = docs.len() > limit;
+            docs.truncate(limit);
+            let next = docs.last().map(|doc| DocPosition::from(*doc)).filter(|_| has_more);
+            let docs = docs.into_iter().map(|doc| copy(doc, query.omit_contents)).collect();
+            DocPage { docs, next }
+        });
+        page.unwrap_or_default()
+    }
+
+    pub(super) fn fetch_docs(
+        &self,
+        namespace: &str,
+        ids: &[Arc<str>],
+        omit_contents: bool,
+    ) -> Vec<Doc> {
+        let docs = self.namespaces.with(namespace, |guard| {
+            let docs = ids.iter().filter_map(|id| guard.get(id));
+            docs.map(|doc| copy(doc, omit_contents)).collect()
+        });
+        docs.unwrap_or_default()
+    }
+
+    pub(super) fn namespace_stats(&self, filter: &Filter, turn: &Turn<'_>) -> Vec<NamespaceStats> {
+        let now_ms = turn.now() / 1_000;
+        let mut names: Vec<_> = self.namespaces.all();
+        names.retain(|namespace| filter.matches(&namespace.name));
+        names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        let stats = names.iter().filter_map(|namespace| {
+            let name = &namespace.name;
+            self.namespaces.with(name, |guard| guard.stats(name, now_ms))
+        });
+        stats.filter(|stats| stats.size > 0).take(filter.limit_or_most()).collect()
+    }
+
+    /// Does something with a queue that holds nothing that has expired.
+    fn read_queue<R>(
+        &self,
+        queue: &str,
+        turn: &mut Turn<'_>,
+        read: impl FnOnce(&mut Guard<'_, Queue>) -> R,
+    ) -> Option<R> {
+        self.queues.with(queue, |guard| {
+            self.remove_expired(guard, turn);
+            read(guard)
+        })
+    }
+
+    /// Removes tasks that have expired. That is recorded before their ids are free, as whoever takes one
+    /// for another queue need not wait for this one.
+    fn remove_expired(&self, queue: &mut Guard<'_, Queue>, turn: &mut Turn<'_>) {
+        let now_ms = turn.now() / 1_000;
+        if queue.expired(now_ms).is_none() {
+            return;
+        }
+        let mut changes = Changes::new(Effects::of(turn));
+        let mut ids = Vec::new();
+        while let Some(slot) = queue.expired(now_ms) {
+            let record = queue.remove(slot);
+            changes.task_removed(queue.name(), &record.id);
+            ids.push(record.id);
+        }
+        changes.into_effects().record(turn);
+        ids.iter().for_each(|id| self.index.remove(id));
+    }
+
+    /// Lets the engine look whether it can forget the store.
+    fn look_whether_unused(&self, turn: &mut Turn<'_>) {
+        if self.queues.is_empty() && self.namespaces.is_empty() {
+            turn.emptied();
+        }
+    }
+}
+
+impl operation::State for State {
+    fn kind() -> u8 {
+        KIND
+    }
+
+    fn replay(&self, record: &[u8], sequence: Option<u64>) -> Result<()> {
+        self.replay_record(&mut lock(&self.replayed), record, sequence)
+    }
+
+    fn replayed(&self) {
+        *lock(&self.replayed) = Replayed::default();
+    }
+
+    fn snapshot(&self, out: &mut dyn Snapshot) {
+        self.write_snapshot(out);
+    }
+
+    fn is_unused(&self) -> bool {
+        self.queues.is_empty() && self.namespaces.is_empty()
+    }
+}
+
+fn copy(doc: &Doc, omit_content: bool) -> Doc {
+    Doc { content: doc.content.clone().filter(|_| !omit_content), ..doc.clone() }
+}

@@ -1,0 +1,398 @@
+//! A modification on a store: what it names is locked, all of it is checked, and then it is done.
+
+use std::sync::Arc;
+
+use super::index::{Index, Location, Locked};
+use super::journal::Changes;
+use super::names::{Guard, Named, Names};
+use super::namespace::Namespace;
+use super::queue::{NOBODY, Queue, Record, Slot, shared};
+use super::{Announcements, State};
+use crate::effects::Effects;
+use crate::error::Result;
+use crate::operation::Turn;
+use crate::tasks::dependency::{Dependency, Fault, Problem};
+use crate::tasks::name::Name;
+use crate::tasks::{Doc, DocId, Modification, Modified, TaskId};
+
+/// The queues and namespaces of a step, each once.
+pub(super) struct Rooms {
+    queues: Vec<Arc<Named<Queue>>>,
+    namespaces: Vec<Arc<Named<Namespace>>>,
+}
+
+/// The queues, the namespaces and the parts of the index of a step, locked.
+pub(super) struct Work<'a> {
+    pub(super) queues: Vec<Guard<'a, Queue>>,
+    pub(super) namespaces: Vec<Guard<'a, Namespace>>,
+    pub(super) index: Locked<'a>,
+}
+
+impl State {
+    pub(in crate::tasks) fn modify(
+        &self,
+        name: &Name,
+        claimant: &Arc<str>,
+        of: &Modification,
+        turn: &mut Turn<'_>,
+    ) -> Result<Modified> {
+        let ids = || {
+            let inserted = of.inserts.iter().filter_map(|task| task.id.as_ref());
+            let handles = of.deletes.iter().chain(&of.depends).map(|task| &task.id);
+            inserted.chain(of.changes.iter().map(|change| &change.id)).chain(handles)
+        };
+        let doc_handles = || of.doc_deletes.iter().chain(&of.doc_depends);
+        loop {
+            let mut rooms = Rooms::of(&self.index, ids());
+            let inserted = of.inserts.iter().map(|task| &task.queue);
+            for queue in inserted.chain(of.changes.iter().map(|change| &change.queue)) {
+                rooms.queue(&self.queues, queue);
+            }
+            let inserted = of.doc_inserts.iter().map(|doc| &doc.namespace);
+            let changed = of.doc_changes.iter().map(|change| &change.doc);
+            let named = changed.chain(doc_handles()).map(|doc| &doc.namespace);
+            for namespace in inserted.chain(named) {
+                rooms.namespace(&self.namespaces, namespace);
+            }
+            rooms.sort();
+
+            let Some(mut work) = self.lock(&rooms, ids(), turn) else { continue };
+            let mut changes = Changes::new(Effects::of(turn));
+            let now_ms = turn.now() / 1_000;
+            let skipped = work.check(of, claimant, now_ms);
+            let done = skipped.map(|skipped| {
+                let mut announcements = Announcements::new(work.queues.len());
+                let step = Apply { claimant, now_ms };
+                let done =
+                    step.apply(of, &skipped, &rooms, &mut work, &mut changes, &mut announcements);
+                announcements.tell(name, &rooms.queues, now_ms, turn);
+                done
+            });
+            changes.into_effects().record(turn);
+            self.unlock(work, turn);
+            return done;
+        }
+    }
+
+    /// Locks everything that a step names; nothing if some of it has moved in between, and then it has
+    /// to be looked for again.
+    // Lock order: queues by name, then namespaces by name, then parts of the index by number.
+    pub(super) fn lock<'a, 'i>(
+        &'a self,
+        rooms: &'a Rooms,
+        ids: impl Iterator<Item = &'i Arc<str>> + Clone,
+        turn: &mut Turn<'_>,
+    ) -> Option<Work<'a>> {
+        let mut queues =
+            rooms.queues.iter().map(|queue| queue.lock()).collect::<Option<Vec<_>>>()?;
+        let namespaces = rooms
+            .namespaces
+            .iter()
+            .map(|namespace| namespace.lock())
+            .collect::<Option<Vec<_>>>()?;
+        for queue in &mut queues {
+            self.remove_expired(queue, turn);
+        }
+        let mut index = self.index.lock(ids.clone());
+        let is_locked = |queue: &Arc<Named<Queue>>| {
+            rooms.position(&queue.name).is_some_and(|at| Arc::ptr_eq(&rooms.queues[at], queue))
+        };
+        for id in ids {
+            if !index.find(id).is_none_or(|location| is_locked(&location.queue)) {
+                return None;
+            }
+        }
+        Some(Work { queues, namespaces, index })
+    }
+
+    pub(super) fn unlock(&self, mut work: Work<'_>, turn: &mut Turn<'_>) {
+        work.queues.iter_mut().for_each(|queue| self.queues.used(queue));
+        work.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
+        self.look_whether_unused(turn);
+    }
+}
+
+impl Rooms {
+    /// The queues that these tasks are in.
+    pub(super) fn of<'i>(index: &Index, ids: impl Iterator<Item = &'i Arc<str>>) -> Self {
+        let queues = ids.filter_map(|id| Some(index.find(id)?.queue)).collect();
+        Self { queues, namespaces: Vec::new() }
+    }
+
+    fn queue(&mut self, queues: &Names<Queue>, name: &Arc<str>) {
+        // Most steps name one queue many times over.
+        if self.queues.last().is_none_or(|last| last.name != *name) {
+            self.queues.push(queues.find_or_make(name));
+        }
+    }
+
+    pub(super) fn namespace(&mut self, namespaces: &Names<Namespace>, name: &Arc<str>) {
+        if self.namespaces.last().is_none_or(|last| last.name != *name) {
+            self.namespaces.push(namespaces.find_or_make(name));
+        }
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.queues.sort_by(|one, other| one.name.cmp(&other.name));
+        self.queues.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        self.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
+        self.namespaces.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    }
+
+    fn position(&self, queue: &str) -> Option<usize> {
+        self.queues.binary_search_by(|known| (*known.name).cmp(queue)).ok()
+    }
+}
+
+impl Work<'_> {
+    /// Where a task is: the number of its queue, and its slot.
+    pub(super) fn find(&mut self, id: &str) -> Option<(usize, Slot)> {
+        let location = self.index.find(id)?;
+        Some((position(&self.queues, &location.queue.name)?, location.slot))
+    }
+
+    pub(super) fn doc(&self, doc: &DocId) -> Option<&Doc> {
+        self.namespaces[position(&self.namespaces, &doc.namespace)?].get(&doc.id)
+    }
+
+    /// Puts a document in the place of the one with its id.
+    pub(super) fn put_doc(&mut self, doc: Doc) {
+        if let Some(at) = position(&self.namespaces, &doc.namespace) {
+            self.namespaces[at].put(doc);
+        }
+    }
+
+    /// The fault of a task that is not there at its version, or that another claimant holds.
+    fn fault(
+        &mut self,
+        id: &str,
+        version: u64,
+        claimant: Option<&str>,
+        now_ms: u64,
+        missing: Fault,
+        held: Fault,
+    ) -> Option<Fault> {
+        let Some((queue, slot)) = self.find(id) else { return Some(missing) };
+        let task = self.queues[queue].record(slot);
+        match task.version == version {
+            false => Some(missing),
+            true => claimant.filter(|c| task.is_held_against(c, now_ms)).map(|_| held),
+        }
+    }
+
+    fn doc_fault(
+        &self,
+        doc: &DocId,
+        claimant: Option<&str>,
+        now_ms: u64,
+        missing: Fault,
+        held: Fault,
+    ) -> Option<Fault> {
+        let Some(found) = self.doc(doc) else { return Some(missing) };
+        match found.version == doc.version {
+            false => Some(missing),
+            true => claimant.filter(|c| found.is_held_against(c, now_ms)).map(|_| held),
+        }
+    }
+
+    /// Refuses a modification that cannot be done; answers which tasks and which documents to leave
+    /// out.
+    fn check(&mut self, of: &Modification, claimant: &str, now_ms: u64) -> Result<Skipped> {
+        use Fault::{
+            Change, ClaimedChange, ClaimedDelete, ClaimedDocChange, ClaimedDocDelete, Delete,
+            Depend, DocChange, DocDelete, DocDepend, DocInsert, Insert,
+        };
+        let mut dependency = Dependency::default();
+        let mut note = |fault: Option<Fault>, index: usize, version: u64| {
+            if let Some(fault) = fault {
+                dependency.note(of, Problem { fault, index, version });
+            }
+        };
+        let mut skipped = Skipped::default();
+        for (index, task) in of.inserts.iter().enumerate() {
+            let found = task.id.as_ref().and_then(|id| self.find(id));
+            match found {
+                Some(_) if task.skip_colliding => skipped.tasks.push(index),
+                Some((queue, slot)) => {
+                    note(Some(Insert), index, self.queues[queue].record(slot).version);
+                }
+                None => {}
+            }
+        }
+        let by = Some(claimant);
+        for (index, TaskId { id, version }) in of.deletes.iter().enumerate() {
+            note(self.fault(id, *version, by, now_ms, Delete, ClaimedDelete), index, 0);
+        }
+        for (index, change) in of.changes.iter().enumerate() {
+            let fault = self.fault(&change.id, change.version, by, now_ms, Change, ClaimedChange);
+            note(fault, index, 0);
+        }
+        for (index, TaskId { id, version }) in of.depends.iter().enumerate() {
+            note(self.fault(id, *version, None, now_ms, Depend, Depend), index, 0);
+        }
+        for (index, doc) in of.doc_inserts.iter().enumerate() {
+            let id = doc.id.as_deref().unwrap_or_default();
+            let found = self.doc(&DocId::new(&doc.namespace, id, 0)).map(|doc| doc.version);
+            match found {
+                Some(_) if doc.skip_colliding => skipped.docs.push(index),
+                Some(version) => note(Some(DocInsert), index, version),
+                None => {}
+            }
+        }
+        for (index, doc) in of.doc_deletes.iter().enumerate() {
+            note(self.doc_fault(doc, by, now_ms, DocDelete, ClaimedDocDelete), index, 0);
+        }
+        for (index, change) in of.doc_changes.iter().enumerate() {
+            let fault = self.doc_fault(&change.doc, by, now_ms, DocChange, ClaimedDocChange);
+            note(fault, index, 0);
+        }
+        for (index, doc) in of.doc_depends.iter().enumerate() {
+            note(self.doc_fault(doc, None, now_ms, DocDepend, DocDepend), index, 0);
+        }
+        dependency.into_result()?;
+        Ok(skipped)
+    }
+}
+
+/// What a modification leaves out, by its numbers, in ascending order.
+#[derive(Default)]
+struct Skipped {
+    tasks: Vec<usize>,
+    docs: Vec<usize>,
+}
+
+/// Which of the things that are sorted by name has this one.
+fn position<T>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
+    things.binary_search_by(|thing| (**thing.name()).cmp(name)).ok()
+}
+
+/// Does what was checked.
+struct Apply<'a> {
+    claimant: &'a Arc<str>,
+    now_ms: u64,
+}
+
+impl Apply<'_> {
+    fn apply(
+        &self,
+        of: &Modification,
+        skipped: &Skipped,
+        rooms: &Rooms,
+        work: &mut Work<'_>,
+        changes: &mut Changes,
+        announcements: &mut Announcements,
+    ) -> Modified {
+        const CHECKED: &str = "what was checked under the same locks is there";
+        let mut done = Modified::default();
+        for task in &of.deletes {
+            let (queue, slot) = work.find(&task.id).expect(CHECKED);
+            work.queues[queue].remove(slot);
+            work.index.remove(&task.id);
+            changes.task_removed(work.queues[queue].name(), &task.id);
+        }
+        for change in &of.changes {
+            let (from, slot) = work.find(&change.id).expect(CHECKED);
+            let to = position(&work.queues, &change.queue).expect(CHECKED);
+            let at_ms = change.at.resolve(self.now_ms);
+            let before = work.queues[from].record(slot);
+            let only_time = before.value == change.value
+                && before.err == change.err
+                && before.attempt == change.attempt;
+            let changed = |record: &mut Record| {
+                record.version += 1;
+                record.at_ms = at_ms;
+                record.modified_ms = self.now_ms;
+                record.claimant = self.holder(at_ms);
+                record.attempt = change.attempt;
+                record.err = shared(&change.err);
+                record.value.clone_from(&change.value);
+            };
+            let name = work.queues[to].name().clone();
+            let slot = if from == to {
+                let record = work.queues[to].update(slot, changed);
+                match only_time {
+                    true => changes.lease(&name, record),
+                    false => changes.task(&name, record),
+                }
+                slot
+            } else {
+                let mut record = work.queues[from].remove(slot);
+                changes.task_removed(work.queues[from].name(), &record.id);
+                changed(&mut record);
+                changes.task(&name, &record);
+                let id = record.id.clone();
+                let slot = work.queues[to].insert(record);
+                work.index.insert(id, Location { queue: rooms.queues[to].clone(), slot });
+                slot
+            };
+            announcements.note(to, at_ms, self.now_ms);
+            done.changed.push(work.queues[to].record(slot).to_task(&name, false));
+        }
+        for (index, new) in of.inserts.iter().enumerate() {
+            if skipped.tasks.binary_search(&index).is_ok() {
+                continue;
+            }
+            let to = position(&work.queues, &new.queue).expect(CHECKED);
+            let task = new.inserted(self.claimant, self.now_ms);
+            let record = Record::of(&task);
+            changes.task(work.queues[to].name(), &record);
+            let slot = work.queues[to].insert(record);
+            let location = Location { queue: rooms.queues[to].clone(), slot };
+            work.index.insert(task.id.clone(), location);
+            announcements.note(to, task.at_ms, self.now_ms);
+            done.inserted.push(task);
+        }
+        self.apply_docs(of, skipped, work, changes, &mut done);
+        done
+    }
+
+    fn apply_docs(
+        &self,
+        of: &Modification,
+        skipped: &Skipped,
+        work: &mut Work<'_>,
+        changes: &mut Changes,
+        done: &mut Modified,
+    ) {
+        const CHECKED: &str = "the namespaces of a step are locked";
+        for doc in &of.doc_deletes {
+            let at = position(&work.namespaces, &doc.namespace).expect(CHECKED);
+            work.namespaces[at].remove(&doc.id);
+            changes.doc_removed(&doc.namespace, &doc.id);
+        }
+        for change in &of.doc_changes {
+            let at = position(&work.namespaces, &change.doc.namespace).expect(CHECKED);
+            let before = work.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
+            let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(self.now_ms));
+            let doc = Doc {
+                version: before.version + 1,
+                at_ms,
+                modified_ms: self.now_ms,
+                claimant: self.holder(at_ms),
+                content: change.content.clone().or_else(|| before.content.clone()),
+                ..before
+            };
+            match change.content {
+                Some(_) => changes.doc(&doc),
+                None => changes.doc_lease(&doc),
+            }
+            work.namespaces[at].put(doc.clone());
+            done.changed_docs.push(doc);
+        }
+        for (index, new) in of.doc_inserts.iter().enumerate() {
+            if skipped.docs.binary_search(&index).is_ok() {
+                continue;
+            }
+            let at = position(&work.namespaces, &new.namespace).expect(CHECKED);
+            let doc = new.inserted(self.now_ms);
+            changes.doc(&doc);
+            work.namespaces[at].put(doc.clone());
+            done.inserted_docs.push(doc);
+        }
+    }
+
+    /// Who holds something until this time after a change.
+    fn holder(&self, at_ms: u64) -> Arc<str> {
+        if at_ms > self.now_ms { self.claimant.clone() } else { NOBODY.clone() }
+    }
+}

@@ -1,0 +1,206 @@
+//! Queues, or namespaces, by their names, each behind a lock of its own.
+
+use std::hash::BuildHasher;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hashbrown::HashMap;
+
+use super::sync::{AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules};
+
+/// Parts of the table, each with its own lock, so that threads seldom meet.
+const PARTS: usize = or_in_schedules(16, 2);
+
+/// How many empty things may be kept for their next use, beside as many as are in use.
+const EMPTY_KEPT: usize = or_in_schedules(64, 0);
+
+type Part<T> = HashMap<Arc<str>, Arc<Named<T>>, Hashes>;
+
+/// What is kept under a name.
+pub(super) trait Content: Default {
+    fn is_empty(&self) -> bool;
+}
+
+/// Things by name. One that is empty counts as absent; it is kept for its next use, as a queue that
+/// runs empty and fills again is the usual case, until there are too many.
+// Lock order: a thing before a part of the table, never the other way round: who looks a name up lets
+// go of the part before the thing is locked, and looks again if it is gone by then.
+pub(super) struct Names<T> {
+    hasher: Hashes,
+    parts: [SharedLock<Part<T>>; PARTS],
+    /// Things in the table.
+    count: AtomicUsize,
+    /// Things in the table that are empty.
+    empty: AtomicUsize,
+    /// Nothing is removed meanwhile.
+    is_kept: AtomicBool,
+}
+
+/// A thing with a name.
+pub(super) struct Named<T> {
+    pub(super) name: Arc<str>,
+    place: Lock<Place<T>>,
+}
+
+#[derive(Default)]
+struct Place<T> {
+    content: T,
+    /// It is not in the table any more: whoever finds this looks the name up again.
+    is_gone: bool,
+    /// What the table's count of empty things takes it for.
+    is_counted_empty: bool,
+}
+
+impl<T: Content> Default for Names<T> {
+    fn default() -> Self {
+        Self {
+            hasher: Hashes::default(),
+            parts: std::array::from_fn(|_| SharedLock::default()),
+            count: AtomicUsize::new(0),
+            empty: AtomicUsize::new(0),
+            is_kept: AtomicBool::new(false),
+        }
+    }
+}
+
+impl<T: Content> Names<T> {
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Named<T>>> {
+        self.part(name).read().get(name).cloned()
+    }
+
+    pub(super) fn find_or_make(&self, name: &Arc<str>) -> Arc<Named<T>> {
+        if let Some(found) = self.find(name) {
+            return found;
+        }
+        let mut part = self.part(name).write();
+        let made = part.entry(name.clone()).or_insert_with(|| {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.empty.fetch_add(1, Ordering::Relaxed);
+            let place = Place { is_counted_empty: true, ..Place::default() };
+            Arc::new(Named { name: name.clone(), place: Lock::new(place) })
+        });
+        made.clone()
+    }
+
+    /// Does something with the thing of this name, locked; nothing if there is none.
+    pub(super) fn with<R>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Guard<'_, T>) -> R,
+    ) -> Option<R> {
+        loop {
+            let named = self.find(name)?;
+            if let Some(mut guard) = named.lock() {
+                let done = work(&mut guard);
+                self.used(&mut guard);
+                return Some(done);
+            }
+        }
+    }
+
+    /// Everything, in no order, at about this moment; empty things as well.
+    pub(super) fn all(&self) -> Vec<Arc<Named<T>>> {
+        let mut all = Vec::new();
+        for part in &self.parts {
+            all.extend(part.read().values().cloned());
+        }
+        all
+    }
+
+    /// Whether there is nothing, not even something empty.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == self.empty.load(Ordering::Acquire)
+    }
+
+    /// Keeps everything in the table that is there, empty or not, until it is told not to.
+    pub(super) fn keep(&self, is_kept: bool) {
+        self.is_kept.store(is_kept, Ordering::SeqCst);
+        if is_kept {
+            // Whoever looked before this was set has removed what it wanted to.
+            self.parts.iter().for_each(|part| drop(part.write()));
+        }
+    }
+
+    /// Counts a thing that has been used, and takes it out of the table if it is one empty thing too
+    /// many. What was done to it has to be recorded before.
+    pub(super) fn used(&self, guard: &mut Guard<'_, T>) {
+        let is_empty = guard.place.content.is_empty();
+        match (std::mem::replace(&mut guard.place.is_counted_empty, is_empty), is_empty) {
+            (true, false) => drop(self.empty.fetch_sub(1, Ordering::AcqRel)),
+            (false, true) => drop(self.empty.fetch_add(1, Ordering::AcqRel)),
+            _ => {}
+        }
+        if is_empty {
+            let empty = self.empty.load(Ordering::Acquire);
+            if empty > EMPTY_KEPT && empty * 2 > self.count.load(Ordering::Acquire) {
+                self.remove(guard);
+            }
+        }
+    }
+
+    fn remove(&self, guard: &mut Guard<'_, T>) {
+        let mut part = self.part(&guard.named.name).write();
+        if guard.place.is_gone || self.is_kept.load(Ordering::SeqCst) {
+            return;
+        }
+        part.remove(&guard.named.name);
+        guard.place.is_gone = true;
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.empty.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn part(&self, name: &str) -> &SharedLock<Part<T>> {
+        &self.parts[self.hasher.hash_one(name) as usize % PARTS]
+    }
+}
+
+#[cfg(all(test, feature = "shuttle"))]
+impl<T: Content> Names<T> {
+    /// Holds what is counted against what is in the table, while nobody is at work.
+    pub(super) fn check(&self) {
+        let all = self.all();
+        let is_empty = |named: &&Arc<Named<T>>| named.place.lock().content.is_empty();
+        assert_eq!(self.count.load(Ordering::SeqCst), all.len(), "things in the table");
+        assert_eq!(self.empty.load(Ordering::SeqCst), all.iter().filter(is_empty).count(), "empty");
+        for named in all {
+            let place = named.place.lock();
+            assert!(!place.is_gone, "{} is in the table and gone", named.name);
+            assert_eq!(place.is_counted_empty, place.content.is_empty(), "{}", named.name);
+        }
+    }
+}
+
+impl<T> Named<T> {
+    /// Locks it; nothing if it is not in the table any more.
+    pub(super) fn lock(&self) -> Option<Guard<'_, T>> {
+        let place = self.place.lock();
+        (!place.is_gone).then(|| Guard { named: self, place })
+    }
+}
+
+/// A thing that is locked.
+pub(super) struct Guard<'a, T> {
+    named: &'a Named<T>,
+    place: MutexGuard<'a, Place<T>>,
+}
+
+impl<T> Guard<'_, T> {
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.named.name
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.place.content
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.place.content
+    }
+}

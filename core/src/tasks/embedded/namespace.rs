@@ -1,0 +1,104 @@
+//! One namespace: its documents in the order of their keys, and who holds them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::names::Content;
+use super::queue::NOBODY;
+use crate::tasks::{Doc, DocPosition, DocQuery, NamespaceStats};
+
+/// Where a document stands: its keys and its id.
+type Place = (Arc<str>, Arc<str>, Arc<str>);
+
+/// A namespace.
+#[derive(Default)]
+pub(super) struct Namespace {
+    docs: BTreeMap<Place, Doc>,
+    keys: HashMap<Arc<str>, (Arc<str>, Arc<str>)>,
+    /// Documents that have a claimant, by the time until when; of some the time has passed.
+    held: BTreeSet<(u64, Arc<str>)>,
+}
+
+impl Content for Namespace {
+    fn is_empty(&self) -> bool {
+        self.docs.is_empty()
+    }
+}
+
+impl Namespace {
+    pub(super) fn get(&self, id: &str) -> Option<&Doc> {
+        let (id, (key, secondary)) = self.keys.get_key_value(id)?;
+        self.docs.get(&(key.clone(), secondary.clone(), id.clone()))
+    }
+
+    /// Puts a document in the place of the one with its id, if there is one.
+    pub(super) fn put(&mut self, doc: Doc) {
+        self.remove(&doc.id);
+        if !doc.claimant.is_empty() {
+            self.held.insert((doc.at_ms, doc.id.clone()));
+        }
+        self.keys.insert(doc.id.clone(), (doc.key.clone(), doc.secondary_key.clone()));
+        self.docs.insert((doc.key.clone(), doc.secondary_key.clone(), doc.id.clone()), doc);
+    }
+
+    pub(super) fn remove(&mut self, id: &str) -> Option<Doc> {
+        let (id, (key, secondary)) = self.keys.remove_entry(id)?;
+        let doc = self.docs.remove(&(key, secondary, id))?;
+        if !doc.claimant.is_empty() {
+            self.held.remove(&(doc.at_ms, doc.id.clone()));
+        }
+        Some(doc)
+    }
+
+    /// The documents of this primary key, by secondary key.
+    pub(super) fn of_key<'a>(&'a self, key: &'a Arc<str>) -> impl Iterator<Item = &'a Doc> {
+        let first = (key.clone(), NOBODY.clone(), NOBODY.clone());
+        self.docs.range(first..).take_while(move |(place, _)| place.0 == *key).map(|(_, doc)| doc)
+    }
+
+    /// The first `max` documents that are asked for.
+    pub(super) fn page(&self, query: &DocQuery, max: usize) -> Vec<&Doc> {
+        let from = |key: &Arc<str>| (key.clone(), NOBODY.clone(), NOBODY.clone());
+        let start = query.start.as_ref().map(from);
+        let after = query.after.as_ref().map(|after: &DocPosition| {
+            (after.key.clone(), after.secondary_key.clone(), after.id.clone())
+        });
+        let first = match (start, after) {
+            (Some(start), Some(after)) if after < start => Bound::Included(start),
+            (_, Some(after)) => Bound::Excluded(after),
+            (Some(start), None) => Bound::Included(start),
+            (None, None) => Bound::Unbounded,
+        };
+        let is_before_end =
+            |doc: &&Doc| query.end.as_ref().is_none_or(|end: &Arc<str>| doc.key < *end);
+        let docs = self.docs.range((first, Bound::Unbounded)).map(|(_, doc)| doc);
+        docs.take_while(is_before_end).take(max).collect()
+    }
+
+    /// What is in it.
+    pub(super) fn stats(&mut self, namespace: &Arc<str>, now_ms: u64) -> NamespaceStats {
+        while self.held.first().is_some_and(|(at_ms, _)| *at_ms <= now_ms) {
+            self.held.pop_first();
+        }
+        NamespaceStats {
+            namespace: namespace.clone(),
+            size: self.docs.len() as u64,
+            claimed: self.held.len() as u64,
+        }
+    }
+
+    /// All documents, by their keys.
+    pub(super) fn docs(&self) -> impl Iterator<Item = &Doc> {
+        self.docs.values()
+    }
+}
+
+impl Doc {
+    /// Whether somebody else holds the document.
+    pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
+        self.at_ms > now_ms && !self.claimant.is_empty() && *self.claimant != *claimant
+    }
+}

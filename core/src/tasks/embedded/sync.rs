@@ -1,0 +1,58 @@
+//! The locks of a store: the standard library's, or ones whose schedules a test goes through. Such a
+//! test needs the same places for the same names in each run, and few of them, so that steps meet.
+
+use std::sync::PoisonError;
+
+#[cfg(feature = "shuttle")]
+use shuttle::sync::{Mutex, RwLock};
+#[cfg(not(feature = "shuttle"))]
+use std::sync::{Mutex, RwLock};
+
+#[cfg(not(feature = "shuttle"))]
+pub(super) use hashbrown::DefaultHashBuilder as Hashes;
+#[cfg(feature = "shuttle")]
+pub(super) use shuttle::sync::atomic::{AtomicBool, AtomicUsize};
+#[cfg(feature = "shuttle")]
+pub(super) use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(not(feature = "shuttle"))]
+pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize};
+#[cfg(not(feature = "shuttle"))]
+pub(super) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+/// Hashes of names.
+#[cfg(feature = "shuttle")]
+pub(super) type Hashes = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// A number that is smaller where schedules are gone through.
+pub(super) const fn or_in_schedules(usual: usize, there: usize) -> usize {
+    if cfg!(feature = "shuttle") { there } else { usual }
+}
+
+/// A lock for one.
+#[derive(Default)]
+pub(super) struct Lock<T>(Mutex<T>);
+
+impl<T> Lock<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    /// Locks, also after a panic elsewhere: what these locks guard is whole between any two lines.
+    pub(super) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lock for one writer or many readers.
+#[derive(Default)]
+pub(super) struct SharedLock<T>(RwLock<T>);
+
+impl<T> SharedLock<T> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,89 @@
+//! Which queues or namespaces to look at.
+
+use std::sync::Arc;
+
+use super::limits;
+use super::modify::push_number;
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+
+/// The most queues or namespaces of one answer.
+pub const STATS_MAX: usize = 100_000;
+
+/// Which queues or namespaces to look at: those with one of the exact names or prefixes; all if none
+/// is said.
+///
+/// ```
+/// use millpond::tasks::Filter;
+///
+/// let store = millpond::connect("memory:")?.tasks("shop");
+/// store.insert("mail/in", "1")?;
+/// store.insert("mail/out", "2")?;
+/// store.insert("other", "3")?;
+/// let sizes = store.queues(Filter::new().prefix("mail/"))?;
+/// assert_eq!(sizes.len(), 2);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Filter {
+    exact: Vec<Arc<str>>,
+    prefixes: Vec<Arc<str>>,
+    limit: Option<usize>,
+}
+
+impl Filter {
+    /// All of them.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also the one of this name.
+    pub fn exact(mut self, name: impl AsRef<str>) -> Self {
+        self.exact.push(name.as_ref().into());
+        self
+    }
+
+    /// Also those whose names begin like this.
+    pub fn prefix(mut self, prefix: impl AsRef<str>) -> Self {
+        self.prefixes.push(prefix.as_ref().into());
+        self
+    }
+
+    /// At most so many, the first by name; [`STATS_MAX`] if not said.
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Whether anything is said of names.
+    pub(super) fn names_any(&self) -> bool {
+        !(self.exact.is_empty() && self.prefixes.is_empty())
+    }
+
+    pub(super) fn limit_or_most(&self) -> usize {
+        self.limit.unwrap_or(STATS_MAX)
+    }
+
+    pub(super) fn matches(&self, name: &str) -> bool {
+        !self.names_any()
+            || self.exact.iter().any(|exact| **exact == *name)
+            || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if !(1..=STATS_MAX).contains(&self.limit_or_most()) {
+            return Err(invalid(format!("the limit has to be 1 to {STATS_MAX}")));
+        }
+        self.exact.iter().try_for_each(|name| limits::queue(name))
+    }
+
+    /// As the scripts take it: the limit, how many exact names, those, and the prefixes.
+    pub(super) fn args(&self) -> ByteList {
+        let mut args = ByteList::default();
+        push_number(self.limit_or_most() as u64, &mut args);
+        push_number(self.exact.len() as u64, &mut args);
+        self.exact.iter().chain(&self.prefixes).for_each(|name| args.push(name.as_bytes()));
+        args
+    }
+}

@@ -1,0 +1,271 @@
+//! List: the tasks of a queue in the order of their time, page by page, and tasks by their ids.
+
+use std::sync::Arc;
+
+use super::modify::push_number;
+use super::name::Name;
+use super::{Task, bad_reply, decode_text, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static LIST: Script = Script::new(concat!(include_str!("store.lua"), include_str!("list.lua")));
+static FETCH: Script = Script::new(concat!(include_str!("store.lua"), include_str!("fetch.lua")));
+
+/// The most tasks or documents of one page, and the most ids of one call.
+pub const PAGE_MAX: usize = 10_000;
+
+/// The tasks or documents of a page if nobody says.
+pub const PAGE_DEFAULT: usize = 1_000;
+
+/// Where a task stands in the total order of its queue: by time, and by id where that is the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The task's `at_ms`.
+    pub at_ms: u64,
+    /// The task's id.
+    pub id: Arc<str>,
+}
+
+impl From<&Task> for Position {
+    fn from(task: &Task) -> Self {
+        Self { at_ms: task.at_ms, id: task.id.clone() }
+    }
+}
+
+/// One page of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskPage {
+    /// The tasks, by time and id.
+    pub tasks: Vec<Task>,
+    /// What the next page comes after; `None` for the last page.
+    pub next: Option<Position>,
+}
+
+/// Which tasks of a queue to list.
+///
+/// ```
+/// use millpond::tasks::TaskQuery;
+///
+/// let store = millpond::connect("memory:")?.tasks("shop");
+/// for value in ["1", "2", "3"] {
+///     store.insert("inbox", value)?;
+/// }
+/// let first = store.list("inbox", TaskQuery::new().limit(2))?;
+/// let rest = store.list("inbox", TaskQuery::new().after(first.next.expect("there are more")))?;
+/// assert_eq!((first.tasks.len(), rest.tasks.len(), rest.next), (2, 1, None));
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct TaskQuery {
+    pub(super) after: Option<Position>,
+    pub(super) limit: Option<usize>,
+    pub(super) claimant: Option<Arc<str>>,
+    pub(super) omit_values: bool,
+}
+
+impl TaskQuery {
+    /// The first page of all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The page after this position.
+    pub fn after(mut self, position: impl Into<Position>) -> Self {
+        self.after = Some(position.into());
+        self
+    }
+
+    /// Looks at most at so many tasks; [`PAGE_DEFAULT`] if not said, at most [`PAGE_MAX`].
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
+    /// and still have a next one.
+    pub fn claimant(mut self, claimant: impl AsRef<str>) -> Self {
+        self.claimant = Some(claimant.as_ref().into());
+        self
+    }
+
+    /// Leaves the values out.
+    pub fn omit_values(mut self) -> Self {
+        self.omit_values = true;
+        self
+    }
+
+    /// Whether the filter lets this task through.
+    pub(super) fn lets(&self, at_ms: u64, claimant: &str, now_ms: u64) -> bool {
+        at_ms <= now_ms || self.claimant.as_deref().is_none_or(|wanted| wanted == claimant)
+    }
+}
+
+/// Lists a page of a queue.
+#[derive(Clone, Debug)]
+pub struct ListTasks {
+    name: Name,
+    queue: Arc<str>,
+    query: TaskQuery,
+    limit: usize,
+}
+
+impl ListTasks {
+    /// Lists a page of this queue.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`PAGE_MAX`].
+    pub fn new(name: impl AsRef<[u8]>, queue: impl AsRef<str>, query: TaskQuery) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, queue.as_ref(), query)
+    }
+
+    pub(super) fn of(name: Name, queue: &str, query: TaskQuery) -> Result<Self> {
+        limits::queue(queue)?;
+        query.after.iter().try_for_each(|position| limits::id(&position.id))?;
+        query.claimant.iter().try_for_each(|claimant| limits::claimant(claimant))?;
+        let limit = page(query.limit)?;
+        Ok(Self { name, queue: queue.into(), query, limit })
+    }
+}
+
+/// The size of a page.
+pub(super) fn page(limit: Option<usize>) -> Result<usize> {
+    match limit.unwrap_or(PAGE_DEFAULT) {
+        limit if (1..=PAGE_MAX).contains(&limit) => Ok(limit),
+        limit => Err(invalid(format!("a page has 1 to {PAGE_MAX} entries, not {limit}"))),
+    }
+}
+
+impl Operation for ListTasks {
+    type Output = TaskPage;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.list";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.queue.as_bytes());
+        push_number(self.limit as u64, &mut args);
+        match &self.query.after {
+            Some(position) => {
+                push_number(position.at_ms, &mut args);
+                args.push(position.id.as_bytes());
+            }
+            None => (0..2).for_each(|_| args.push(b"")),
+        }
+        args.push(self.query.claimant.as_deref().unwrap_or_default().as_bytes());
+        args.push(if self.query.omit_values { b"1" } else { b"0" });
+        Invocation { script: &LIST, keys: self.name.keys(), args }
+    }
+
+    /// `{tasks}`, or `{tasks, at, id}` where there is a next page.
+    fn decode(&self, reply: Reply) -> Result<TaskPage> {
+        let mut replies = reply.elements()?.into_iter();
+        let tasks = replies.next().ok_or_else(bad_reply)?.elements()?;
+        let next = match (replies.next(), replies.next()) {
+            (Some(at), Some(id)) => {
+                Some(Position { at_ms: at.integer()? as u64, id: decode_text(id)? })
+            }
+            _ => None,
+        };
+        Ok(TaskPage { tasks: Task::decode_all(tasks.into_iter())?, next })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<TaskPage> {
+        Ok(state.list(&self.queue, &self.query, self.limit, turn))
+    }
+}
+
+/// Looks tasks up by their ids, in whatever queue they are.
+#[derive(Clone, Debug)]
+pub struct FetchTasks {
+    name: Name,
+    ids: Vec<Arc<str>>,
+    queue: Option<Arc<str>>,
+    omit_values: bool,
+}
+
+impl FetchTasks {
+    /// Looks up the tasks of these ids.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than [`PAGE_MAX`].
+    pub fn new<I: AsRef<str>>(
+        name: impl AsRef<[u8]>,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, ids)
+    }
+
+    pub(super) fn of<I: AsRef<str>>(name: Name, ids: impl IntoIterator<Item = I>) -> Result<Self> {
+        Ok(Self { name, ids: checked_ids(ids)?, queue: None, omit_values: false })
+    }
+
+    /// Only those that are in this queue.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name beyond its limits.
+    pub fn queue(mut self, queue: impl AsRef<str>) -> Result<Self> {
+        limits::queue(queue.as_ref())?;
+        self.queue = Some(queue.as_ref().into());
+        Ok(self)
+    }
+
+    /// Leaves the values out.
+    #[must_use]
+    pub fn omit_values(mut self, omit_values: bool) -> Self {
+        self.omit_values = omit_values;
+        self
+    }
+}
+
+/// Ids to look up.
+pub(super) fn checked_ids<I: AsRef<str>>(
+    ids: impl IntoIterator<Item = I>,
+) -> Result<Vec<Arc<str>>> {
+    let mut all: Vec<Arc<str>> = Vec::new();
+    for id in ids {
+        limits::id(id.as_ref())?;
+        if all.len() == PAGE_MAX {
+            return Err(invalid(format!("a call names at most {PAGE_MAX} ids")));
+        }
+        all.push(id.as_ref().into());
+    }
+    match all.is_empty() {
+        true => Err(invalid("a call names at least one id")),
+        false => Ok(all),
+    }
+}
+
+impl Operation for FetchTasks {
+    type Output = Vec<Task>;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.fetch";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.queue.as_deref().unwrap_or_default().as_bytes());
+        args.push(if self.omit_values { b"1" } else { b"0" });
+        self.ids.iter().for_each(|id| args.push(id.as_bytes()));
+        Invocation { script: &FETCH, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Task>> {
+        Task::decode_all(reply.elements()?.into_iter())
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Task>> {
+        Ok(state.fetch(&self.ids, self.queue.as_deref(), self.omit_values, turn))
+    }
+}

@@ -1,0 +1,258 @@
+//! Documents of a namespace: by the range of their keys, page by page, and by their ids.
+
+use std::sync::Arc;
+
+use super::list::{checked_ids, page};
+use super::modify::push_number;
+use super::name::Name;
+use super::{Doc, bad_reply, decode_text, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static LIST: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("list_docs.lua")
+));
+static FETCH: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("fetch_docs.lua")
+));
+
+/// Where a document stands in the total order of its namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DocPosition {
+    /// The document's primary key.
+    pub key: Arc<str>,
+    /// The document's secondary key.
+    pub secondary_key: Arc<str>,
+    /// The document's id.
+    pub id: Arc<str>,
+}
+
+impl From<&Doc> for DocPosition {
+    fn from(doc: &Doc) -> Self {
+        let (key, secondary_key) = (doc.key.clone(), doc.secondary_key.clone());
+        Self { key, secondary_key, id: doc.id.clone() }
+    }
+}
+
+/// One page of a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocPage {
+    /// The documents, by primary key, secondary key and id.
+    pub docs: Vec<Doc>,
+    /// What the next page comes after; `None` for the last page.
+    pub next: Option<DocPosition>,
+}
+
+/// Which documents of a namespace to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct DocQuery {
+    pub(super) start: Option<Arc<str>>,
+    pub(super) end: Option<Arc<str>>,
+    pub(super) after: Option<DocPosition>,
+    pub(super) limit: Option<usize>,
+    pub(super) omit_contents: bool,
+}
+
+impl DocQuery {
+    /// The first page of all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From this primary key on.
+    pub fn start(mut self, key: impl AsRef<str>) -> Self {
+        self.start = Some(key.as_ref().into());
+        self
+    }
+
+    /// Up to this primary key, and without it; an empty one is no end.
+    pub fn end(mut self, key: impl AsRef<str>) -> Self {
+        self.end = Some(key.as_ref().into()).filter(|key: &Arc<str>| !key.is_empty());
+        self
+    }
+
+    /// The page after this position.
+    pub fn after(mut self, position: impl Into<DocPosition>) -> Self {
+        self.after = Some(position.into());
+        self
+    }
+
+    /// At most so many; [`PAGE_DEFAULT`](super::PAGE_DEFAULT) if not said, at most
+    /// [`PAGE_MAX`](super::PAGE_MAX).
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Leaves the contents out.
+    pub fn omit_contents(mut self) -> Self {
+        self.omit_contents = true;
+        self
+    }
+}
+
+/// Lists a page of a namespace.
+#[derive(Clone, Debug)]
+pub struct ListDocs {
+    name: Name,
+    namespace: Arc<str>,
+    query: DocQuery,
+    limit: usize,
+}
+
+impl ListDocs {
+    /// Lists a page of this namespace.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+    /// [`PAGE_MAX`](super::PAGE_MAX).
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        namespace: impl AsRef<str>,
+        query: DocQuery,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, namespace.as_ref(), query)
+    }
+
+    pub(super) fn of(name: Name, namespace: &str, query: DocQuery) -> Result<Self> {
+        limits::namespace(namespace)?;
+        query.start.iter().try_for_each(|key| limits::doc_key("start", key))?;
+        query.end.iter().try_for_each(|key| limits::doc_key("end", key))?;
+        if let Some(after) = &query.after {
+            limits::doc_key("key", &after.key)?;
+            limits::doc_key("secondary key", &after.secondary_key)?;
+            limits::id(&after.id)?;
+        }
+        let limit = page(query.limit)?;
+        Ok(Self { name, namespace: namespace.into(), query, limit })
+    }
+}
+
+impl Operation for ListDocs {
+    type Output = DocPage;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.list_docs";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.namespace.as_bytes());
+        push_number(self.limit as u64, &mut args);
+        args.push(self.query.start.as_deref().unwrap_or_default().as_bytes());
+        args.push(self.query.end.as_deref().unwrap_or_default().as_bytes());
+        match &self.query.after {
+            Some(after) => {
+                args.push(b"1");
+                args.push(after.key.as_bytes());
+                args.push(after.secondary_key.as_bytes());
+                args.push(after.id.as_bytes());
+            }
+            None => {
+                args.push(b"0");
+                (0..3).for_each(|_| args.push(b""));
+            }
+        }
+        args.push(if self.query.omit_contents { b"1" } else { b"0" });
+        Invocation { script: &LIST, keys: self.name.keys(), args }
+    }
+
+    /// `{documents}`, or `{documents, key, secondary key, id}` where there is a next page.
+    fn decode(&self, reply: Reply) -> Result<DocPage> {
+        let mut replies = reply.elements()?.into_iter();
+        let docs = replies.next().ok_or_else(bad_reply)?.elements()?;
+        let next = match (replies.next(), replies.next(), replies.next()) {
+            (Some(key), Some(secondary_key), Some(id)) => Some(DocPosition {
+                key: decode_text(key)?,
+                secondary_key: decode_text(secondary_key)?,
+                id: decode_text(id)?,
+            }),
+            _ => None,
+        };
+        Ok(DocPage { docs: Doc::decode_all(docs.into_iter())?, next })
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<DocPage> {
+        let _ = turn;
+        Ok(state.list_docs(&self.namespace, &self.query, self.limit))
+    }
+}
+
+/// Looks documents of a namespace up by their ids.
+#[derive(Clone, Debug)]
+pub struct FetchDocs {
+    name: Name,
+    namespace: Arc<str>,
+    ids: Vec<Arc<str>>,
+    omit_contents: bool,
+}
+
+impl FetchDocs {
+    /// Looks up the documents of these ids.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than
+    /// [`PAGE_MAX`](super::PAGE_MAX).
+    pub fn new<I: AsRef<str>>(
+        name: impl AsRef<[u8]>,
+        namespace: impl AsRef<str>,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, namespace.as_ref(), ids)
+    }
+
+    pub(super) fn of<I: AsRef<str>>(
+        name: Name,
+        namespace: &str,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Self> {
+        limits::namespace(namespace)?;
+        let ids = checked_ids(ids)?;
+        Ok(Self { name, namespace: namespace.into(), ids, omit_contents: false })
+    }
+
+    /// Leaves the contents out.
+    #[must_use]
+    pub fn omit_contents(mut self, omit_contents: bool) -> Self {
+        self.omit_contents = omit_contents;
+        self
+    }
+}
+
+impl Operation for FetchDocs {
+    type Output = Vec<Doc>;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.fetch_docs";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.namespace.as_bytes());
+        args.push(if self.omit_contents { b"1" } else { b"0" });
+        self.ids.iter().for_each(|id| args.push(id.as_bytes()));
+        Invocation { script: &FETCH, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {
+        Doc::decode_all(reply.elements()?.into_iter())
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {
+        let _ = turn;
+        Ok(state.fetch_docs(&self.namespace, &self.ids, self.omit_contents))
+    }
+}

@@ -1,0 +1,432 @@
+#![doc = include_str!("README.md")]
+
+mod claim;
+mod claim_docs;
+mod claims;
+mod dependency;
+mod doc;
+pub(crate) mod embedded;
+mod filter;
+mod job;
+mod limits;
+mod list;
+mod list_docs;
+mod modification;
+mod modify;
+mod name;
+mod renew;
+mod stats;
+mod task;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests drive")]
+mod tests;
+mod time;
+mod when;
+mod worker;
+
+pub use claim::{CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, Claim, Claimed};
+pub use claim_docs::ClaimDocs;
+pub use claims::Claims;
+pub use dependency::Dependency;
+pub use doc::{Doc, DocChange, DocId, NewDoc};
+pub use filter::{Filter, STATS_MAX};
+pub use job::Job;
+pub use limits::{
+    DELAY_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX, VALUE_BYTES_MAX,
+};
+pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
+pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
+pub use modification::{MODIFICATION_ENTRIES_MAX, Modification};
+pub use modify::{Modified, Modify};
+pub use renew::{Renew, Renewed};
+pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
+pub use task::{NewTask, Task, TaskChange, TaskId};
+pub use time::ReadTime;
+pub use when::When;
+pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, Jobs, Worker};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use name::Name;
+
+use crate::client::{Blocking, Client, Mode};
+use crate::error::{Error, ErrorKind, Result};
+use crate::random;
+use crate::reply::Reply;
+
+/// How long a claim leases a task if nobody says.
+pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
+
+/// A store of tasks and documents by its name; made by [`Client::tasks`]. Cheap to clone and to make
+/// again. Everything that one modification spans is in one store.
+///
+/// ```
+/// use millpond::tasks::{LEASE_DEFAULT, Modification, NewTask};
+///
+/// let client = millpond::connect("memory:")?;
+/// let store = client.tasks("shop");
+/// store.insert("inbox", r#"{"order": 7}"#)?;
+///
+/// let task = store.claim(["inbox"], LEASE_DEFAULT)?.expect("there is one");
+/// // Done with one and on with the next, in one step: both happen or neither does.
+/// store.modify(
+///     Modification::new()
+///         .delete(&task)
+///         .insert(NewTask::new("outbox").value(r#"{"invoice": 7}"#)),
+/// )?;
+/// assert_eq!(store.claim(["inbox"], LEASE_DEFAULT)?, None);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskStore<M: Mode = Blocking> {
+    client: Client<M>,
+    name: Result<Name, Arc<str>>,
+    claimant: Arc<str>,
+}
+
+impl<M: Mode> TaskStore<M> {
+    pub(crate) fn new(client: Client<M>, name: &[u8]) -> Self {
+        Self {
+            client,
+            name: Name::new(name).map_err(|error| error.message().into()),
+            claimant: random_id(),
+        }
+    }
+
+    /// Who claims, and holds what is claimed: 1 to [`ID_CHARS_MAX`] characters. 16 random hexadecimal
+    /// digits for each handle that is made, if not said. It is no secret: whoever takes a claimant's name
+    /// can do what it could.
+    #[must_use]
+    pub fn claimant(mut self, claimant: impl AsRef<str>) -> Self {
+        self.claimant = claimant.as_ref().into();
+        self
+    }
+
+    /// Who claims.
+    pub fn claimant_id(&self) -> &str {
+        &self.claimant
+    }
+
+    fn name(&self) -> Result<Name> {
+        match &self.name {
+            Ok(name) => Ok(name.clone()),
+            Err(message) => Err(Error::new(ErrorKind::InvalidArgument, &**message)),
+        }
+    }
+
+    /// Inserts one task with this JSON text as its value, available at once.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    pub fn insert(&self, queue: impl AsRef<str>, json: impl AsRef<str>) -> M::Reply<Task> {
+        let task = NewTask::new(queue).value(json);
+        self.client.run_then(self.modify_step(Modification::new().insert(task)), |done| {
+            done.inserted.into_iter().next().expect("a task that is inserted is answered")
+        })
+    }
+
+    /// Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and
+    /// tasks and documents that have to be as they were seen.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are no JSON texts,
+    /// and what is named twice, before anything is sent; `DEPENDENCY` if something is not as it has to
+    /// be, with all that is not ([`Error::dependency`](crate::Error::dependency)), and then nothing
+    /// has changed; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` it is done as a whole or not at all; [`fetch`](Self::fetch)
+    /// tells which. Sent again, what it changed or deleted is not there at that version any more, so
+    /// nothing is done twice unless it only inserts; give inserts an id of your own then.
+    pub fn modify(&self, modification: Modification) -> M::Reply<Modified> {
+        let steps = match modification.is_empty() {
+            true => self.name().map(|_| Vec::new()),
+            false => self.modify_step(modification).map(|step| vec![step]),
+        };
+        self.client
+            .run_all(steps, |done: Vec<Modified>| done.into_iter().next().unwrap_or_default())
+    }
+
+    fn modify_step(&self, mut modification: Modification) -> Result<Modify> {
+        modification.fill_ids(random_id);
+        Modify::of(self.name()?, self.claimant.clone(), modification)
+    }
+
+    /// Leases one available task of these queues, or answers `None` if there is none now; see
+    /// [`claims`](Self::claims) for more tasks, and to wait. Of each queue one of the oldest is picked by
+    /// chance, the oldest with a chance of one half, so that a task that fails again and again does not
+    /// keep back the others; which queue is looked at first is left to chance.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for no queue and names beyond their limits; `WRONG_TYPE` and
+    /// `INCOMPATIBLE_VERSION` if the keys hold something else.
+    ///
+    /// # Delivery
+    /// At least once: the task is available again when the lease is over, unless it was deleted or
+    /// changed before. After `CONNECTION_LOST` or `TIMEOUT` a task may be leased that nobody saw.
+    pub fn claim<Q: AsRef<str>>(
+        &self,
+        queues: impl IntoIterator<Item = Q>,
+        lease: Duration,
+    ) -> M::Reply<Option<Task>> {
+        let step = claim::queues_of(queues).and_then(|queues| self.claim_step(queues, lease, 1));
+        self.client.run_then(step, |claimed| claimed.tasks.into_iter().next())
+    }
+
+    /// Leases up to `max` available tasks, as so many [`claim`](Self::claim)s would; one step.
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim); also `INVALID_ARGUMENT` for a `max` of 0 or above
+    /// [`CLAIM_TASKS_MAX`].
+    ///
+    /// # Delivery
+    /// As [`claim`](Self::claim).
+    pub fn claim_many<Q: AsRef<str>>(
+        &self,
+        queues: impl IntoIterator<Item = Q>,
+        lease: Duration,
+        max: usize,
+    ) -> M::Reply<Vec<Task>> {
+        let step = claim::queues_of(queues).and_then(|queues| self.claim_step(queues, lease, max));
+        self.client.run_then(step, |claimed| claimed.tasks)
+    }
+
+    fn claim_step(&self, queues: Vec<Arc<str>>, lease: Duration, max: usize) -> Result<Claim> {
+        let seed = random::quick() as u32;
+        Claim::of(self.name()?, self.claimant.clone(), queues, lease, max, seed)
+    }
+
+    /// The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
+    /// [`Claims`].
+    pub fn claims<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Claims<M> {
+        self.claims_of(claim::queues_of(queues))
+    }
+
+    fn claims_of(&self, queues: Result<Vec<Arc<str>>>) -> Claims<M> {
+        Claims::new(self.clone(), queues)
+    }
+
+    /// A worker for these queues, which renews what it works on, tries again what failed, and puts
+    /// aside what fails too often. See [`Worker`].
+    pub fn worker<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Worker<M> {
+        Worker::new(self.clone(), claim::queues_of(queues))
+    }
+
+    /// Holds on to tasks and documents for so long from now, all of them or none, and answers their
+    /// new versions.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for nothing to renew and what is named twice; `DEPENDENCY` if one of them is not
+    /// there at that version or another claimant holds it, and then nothing has changed.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` all may be renewed, at versions that nobody saw.
+    pub fn renew(
+        &self,
+        tasks: impl IntoIterator<Item = TaskId>,
+        docs: impl IntoIterator<Item = DocId>,
+        lease: Duration,
+    ) -> M::Reply<Renewed> {
+        let (tasks, docs) = (tasks.into_iter().collect(), docs.into_iter().collect());
+        self.client.run(self.renew_step(tasks, docs, lease))
+    }
+
+    fn renew_step(&self, tasks: Vec<TaskId>, docs: Vec<DocId>, lease: Duration) -> Result<Renew> {
+        Renew::of(self.name()?, self.claimant.clone(), tasks, docs, lease)
+    }
+
+    /// The tasks of these ids, in the same order, in whatever queue they are; without those that are not
+    /// there.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for no id, more than [`PAGE_MAX`] and ids beyond their limits; `WRONG_TYPE` and
+    /// `INCOMPATIBLE_VERSION` if the keys hold something else.
+    pub fn fetch<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> M::Reply<Vec<Task>> {
+        self.client.run(self.name().and_then(|name| FetchTasks::of(name, ids)))
+    }
+
+    /// A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed
+    /// between two pages may be on both or on none.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`PAGE_MAX`];
+    /// `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    pub fn list(&self, queue: impl AsRef<str>, query: TaskQuery) -> M::Reply<TaskPage> {
+        self.client.run(self.name().and_then(|name| ListTasks::of(name, queue.as_ref(), query)))
+    }
+
+    /// The queues that hold tasks, by name, with how many.
+    ///
+    /// # Errors
+    /// As [`queue_stats`](Self::queue_stats).
+    pub fn queues(&self, filter: Filter) -> M::Reply<Vec<(Arc<str>, u64)>> {
+        let step = self.name().and_then(|name| ReadQueueStats::of(name, filter));
+        self.client.run_then(step, |stats| {
+            stats.into_iter().map(|stats| (stats.queue, stats.size)).collect()
+        })
+    }
+
+    /// Whether none of these queues holds a task.
+    ///
+    /// # Errors
+    /// As [`queue_stats`](Self::queue_stats); also `INVALID_ARGUMENT` for a filter that names nothing.
+    pub fn are_empty(&self, filter: Filter) -> M::Reply<bool> {
+        let step = self.name().and_then(|name| match filter.names_any() {
+            true => ReadQueueStats::of(name, filter.limit(1)),
+            false => Err(crate::error::invalid("the filter names no queue")),
+        });
+        self.client.run_then(step, |stats| stats.is_empty())
+    }
+
+    /// What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
+    /// without a look at the tasks.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`STATS_MAX`];
+    /// `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    pub fn queue_stats(&self, filter: Filter) -> M::Reply<Vec<QueueStats>> {
+        self.client.run(self.name().and_then(|name| ReadQueueStats::of(name, filter)))
+    }
+
+    /// Leases all documents of this primary key, by secondary key, or none if another claimant holds one
+    /// of them. Whoever holds them can claim them again.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an empty key and names beyond their limits; `DEPENDENCY` if another
+    /// claimant holds one of them.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` they may be leased; claiming them again is safe.
+    pub fn claim_docs(
+        &self,
+        namespace: impl AsRef<str>,
+        key: impl AsRef<str>,
+        lease: Duration,
+    ) -> M::Reply<Vec<Doc>> {
+        self.client.run(self.claim_docs_step(namespace.as_ref(), key.as_ref(), lease))
+    }
+
+    fn claim_docs_step(&self, namespace: &str, key: &str, lease: Duration) -> Result<ClaimDocs> {
+        ClaimDocs::of(self.name()?, self.claimant.clone(), namespace, key, lease)
+    }
+
+    /// The documents of these ids, in the same order; without those that are not there.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub fn fetch_docs<I: AsRef<str>>(
+        &self,
+        namespace: impl AsRef<str>,
+        ids: impl IntoIterator<Item = I>,
+    ) -> M::Reply<Vec<Doc>> {
+        self.client.run(self.name().and_then(|name| FetchDocs::of(name, namespace.as_ref(), ids)))
+    }
+
+    /// A page of a namespace's documents, by primary key, secondary key and id.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn list_docs(&self, namespace: impl AsRef<str>, query: DocQuery) -> M::Reply<DocPage> {
+        self.client.run(self.name().and_then(|name| ListDocs::of(name, namespace.as_ref(), query)))
+    }
+
+    /// What is in the namespaces that hold documents, by name.
+    ///
+    /// # Errors
+    /// As [`queue_stats`](Self::queue_stats).
+    pub fn namespace_stats(&self, filter: Filter) -> M::Reply<Vec<NamespaceStats>> {
+        self.client.run(self.name().and_then(|name| ReadNamespaceStats::of(name, filter)))
+    }
+
+    /// The time on the clock that decides when tasks are available and leases are over, in
+    /// milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// Only those of the connection.
+    pub fn time(&self) -> M::Reply<u64> {
+        self.client.run(self.name().map(ReadTime::of))
+    }
+}
+
+macro_rules! seal {
+    ($($type:ty),*) => { $(impl crate::operation::sealed::Sealed for $type {})* };
+}
+
+seal!(Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify, embedded::State);
+seal!(ReadNamespaceStats, ReadQueueStats, ReadTime, Renew);
+
+/// 16 hexadecimal digits.
+fn random_id() -> Arc<str> {
+    format!("{:016x}", random::quick()).into()
+}
+
+impl Task {
+    /// Tasks as the scripts answer them, each in thirteen elements.
+    fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Task>> {
+        let mut tasks = Vec::new();
+        while let Some(id) = replies.next() {
+            let mut next = || replies.next().ok_or_else(bad_reply);
+            tasks.push(Task {
+                id: decode_text(id)?,
+                version: next()?.integer()? as u64,
+                queue: decode_text(next()?)?,
+                at_ms: next()?.integer()? as u64,
+                created_ms: next()?.integer()? as u64,
+                modified_ms: next()?.integer()? as u64,
+                claimant: decode_text(next()?)?,
+                claims: next()?.integer()? as u32,
+                attempt: next()?.integer()? as u32,
+                err: decode_text(next()?)?,
+                value: decode_optional_text(next()?)?,
+                priority: next()?.integer()? as u8,
+                expires_ms: match next()?.integer()? {
+                    0 => None,
+                    expires => Some(expires as u64),
+                },
+            });
+        }
+        Ok(tasks)
+    }
+}
+
+impl Doc {
+    /// Documents as the scripts answer them, each in ten elements.
+    fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Doc>> {
+        let mut docs = Vec::new();
+        while let Some(namespace) = replies.next() {
+            let mut next = || replies.next().ok_or_else(bad_reply);
+            docs.push(Doc {
+                namespace: decode_text(namespace)?,
+                id: decode_text(next()?)?,
+                version: next()?.integer()? as u64,
+                key: decode_text(next()?)?,
+                secondary_key: decode_text(next()?)?,
+                content: decode_optional_text(next()?)?,
+                at_ms: next()?.integer()? as u64,
+                claimant: decode_text(next()?)?,
+                created_ms: next()?.integer()? as u64,
+                modified_ms: next()?.integer()? as u64,
+            });
+        }
+        Ok(docs)
+    }
+}
+
+fn decode_text(reply: Reply) -> Result<Arc<str>> {
+    match String::from_utf8(reply.bytes()?) {
+        Ok(text) => Ok(text.into()),
+        Err(_) => Err(Error::new(ErrorKind::Corrupt, "the store holds a text that is not UTF-8")),
+    }
+}
+
+fn decode_optional_text(reply: Reply) -> Result<Option<Arc<str>>> {
+    match reply.ok()? {
+        Reply::Nil => Ok(None),
+        text => decode_text(text).map(Some),
+    }
+}
+
+fn bad_reply() -> Error {
+    Error::new(ErrorKind::Internal, "the server's answer does not have the form of this step's")
+}

@@ -1,0 +1,186 @@
+//! A modification: what is to happen to tasks and documents, all or nothing.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, limits};
+use crate::error::{Result, invalid};
+
+/// The most entries of one modification.
+pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
+
+/// Inserts, changes, deletes and dependencies on tasks and documents, for
+/// [`TaskStore::modify`](super::TaskStore::modify): all happen or none does. A task or document may be
+/// named only once.
+///
+/// ```
+/// use millpond::tasks::{Modification, NewTask};
+///
+/// let store = millpond::connect("memory:")?.tasks("shop");
+/// let task = store.insert("inbox", "1")?;
+/// let done = store.modify(
+///     Modification::new().delete(&task).insert(NewTask::new("outbox").value("2")),
+/// )?;
+/// assert_eq!(&*done.inserted[0].queue, "outbox");
+/// assert!(store.modify(Modification::new().delete(&task)).is_err()); // it is gone
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Modification {
+    pub(super) inserts: Vec<NewTask>,
+    pub(super) changes: Vec<TaskChange>,
+    pub(super) deletes: Vec<TaskId>,
+    pub(super) depends: Vec<TaskId>,
+    pub(super) doc_inserts: Vec<NewDoc>,
+    pub(super) doc_changes: Vec<DocChange>,
+    pub(super) doc_deletes: Vec<DocId>,
+    pub(super) doc_depends: Vec<DocId>,
+}
+
+impl Modification {
+    /// One that changes nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Inserts a task. Refused if a task of that id is there, in any queue.
+    pub fn insert(mut self, task: NewTask) -> Self {
+        self.inserts.push(task);
+        self
+    }
+
+    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
+    pub fn change(mut self, change: TaskChange) -> Self {
+        self.changes.push(change);
+        self
+    }
+
+    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    pub fn delete(mut self, task: impl Into<TaskId>) -> Self {
+        self.deletes.push(task.into());
+        self
+    }
+
+    /// Is refused if this task is not there at that version, whoever holds it.
+    pub fn depend(mut self, task: impl Into<TaskId>) -> Self {
+        self.depends.push(task.into());
+        self
+    }
+
+    /// Inserts a document. Refused if one of that id is there in its namespace.
+    pub fn insert_doc(mut self, doc: NewDoc) -> Self {
+        self.doc_inserts.push(doc);
+        self
+    }
+
+    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
+    pub fn change_doc(mut self, change: DocChange) -> Self {
+        self.doc_changes.push(change);
+        self
+    }
+
+    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    pub fn delete_doc(mut self, doc: impl Into<DocId>) -> Self {
+        self.doc_deletes.push(doc.into());
+        self
+    }
+
+    /// Is refused if this document is not there at that version, whoever holds it.
+    pub fn depend_doc(mut self, doc: impl Into<DocId>) -> Self {
+        self.doc_depends.push(doc.into());
+        self
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.inserts.len()
+            + self.changes.len()
+            + self.deletes.len()
+            + self.depends.len()
+            + self.doc_inserts.len()
+            + self.doc_changes.len()
+            + self.doc_deletes.len()
+            + self.doc_depends.len()
+    }
+
+    /// Whether nothing would be asked of the store.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives every task and document without an id one of these.
+    pub(super) fn fill_ids(&mut self, mut new_id: impl FnMut() -> Arc<str>) {
+        let tasks = self.inserts.iter_mut().map(|task| &mut task.id);
+        let docs = self.doc_inserts.iter_mut().map(|doc| &mut doc.id);
+        for id in tasks.chain(docs) {
+            id.get_or_insert_with(&mut new_id);
+        }
+    }
+
+    /// Sets the versions of what is held since the entries were made to what renewals made of them.
+    pub(super) fn at_versions(&mut self, tasks: &[TaskId], docs: &[DocId]) {
+        let of_changes = self.changes.iter_mut().map(|change| (&change.id, &mut change.version));
+        let of_handles = self.deletes.iter_mut().chain(&mut self.depends);
+        for (id, version) in of_changes.chain(of_handles.map(|task| (&task.id, &mut task.version)))
+        {
+            if let Some(held) = tasks.iter().find(|held| held.id == *id) {
+                *version = held.version;
+            }
+        }
+        let of_changes = self.doc_changes.iter_mut().map(|change| &mut change.doc);
+        for doc in of_changes.chain(&mut self.doc_deletes).chain(&mut self.doc_depends) {
+            let is_held = |held: &&DocId| held.namespace == doc.namespace && held.id == doc.id;
+            if let Some(held) = docs.iter().find(is_held) {
+                doc.version = held.version;
+            }
+        }
+    }
+
+    /// Whether it says something of this document.
+    pub(super) fn names_doc(&self, doc: &DocId) -> bool {
+        let changed = self.doc_changes.iter().map(|change| &change.doc);
+        let mut named = changed.chain(&self.doc_deletes).chain(&self.doc_depends);
+        named.any(|known| known.namespace == doc.namespace && known.id == doc.id)
+    }
+
+    /// Refuses what no store could do.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.len() > MODIFICATION_ENTRIES_MAX {
+            return Err(invalid(format!(
+                "the modification has {} entries; {MODIFICATION_ENTRIES_MAX} are allowed",
+                self.len()
+            )));
+        }
+        self.inserts.iter().try_for_each(NewTask::check)?;
+        self.changes.iter().try_for_each(TaskChange::check)?;
+        let handles = || self.deletes.iter().chain(&self.depends);
+        handles().try_for_each(|task| limits::id(&task.id))?;
+        self.doc_inserts.iter().try_for_each(NewDoc::check)?;
+        self.doc_changes.iter().try_for_each(DocChange::check)?;
+        let doc_handles = || self.doc_deletes.iter().chain(&self.doc_depends);
+        doc_handles().try_for_each(DocId::check)?;
+
+        if self.len() < 2 {
+            return Ok(());
+        }
+        let mut tasks = HashSet::new();
+        let ids = self.inserts.iter().filter_map(|task| task.id.as_ref());
+        let ids = ids.chain(self.changes.iter().map(|change| &change.id));
+        for id in ids.chain(handles().map(|task| &task.id)) {
+            if !tasks.insert(id) {
+                return Err(invalid(format!("task {id} is named twice")));
+            }
+        }
+        let mut docs = HashSet::new();
+        let inserted =
+            self.doc_inserts.iter().filter_map(|doc| Some((&doc.namespace, doc.id.as_ref()?)));
+        let named = self.doc_changes.iter().map(|change| &change.doc).chain(doc_handles());
+        for (namespace, id) in inserted.chain(named.map(|doc| (&doc.namespace, &doc.id))) {
+            if !docs.insert((namespace, id)) {
+                return Err(invalid(format!("document {namespace}/{id} is named twice")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+-- Inserts, changes and deletes tasks and documents, if all that is named is as it has to be; else
+-- nothing.
+--
+-- KEYS[1] store
+-- ARGV[1] claimant
+-- ARGV[2] inserts      how many; of the others as well
+-- ARGV[3] changes
+-- ARGV[4] deletes
+-- ARGV[5] depends
+-- ARGV[6] doc_inserts
+-- ARGV[7] doc_changes
+-- ARGV[8] doc_deletes
+-- ARGV[9] doc_depends
+-- ARGV[10…] one kind behind the other:
+--   inserts: id, queue, at, attempt, err, priority, ttl_ms or empty, has_value, value, skips
+--   changes: id, version, queue, at, attempt, err, has_value, value
+--   deletes and depends: id, version
+--   doc_inserts: namespace, id, key, secondary key, has_content, content, skips
+--   doc_changes: namespace, id, version, at or empty to keep it, has_content (0 keeps it), content
+--   doc_deletes and doc_depends: namespace, id, version
+--   where at is +<ms> from now on or =<ms> since the Unix epoch; has_value, has_content and skips (leave
+--   it out if the id is taken) are 0 or 1
+-- returns {1, now, {1 or, if it was skipped, 0 for each insert}, {created, claims, priority, expires for each change},
+--   {1 or 0 for each doc_insert}, {ten elements for each doc_change}},
+--   or {0, fault, index from 0, version that is there if the id is taken else 0, …}; the faults are those of Fault in
+--   dependency.rs
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local CALLER = ARGV[1]
+if not is_name(CALLER) then return invalid('there is no claimant') end
+
+-- The kinds of entries in their order: what each has, by the names of its fields.
+local TASK, DOC = {'id', 'version'}, {'namespace', 'id', 'version'}
+local KINDS = {
+  {'id', 'queue', 'at', 'attempt', 'err', 'priority', 'expires', 'has_value', 'value', 'skips'},
+  {'id', 'version', 'queue', 'at', 'attempt', 'err', 'has_value', 'value'},
+  TASK, TASK,
+  {'namespace', 'id', 'key', 'secondary_key', 'has_value', 'value', 'skips'},
+  {'namespace', 'id', 'version', 'at', 'has_value', 'value'},
+  DOC, DOC,
+}
+local FLAGS = {['0'] = false, ['1'] = true}
+
+-- What the text of a field means, nil if it means nothing.
+local MEANINGS = {
+  id = function(text) return is_doc_name(text) and text or nil end,
+  namespace = function(text) return is_doc_name(text) and text or nil end,
+  queue = function(text) return is_name(text) and text or nil end,
+  version = version_of,
+  at = time_of,
+  attempt = function(text) return whole(text, 2 ^ 32 - 1) end,
+  priority = function(text) return whole(text, 9) end,
+  expires = function(text)
+    if text == '' then return 0 end
+    local ttl = whole(text, DELAY_MS_MAX)
+    return ttl and ttl > 0 and NOW + ttl or nil
+  end,
+  has_value = function(text) return FLAGS[text] end,
+  skips = function(text) return FLAGS[text] end,
+  key = function(text) return not string.find(text, '\0', 1, true) and text or nil end,
+  secondary_key = function(text) return not string.find(text, '\0', 1, true) and text or nil end,
+}
+
+-- The entries of each kind, and the names of all tasks and documents in the order of the arguments.
+local entries, ids, fields, is_named = {}, {}, {}, {}
+local at = 10
+for kind, names in ipairs(KINDS) do
+  local count = whole(ARGV[kind + 1], 100000)
+  if not count then return invalid('a number of entries is not a whole number up to 100000') end
+  if at - 1 + count * #names > #ARGV then return invalid('there are fewer entries than it says') end
+  local of_kind = {}
+  for i = 1, count do
+    local entry = {}
+    for j, name in ipairs(names) do
+      local text = ARGV[at + j - 1]
+      local meaning = text
+      -- An empty time of a document's change keeps the time.
+      if MEANINGS[name] and not (kind == 6 and name == 'at' and text == '') then
+        meaning = MEANINGS[name](text)
+        if meaning == nil then return invalid('an entry has no valid ' .. name) end
+      end
+      entry[name] = meaning
+    end
+    at = at + #names
+    local named = kind <= 4 and ids or fields
+    local name = kind <= 4 and entry.id or doc_field(entry.namespace, entry.id)
+    if is_named[named] == nil then is_named[named] = {} end
+    if is_named[named][name] then return invalid('a task or document is named twice') end
+    is_named[named][name] = true
+    named[#named + 1], of_kind[i] = name, entry
+  end
+  entries[kind] = of_kind
+end
+if at <= #ARGV then return invalid('there are more entries than it says') end
+local inserts, changes, deletes, depends, doc_inserts, doc_changes, doc_deletes, doc_depends = unpack(entries)
+
+local failure, is_made = begin()
+if failure then return failure end
+
+-- What is there of each entry, from where the names are in the same order.
+local function stored(key, names, ...)
+  local failure, records = read_fields(key, names)
+  if failure then return failure end
+  local i = 0
+  for _, of_kind in ipairs({...}) do
+    for _, entry in ipairs(of_kind) do
+      i = i + 1
+      entry.stored = records[i] and cmsgpack.unpack(records[i])
+    end
+  end
+end
+failure = stored(STORE, ids, inserts, changes, deletes, depends) or
+  stored(DOCS, fields, doc_inserts, doc_changes, doc_deletes, doc_depends)
+if failure then return failure end
+
+local problems = {0}
+local function fault(number, i, version)
+  local n = #problems
+  problems[n + 1], problems[n + 2], problems[n + 3] = number, i - 1, version or 0
+end
+
+-- Notes the ids that are taken, unless those are skipped.
+local function check_inserts(of_kind, number, version)
+  for i, entry in ipairs(of_kind) do
+    if entry.stored and not entry.skips then fault(number, i, entry.stored[version]) end
+  end
+end
+
+-- Notes what is not there at its version, and else, if there is a number for it, what another holds.
+local function check_versions(of_kind, number, held_number, version, at, claimant)
+  for i, entry in ipairs(of_kind) do
+    local record = entry.stored
+    if not record or record[version] ~= entry.version then
+      fault(number, i)
+    elseif held_number and is_held(record[at], record[claimant], CALLER) then
+      fault(held_number, i)
+    end
+  end
+end
+
+check_inserts(inserts, 1, VERSION)
+check_versions(deletes, 3, 5, VERSION, AT, CLAIMANT)
+check_versions(changes, 2, 6, VERSION, AT, CLAIMANT)
+check_versions(depends, 4, nil, VERSION)
+check_inserts(doc_inserts, 7, DOC_VERSION)
+check_versions(doc_deletes, 9, 11, DOC_VERSION, DOC_AT, DOC_CLAIMANT)
+check_versions(doc_changes, 8, 12, DOC_VERSION, DOC_AT, DOC_CLAIMANT)
+check_versions(doc_depends, 10, nil, DOC_VERSION)
+if #problems > 1 then return problems end
+
+for _, entry in ipairs(deletes) do
+  failure = remove(entry.id, entry.stored)
+  if failure then return failure end
+end
+
+local changed = {}
+for _, entry in ipairs(changes) do
+  local task, is_moved = entry.stored, entry.stored[QUEUE] ~= entry.queue
+  if is_moved then
+    failure = leave(entry.id, task)
+    if failure then return failure end
+  end
+  task[QUEUE], task[VERSION], task[AT], task[MODIFIED] = entry.queue, task[VERSION] + 1, entry.at, NOW
+  task[CLAIMANT], task[ATTEMPT], task[ERR] = entry.at > NOW and CALLER or '', entry.attempt, entry.err
+  if is_moved then
+    failure = enter(entry.id, task)
+    if failure then return failure end
+  else
+    put(entry.id, task)
+  end
+  if entry.has_value then gather('HSET', VALUES, entry.id, entry.value) else gather('HDEL', VALUES, entry.id) end
+  local n = #changed
+  changed[n + 1], changed[n + 2] = task[CREATED], task[CLAIMS]
+  changed[n + 3], changed[n + 4] = task[PRIORITY], task[EXPIRES]
+end
+
+local inserted = {}
+for i, entry in ipairs(inserts) do
+  inserted[i] = entry.stored and 0 or 1
+  if not entry.stored then
+    local task = {entry.queue, 0, entry.at, NOW, NOW, CALLER,
+      0, entry.attempt, entry.err, entry.priority, entry.expires}
+    failure = enter(entry.id, task)
+    if failure then return failure end
+    if entry.has_value then gather('HSET', VALUES, entry.id, entry.value) end
+    if entry.expires > 0 then gather('ZADD', EXPIRY, entry.expires, entry.id) end
+  end
+end
+
+for _, entry in ipairs(doc_deletes) do
+  failure = remove_doc(entry.namespace, entry.id, entry.stored)
+  if failure then return failure end
+end
+
+local kept, changed_docs = {}, {}
+for i, entry in ipairs(doc_changes) do
+  kept[i] = doc_field(entry.namespace, entry.id)
+end
+local failure, contents = read_fields(CONTENTS, kept)
+if failure then return failure end
+for i, entry in ipairs(doc_changes) do
+  local at = entry.at ~= '' and entry.at or entry.stored[DOC_AT]
+  change_doc(entry.namespace, entry.id, entry.stored, at, CALLER)
+  if entry.has_value then gather('HSET', CONTENTS, kept[i], entry.value) end
+  push_doc(changed_docs, entry.namespace, entry.id, entry.stored, entry.has_value and entry.value or contents[i])
+end
+
+local inserted_docs = {}
+for i, entry in ipairs(doc_inserts) do
+  inserted_docs[i] = entry.stored and 0 or 1
+  if not entry.stored then
+    failure = enter_doc(entry.namespace, entry.id, {entry.key, entry.secondary_key, 0, 0, '', NOW, NOW})
+    if failure then return failure end
+    if entry.has_value then gather('HSET', CONTENTS, doc_field(entry.namespace, entry.id), entry.value) end
+  end
+end
+
+if not is_made and #writes > 0 then gather('HSET', META, 'version', LAYOUT) end
+settle_namespaces()
+failure = commit()
+if failure then return failure end
+announce_ready()
+announce_soonest()
+return {1, NOW, inserted, changed, inserted_docs, changed_docs}

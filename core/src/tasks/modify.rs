@@ -1,0 +1,268 @@
+//! Modify: everything that happens to tasks and documents but claims and renewals.
+
+use std::sync::Arc;
+
+use super::dependency::{Dependency, Fault, Problem};
+use super::modification::Modification;
+use super::name::Name;
+use super::{Doc, Task, bad_reply, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("modify.lua")
+));
+
+/// Does a [`Modification`], all of it or nothing.
+#[derive(Clone, Debug)]
+pub struct Modify {
+    name: Name,
+    pub(super) claimant: Arc<str>,
+    pub(super) modification: Modification,
+}
+
+/// What a [`Modify`] did, each list in the order of the modification.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Modified {
+    /// The tasks that were inserted; without those that were skipped.
+    pub inserted: Vec<Task>,
+    /// The tasks that were changed, as they are now.
+    pub changed: Vec<Task>,
+    /// The documents that were inserted; without those that were skipped.
+    pub inserted_docs: Vec<Doc>,
+    /// The documents that were changed, as they are now.
+    pub changed_docs: Vec<Doc>,
+}
+
+impl Modify {
+    /// Does this modification for a claimant. Every task and document that it inserts needs an id.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are no JSON
+    /// texts, an insert without an id, a task or document that is named twice, and more than
+    /// [`MODIFICATION_ENTRIES_MAX`](super::MODIFICATION_ENTRIES_MAX) entries.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        claimant: impl AsRef<str>,
+        modification: Modification,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, claimant.as_ref().into(), modification)
+    }
+
+    pub(super) fn of(name: Name, claimant: Arc<str>, modification: Modification) -> Result<Self> {
+        limits::claimant(&claimant)?;
+        modification.check()?;
+        let tasks = modification.inserts.iter().map(|task| &task.id);
+        if tasks.chain(modification.doc_inserts.iter().map(|doc| &doc.id)).any(Option::is_none) {
+            return Err(crate::error::invalid("what a step inserts needs an id"));
+        }
+        Ok(Self { name, claimant, modification })
+    }
+}
+
+impl Operation for Modify {
+    type Output = Modified;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.modify";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let of = &self.modification;
+        let mut args = ByteList::default();
+        args.push(self.claimant.as_bytes());
+        for count in [
+            of.inserts.len(),
+            of.changes.len(),
+            of.deletes.len(),
+            of.depends.len(),
+            of.doc_inserts.len(),
+            of.doc_changes.len(),
+            of.doc_deletes.len(),
+            of.doc_depends.len(),
+        ] {
+            push_number(count as u64, &mut args);
+        }
+        for task in &of.inserts {
+            args.push(task.id.as_deref().unwrap_or_default().as_bytes());
+            args.push(task.queue.as_bytes());
+            task.at.push(&mut args);
+            push_number(task.attempt.into(), &mut args);
+            args.push(task.err.as_bytes());
+            push_number(task.priority.into(), &mut args);
+            match task.ttl {
+                Some(ttl) => push_number(ttl.as_millis() as u64, &mut args),
+                None => args.push(b""),
+            }
+            push_text(task.value.as_deref(), &mut args);
+            args.push(if task.skip_colliding { b"1" } else { b"0" });
+        }
+        for change in &of.changes {
+            args.push(change.id.as_bytes());
+            push_number(change.version, &mut args);
+            args.push(change.queue.as_bytes());
+            change.at.push(&mut args);
+            push_number(change.attempt.into(), &mut args);
+            args.push(change.err.as_bytes());
+            push_text(change.value.as_deref(), &mut args);
+        }
+        for task in of.deletes.iter().chain(&of.depends) {
+            args.push(task.id.as_bytes());
+            push_number(task.version, &mut args);
+        }
+        for doc in &of.doc_inserts {
+            args.push(doc.namespace.as_bytes());
+            args.push(doc.id.as_deref().unwrap_or_default().as_bytes());
+            args.push(doc.key.as_bytes());
+            args.push(doc.secondary_key.as_bytes());
+            push_text(doc.content.as_deref(), &mut args);
+            args.push(if doc.skip_colliding { b"1" } else { b"0" });
+        }
+        for change in &of.doc_changes {
+            args.push(change.doc.namespace.as_bytes());
+            args.push(change.doc.id.as_bytes());
+            push_number(change.doc.version, &mut args);
+            match change.at {
+                Some(at) => at.push(&mut args),
+                None => args.push(b""),
+            }
+            push_text(change.content.as_deref(), &mut args);
+        }
+        for doc in of.doc_deletes.iter().chain(&of.doc_depends) {
+            args.push(doc.namespace.as_bytes());
+            args.push(doc.id.as_bytes());
+            push_number(doc.version, &mut args);
+        }
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    /// `{1, now, inserted 0 or 1…, changed…}` as `modify.lua` says, or `{0, fault, index, version, …}`.
+    fn decode(&self, reply: Reply) -> Result<Modified> {
+        let mut replies = reply.elements()?.into_iter();
+        let done = replies.next().ok_or_else(bad_reply)?.integer()?;
+        if done == 0 {
+            let numbers = replies.map(Reply::integer).collect::<Result<Vec<_>>>()?;
+            let mut dependency = Dependency::default();
+            for problem in numbers.chunks(3) {
+                let &[fault, index, version] = problem else { return Err(bad_reply()) };
+                let fault = Fault::of(fault).ok_or_else(bad_reply)?;
+                let problem = Problem { fault, index: index as usize, version: version as u64 };
+                dependency.note(&self.modification, problem).ok_or_else(bad_reply)?;
+            }
+            dependency.into_result()?;
+            return Err(bad_reply());
+        }
+        let now_ms = replies.next().ok_or_else(bad_reply)?.integer()? as u64;
+        let mut parts = replies.map(Reply::elements);
+        let mut part = || parts.next().unwrap_or_else(|| Err(bad_reply()));
+        self.modified(now_ms, part()?, part()?, part()?, part()?)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Modified> {
+        state.modify(&self.name, &self.claimant, &self.modification, turn)
+    }
+}
+
+impl Modify {
+    /// What the script did, put together from what was asked for and what it answered of the rest.
+    fn modified(
+        &self,
+        now_ms: u64,
+        inserted: Vec<Reply>,
+        changed: Vec<Reply>,
+        inserted_docs: Vec<Reply>,
+        changed_docs: Vec<Reply>,
+    ) -> Result<Modified> {
+        let of = &self.modification;
+        let mut done = Modified::default();
+        for (task, reply) in of.inserts.iter().zip(inserted) {
+            if reply.integer()? == 1 {
+                done.inserted.push(task.inserted(&self.claimant, now_ms));
+            }
+        }
+        let mut numbers = changed.into_iter().map(Reply::integer);
+        let mut number = || numbers.next().unwrap_or_else(|| Err(bad_reply()));
+        for change in &of.changes {
+            let (created, claims, priority, expires) = (number()?, number()?, number()?, number()?);
+            let at_ms = change.at.resolve(now_ms);
+            done.changed.push(Task {
+                id: change.id.clone(),
+                version: change.version + 1,
+                queue: change.queue.clone(),
+                at_ms,
+                created_ms: created as u64,
+                modified_ms: now_ms,
+                claimant: if at_ms > now_ms { self.claimant.clone() } else { "".into() },
+                claims: claims as u32,
+                attempt: change.attempt,
+                err: change.err.clone(),
+                value: change.value.clone(),
+                priority: priority as u8,
+                expires_ms: (expires > 0).then_some(expires as u64),
+            });
+        }
+        for (doc, reply) in of.doc_inserts.iter().zip(inserted_docs) {
+            if reply.integer()? == 1 {
+                done.inserted_docs.push(doc.inserted(now_ms));
+            }
+        }
+        done.changed_docs = Doc::decode_all(changed_docs.into_iter())?;
+        Ok(done)
+    }
+}
+
+impl super::NewTask {
+    /// The task that an insert makes.
+    pub(super) fn inserted(&self, claimant: &Arc<str>, now_ms: u64) -> Task {
+        Task {
+            id: self.id.clone().unwrap_or_default(),
+            version: 0,
+            queue: self.queue.clone(),
+            at_ms: self.at.resolve(now_ms),
+            created_ms: now_ms,
+            modified_ms: now_ms,
+            claimant: claimant.clone(),
+            claims: 0,
+            attempt: self.attempt,
+            err: self.err.clone(),
+            value: self.value.clone(),
+            priority: self.priority,
+            expires_ms: self.ttl.map(|ttl| now_ms + ttl.as_millis() as u64),
+        }
+    }
+}
+
+impl super::NewDoc {
+    /// The document that an insert makes.
+    pub(super) fn inserted(&self, now_ms: u64) -> Doc {
+        Doc {
+            namespace: self.namespace.clone(),
+            id: self.id.clone().unwrap_or_default(),
+            version: 0,
+            key: self.key.clone(),
+            secondary_key: self.secondary_key.clone(),
+            content: self.content.clone(),
+            at_ms: 0,
+            claimant: "".into(),
+            created_ms: now_ms,
+            modified_ms: now_ms,
+        }
+    }
+}
+
+pub(super) fn push_number(number: u64, args: &mut ByteList) {
+    args.push_with(|bytes| bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()));
+}
+
+/// A text that may be absent, as two arguments: whether it is there, and the text.
+fn push_text(text: Option<&str>, args: &mut ByteList) {
+    args.push(if text.is_some() { b"1" } else { b"0" });
+    args.push(text.unwrap_or_default().as_bytes());
+}

@@ -1,0 +1,75 @@
+//! The name of a store and the keys that follow from it.
+
+use std::sync::Arc;
+
+use crate::error::{Result, invalid};
+use crate::ick::NAME_BYTES_MAX;
+
+/// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
+/// tag, or the tag that is in the name, so that a store lies in one cluster slot.
+#[derive(Clone, Debug)]
+pub(super) struct Name(Arc<[u8]>);
+
+impl Name {
+    /// The name `name`, of at least a byte.
+    pub(super) fn new(name: &[u8]) -> Result<Self> {
+        if name.is_empty() {
+            return Err(invalid("the store's name is empty"));
+        }
+        if name.len() > NAME_BYTES_MAX {
+            return Err(invalid(format!(
+                "the store's name has {} bytes; {NAME_BYTES_MAX} are allowed",
+                name.len()
+            )));
+        }
+        let tagged = match has_tag(name) {
+            true => name.to_vec(),
+            false => [b"{", name, b"}"].concat(),
+        };
+        Ok(Self([tagged.as_slice(), b":tasks"].concat().into()))
+    }
+
+    /// The key that all others begin with.
+    pub(super) fn key(&self) -> Arc<[u8]> {
+        self.0.clone()
+    }
+
+    /// The keys of every step. The others are made in the scripts; they begin with this one and its
+    /// tag.
+    pub(super) fn keys(&self) -> Vec<Arc<[u8]>> {
+        vec![self.key()]
+    }
+
+    /// What listeners for a queue wait for: the channel of its announcements.
+    pub(super) fn topic(&self, queue: &str) -> Arc<[u8]> {
+        [&self.0, b":queue:".as_slice(), queue.as_bytes()].concat().into()
+    }
+}
+
+/// Whether a cluster takes a part of the name for the whole.
+fn has_tag(name: &[u8]) -> bool {
+    let Some(open) = name.iter().position(|byte| *byte == b'{') else { return false };
+    name[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_carry_a_tag() {
+        for (name, key) in [
+            ("shop", "{shop}:tasks"),
+            ("{shop}:eu", "{shop}:eu:tasks"),
+            ("a{b}c", "a{b}c:tasks"),
+            ("a}b", "{a}b}:tasks"),
+        ] {
+            assert_eq!(
+                Name::new(name.as_bytes()).unwrap().key(),
+                Arc::from(key.as_bytes()),
+                "{name}"
+            );
+        }
+        assert_eq!(&*Name::new(b"shop").unwrap().topic("in"), b"{shop}:tasks:queue:in");
+    }
+}

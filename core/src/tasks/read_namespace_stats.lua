@@ -1,0 +1,23 @@
+-- Counts the documents of namespaces.
+--
+-- KEYS[1] store
+-- ARGV[1] limit  namespaces, from 1
+-- ARGV[2] exact  how many exact names there are
+-- ARGV[3…] the exact names, and behind them prefixes; all namespaces if there are none
+-- returns {namespace, size, claimed, …}, by name
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local failure = check()
+if failure then return failure end
+local failure, names = names_in(NAMESPACES)
+if failure then return failure end
+
+local reply = {}
+for _, name in ipairs(names) do
+  local failure, size = read('ZCARD', keys_key(name))
+  if failure then return failure end
+  local failure, claimed = read('ZCOUNT', held_key(name), string.format('(%.0f', NOW), '+inf')
+  if failure then return failure end
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = name, size, claimed
+end
+return reply

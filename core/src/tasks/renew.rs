@@ -1,0 +1,164 @@
+//! Renew: hold on to tasks and documents for longer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::dependency::Dependency;
+use super::modify::push_number;
+use super::name::Name;
+use super::{DocId, TaskId, bad_reply, embedded, limits};
+use crate::byte_list::ByteList;
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("renew.lua")
+));
+
+/// Holds on to tasks and documents for so long from now, all of them or none: what a change of each to
+/// that time would do, without sending their values again.
+#[derive(Clone, Debug)]
+pub struct Renew {
+    name: Name,
+    claimant: Arc<str>,
+    pub(super) tasks: Vec<TaskId>,
+    pub(super) docs: Vec<DocId>,
+    lease: Duration,
+}
+
+/// What a [`Renew`] made of what it was given, in the same order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewed {
+    /// The tasks at their new versions.
+    pub tasks: Vec<TaskId>,
+    /// The documents at their new versions.
+    pub docs: Vec<DocId>,
+    /// Until when all are held, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+}
+
+impl Renew {
+    /// Holds these tasks and documents for so long from now.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits, nothing to renew, and a task or document that
+    /// is named twice.
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        claimant: impl AsRef<str>,
+        tasks: Vec<TaskId>,
+        docs: Vec<DocId>,
+        lease: Duration,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, claimant.as_ref().into(), tasks, docs, lease)
+    }
+
+    pub(super) fn of(
+        name: Name,
+        claimant: Arc<str>,
+        tasks: Vec<TaskId>,
+        docs: Vec<DocId>,
+        lease: Duration,
+    ) -> Result<Self> {
+        limits::claimant(&claimant)?;
+        limits::delay("lease", lease)?;
+        if tasks.is_empty() && docs.is_empty() {
+            return Err(invalid("there is nothing to renew"));
+        }
+        // The rules for what is named are those of a modification that depends on it.
+        let named = super::Modification {
+            depends: tasks.clone(),
+            doc_depends: docs.clone(),
+            ..Default::default()
+        };
+        named.check()?;
+        Ok(Self { name, claimant, tasks, docs, lease })
+    }
+
+    /// What comes of it at this time.
+    pub(super) fn renewed(&self, at_ms: u64) -> Renewed {
+        let task = |task: &TaskId| TaskId { version: task.version + 1, ..task.clone() };
+        let doc = |doc: &DocId| DocId { version: doc.version + 1, ..doc.clone() };
+        Renewed {
+            tasks: self.tasks.iter().map(task).collect(),
+            docs: self.docs.iter().map(doc).collect(),
+            at_ms,
+        }
+    }
+}
+
+impl Operation for Renew {
+    type Output = Renewed;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.renew";
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        args.push(self.claimant.as_bytes());
+        push_number(self.lease.as_millis() as u64, &mut args);
+        push_number(self.tasks.len() as u64, &mut args);
+        for task in &self.tasks {
+            args.push(task.id.as_bytes());
+            push_number(task.version, &mut args);
+        }
+        for doc in &self.docs {
+            args.push(doc.namespace.as_bytes());
+            args.push(doc.id.as_bytes());
+            push_number(doc.version, &mut args);
+        }
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    /// `{at}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks
+    /// before the documents.
+    fn decode(&self, reply: Reply) -> Result<Renewed> {
+        let numbers = reply.integers()?;
+        match numbers.split_first() {
+            Some((0, problems)) => {
+                let mut dependency = Dependency::default();
+                for problem in problems.chunks(2) {
+                    let &[number, is_held] = problem else { return Err(bad_reply()) };
+                    let index = usize::try_from(number - 1).map_err(|_| bad_reply())?;
+                    self.note(&mut dependency, index, is_held == 1);
+                }
+                dependency.into_result()?;
+                Err(bad_reply())
+            }
+            Some((at_ms, [])) => Ok(self.renewed(*at_ms as u64)),
+            _ => Err(bad_reply()),
+        }
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Renewed> {
+        let mut dependency = Dependency::default();
+        let lease_ms = self.lease.as_millis() as u64;
+        let held = embedded::Held { tasks: &self.tasks, docs: &self.docs };
+        let renewed =
+            state.renew(&self.name, &self.claimant, &held, lease_ms, turn, |index, held| {
+                self.note(&mut dependency, index, held);
+            });
+        dependency.into_result()?;
+        Ok(self.renewed(renewed))
+    }
+}
+
+impl Renew {
+    /// Notes that a task or, counted behind all tasks, a document cannot be renewed.
+    fn note(&self, dependency: &mut Dependency, index: usize, is_held: bool) {
+        match (self.tasks.get(index), self.docs.get(index.saturating_sub(self.tasks.len()))) {
+            (Some(task), _) if is_held => dependency.claims.push(task.clone()),
+            (Some(task), _) => dependency.changes.push(task.clone()),
+            (None, Some(doc)) if is_held => dependency.doc_claims.push(doc.clone()),
+            (None, Some(doc)) => dependency.doc_changes.push(doc.clone()),
+            (None, None) => {}
+        }
+    }
+}

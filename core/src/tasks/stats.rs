@@ -1,0 +1,161 @@
+//! Statistics of queues and of namespaces.
+
+use std::sync::Arc;
+
+use super::filter::Filter;
+use super::name::Name;
+use super::{bad_reply, decode_text, embedded};
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static QUEUES: Script =
+    Script::new(concat!(include_str!("store.lua"), include_str!("read_queue_stats.lua")));
+static NAMESPACES: Script = Script::new(concat!(
+    include_str!("store.lua"),
+    include_str!("docs.lua"),
+    include_str!("read_namespace_stats.lua")
+));
+
+/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// The queue's name.
+    pub queue: Arc<str>,
+    /// All tasks.
+    pub size: u64,
+    /// Tasks that can be claimed now.
+    pub available: u64,
+    /// Tasks that cannot be claimed now and were claimed before.
+    pub claimed: u64,
+    /// Tasks that cannot be claimed now and never were.
+    pub future: u64,
+    /// How often the task was claimed that was claimed most.
+    pub max_claims: u32,
+}
+
+/// What is in a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceStats {
+    /// The namespace's name.
+    pub namespace: Arc<str>,
+    /// All documents.
+    pub size: u64,
+    /// Documents that somebody holds now.
+    pub claimed: u64,
+}
+
+/// Counts what is in queues, exactly, without looking at their tasks.
+#[derive(Clone, Debug)]
+pub struct ReadQueueStats {
+    name: Name,
+    filter: Filter,
+}
+
+impl ReadQueueStats {
+    /// Counts what is in these queues.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+    /// [`STATS_MAX`](super::STATS_MAX).
+    pub fn new(name: impl AsRef<[u8]>, filter: Filter) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, filter)
+    }
+
+    pub(super) fn of(name: Name, filter: Filter) -> Result<Self> {
+        filter.check()?;
+        Ok(Self { name, filter })
+    }
+}
+
+impl Operation for ReadQueueStats {
+    type Output = Vec<QueueStats>;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.queue_stats";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation { script: &QUEUES, keys: self.name.keys(), args: self.filter.args() }
+    }
+
+    /// `{queue, size, available, claimed, future, max_claims, …}`.
+    fn decode(&self, reply: Reply) -> Result<Vec<QueueStats>> {
+        let mut replies = reply.elements()?.into_iter();
+        let mut stats = Vec::new();
+        while let Some(queue) = replies.next() {
+            let mut number =
+                || Ok(replies.next().ok_or_else(bad_reply)?.integer()? as u64) as Result<u64>;
+            stats.push(QueueStats {
+                queue: decode_text(queue)?,
+                size: number()?,
+                available: number()?,
+                claimed: number()?,
+                future: number()?,
+                max_claims: number()? as u32,
+            });
+        }
+        Ok(stats)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<QueueStats>> {
+        Ok(state.queue_stats(&self.filter, turn))
+    }
+}
+
+/// Counts what is in namespaces, exactly, without looking at their documents.
+#[derive(Clone, Debug)]
+pub struct ReadNamespaceStats {
+    name: Name,
+    filter: Filter,
+}
+
+impl ReadNamespaceStats {
+    /// Counts what is in these namespaces.
+    ///
+    /// # Errors
+    /// As [`ReadQueueStats::new`].
+    pub fn new(name: impl AsRef<[u8]>, filter: Filter) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, filter)
+    }
+
+    pub(super) fn of(name: Name, filter: Filter) -> Result<Self> {
+        filter.check()?;
+        Ok(Self { name, filter })
+    }
+}
+
+impl Operation for ReadNamespaceStats {
+    type Output = Vec<NamespaceStats>;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.namespace_stats";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.name.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation { script: &NAMESPACES, keys: self.name.keys(), args: self.filter.args() }
+    }
+
+    /// `{namespace, size, claimed, …}`.
+    fn decode(&self, reply: Reply) -> Result<Vec<NamespaceStats>> {
+        let mut replies = reply.elements()?.into_iter();
+        let mut stats = Vec::new();
+        while let Some(namespace) = replies.next() {
+            let mut number =
+                || Ok(replies.next().ok_or_else(bad_reply)?.integer()? as u64) as Result<u64>;
+            let namespace = decode_text(namespace)?;
+            stats.push(NamespaceStats { namespace, size: number()?, claimed: number()? });
+        }
+        Ok(stats)
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<NamespaceStats>> {
+        Ok(state.namespace_stats(&self.filter, turn))
+    }
+}

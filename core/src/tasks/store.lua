@@ -1,0 +1,408 @@
+-- The names of a store's keys and what they hold; what every step of tasks begins with.
+--
+-- KEYS[1] store  hash: task id -> record, see the numbers of its elements below
+-- All other keys begin with this one and its {tag}, so that they lie in its slot; they are made here
+-- because only the records say in which queues the tasks are.
+local STORE = KEYS[1]
+local VALUES = STORE .. ':values' -- hash: task id -> value; no field for no value
+local META = STORE .. ':meta' -- hash: version -> the layout's
+local QUEUES = STORE .. ':queues' -- zset of scores 0: the queues that hold tasks
+local LEVELS = STORE .. ':levels' -- hash: queue -> its priorities above 0, the highest first, as in 95
+local EXPIRY = STORE .. ':expiry' -- zset: task id -> when it ceases to exist, if it ever does
+local LAYOUT = 'tasks.v1'
+
+-- Strings in one command, under Lua's limit on unpack (about 8,000); an even number, for pairs.
+local CHUNK = 7000
+
+-- The elements of a task's record, which is packed by cmsgpack. Times are milliseconds since the Unix
+-- epoch; EXPIRES is 0 for never.
+local QUEUE, VERSION, AT, CREATED, MODIFIED, CLAIMANT = 1, 2, 3, 4, 5, 6
+local CLAIMS, ATTEMPT, ERR, PRIORITY, EXPIRES = 7, 8, 9, 10, 11
+
+-- zset: task id -> at, of the tasks of one priority.
+local function at_key(queue, priority)
+  return STORE .. ':at:' .. priority .. ':' .. queue
+end
+
+-- zset: task id -> at, of the tasks that were claimed at least once.
+local function claimed_key(queue)
+  return STORE .. ':claimed:' .. queue
+end
+
+-- hash: number of claims, from 1 -> how many tasks were claimed so often.
+local function claims_key(queue)
+  return STORE .. ':claims:' .. queue
+end
+
+local function invalid(message)
+  return {err = 'INVALID_ARGUMENT ' .. message}
+end
+
+-- The number that a text is, if it is a whole one in canonical form and no more than `max`.
+local function whole(text, max)
+  if not text or not (text == '0' or string.find(text, '^[1-9]%d*$')) or #text > 15 then return nil end
+  local value = tonumber(text)
+  return value <= max and value or nil
+end
+
+local DELAY_MS_MAX, TIME_MS_MAX = 3155760000000, 253402300799999
+local VERSION_MAX = 2 ^ 53
+
+-- The version that a text is; one that no task can have is answered as -1.
+local function version_of(text)
+  if not text or #text > 20 or not string.find(text, '^%d+$') then return nil end
+  local version = tonumber(text)
+  return version < VERSION_MAX and version or -1
+end
+
+local function is_name(text)
+  return text and text ~= ''
+end
+
+local time = redis.call('TIME')
+local NOW = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- The time that an argument says: +<ms> from now on, or =<ms> since the Unix epoch.
+local function time_of(text)
+  local sign, number = string.sub(text, 1, 1), string.sub(text, 2)
+  if sign == '=' then return whole(number, TIME_MS_MAX) end
+  local delay = sign == '+' and whole(number, DELAY_MS_MAX)
+  return delay and NOW + delay
+end
+
+-- Whether one text comes before another in the order of bytes. Lua's own order is that of the locale.
+local function precedes(a, b)
+  for i = 1, math.min(#a, #b) do
+    local of_a, of_b = string.byte(a, i), string.byte(b, i)
+    if of_a ~= of_b then return of_a < of_b end
+  end
+  return #a < #b
+end
+
+local function is_held(at, claimant, caller)
+  return at > NOW and claimant ~= '' and claimant ~= caller
+end
+
+-- The types that commands are for, by their first letter.
+local TYPES = {H = 'hash', Z = 'zset'}
+
+-- The keys that were found to hold what they should, or nothing.
+local is_sound = {}
+
+local function wrong_type(key, expected)
+  local found = redis.call('TYPE', key).ok
+  return redis.error_reply('WRONGTYPE key ' .. key .. ' holds a ' .. found .. ', expected a ' .. expected)
+end
+
+-- What a command reads; or first an error.
+local function read(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply.err then
+    if not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end
+    return wrong_type(key, TYPES[string.sub(command, 1, 1)])
+  end
+  is_sound[key] = true
+  return nil, reply
+end
+
+-- The values of any number of fields, false for those that are not there; or first an error.
+local function read_fields(key, fields)
+  local values = {}
+  for i = 1, #fields, CHUNK do
+    local failure, some = read('HMGET', key, unpack(fields, i, math.min(i + CHUNK - 1, #fields)))
+    if failure then return failure end
+    if #fields <= CHUNK then return nil, some end
+    for j = 1, #some do
+      values[i + j - 1] = some[j]
+    end
+  end
+  return nil, values
+end
+
+-- What a step is going to write is gathered first: so each key is checked before the first write, and
+-- a step that fails changes nothing, and each key is written with few commands.
+local writes, write_of = {}, {}
+
+-- Gathers one string or two for a command to a key.
+local function gather(command, key, a, b)
+  local name = command .. key
+  local write = write_of[name]
+  if not write then
+    write = {command, key, {}}
+    writes[#writes + 1], write_of[name] = write, write
+  end
+  local strings = write[3]
+  strings[#strings + 1] = a
+  if b then strings[#strings + 1] = b end
+end
+
+-- Does the writes, in the order in which each command to each key came up first; or answers an error.
+local function write_all()
+  for _, write in ipairs(writes) do
+    local expected, key = TYPES[string.sub(write[1], 1, 1)], write[2]
+    if not is_sound[key] then
+      local found = redis.call('TYPE', key).ok
+      if found ~= expected and found ~= 'none' then return wrong_type(key, expected) end
+      is_sound[key] = true
+    end
+  end
+  for _, write in ipairs(writes) do
+    local strings = write[3]
+    for i = 1, #strings, CHUNK do
+      redis.call(write[1], write[2], unpack(strings, i, math.min(i + CHUNK - 1, #strings)))
+    end
+  end
+  writes, write_of = {}, {}
+end
+
+-- What becomes of the queues whose tasks a step moves: by name {sizes by priority, or nil as long as
+-- no task comes or goes; by how many tasks more than before were claimed so often}.
+local queues = {}
+
+local function queue_of(name)
+  local queue = queues[name]
+  if not queue then
+    queue = {claims = {}}
+    queues[name] = queue
+  end
+  return queue
+end
+
+-- How many tasks a queue has of each priority, for a step that adds to them; or first an error.
+local function sizes_of(name)
+  local queue = queue_of(name)
+  if queue.sizes then return nil, queue.sizes end
+  local failure, levels = read('HGET', LEVELS, name)
+  if failure then return failure end
+  queue.levels, queue.sizes, queue.size = levels or '', {}, 0
+  for level in string.gmatch(queue.levels .. '0', '.') do
+    local failure, size = read('ZCARD', at_key(name, level))
+    if failure then return failure end
+    queue.sizes[tonumber(level)] = size
+    queue.size = queue.size + size
+  end
+  return nil, queue.sizes
+end
+
+local function count_claims(name, claims, change)
+  if claims == 0 then return end
+  local counts = queue_of(name).claims
+  counts[claims] = (counts[claims] or 0) + change
+end
+
+-- Gathers what takes a task out of its queue; answers an error.
+local function leave(id, task)
+  local name, priority = task[QUEUE], task[PRIORITY]
+  local failure, sizes = sizes_of(name)
+  if failure then return failure end
+  sizes[priority] = (sizes[priority] or 0) - 1
+  gather('ZREM', at_key(name, priority), id)
+  if task[CLAIMS] > 0 then gather('ZREM', claimed_key(name), id) end
+  count_claims(name, task[CLAIMS], -1)
+end
+
+-- Gathers what takes a task out of the store; answers an error.
+local function remove(id, task)
+  gather('HDEL', STORE, id)
+  gather('HDEL', VALUES, id)
+  if task[EXPIRES] > 0 then gather('ZREM', EXPIRY, id) end
+  return leave(id, task)
+end
+
+-- By queue: how many tasks were put that are available, and by key of a level the soonest time of
+-- those that are not.
+local ready, soonest = {}, {}
+
+-- A wait looks again after five seconds anyway, so what is due later needs no announcement.
+local ANNOUNCED_MS_MAX = 6000
+
+-- Gathers what a task's record and time become, in the queue where it is.
+local function put(id, task)
+  local name, at, key = task[QUEUE], task[AT], at_key(task[QUEUE], task[PRIORITY])
+  gather('HSET', STORE, id, cmsgpack.pack(task))
+  gather('ZADD', key, at, id)
+  if task[CLAIMS] > 0 then gather('ZADD', claimed_key(name), at, id) end
+  if at <= NOW then
+    ready[name] = (ready[name] or 0) + 1
+  elseif at <= NOW + ANNOUNCED_MS_MAX then
+    local levels = soonest[name] or {}
+    levels[key], soonest[name] = math.min(at, levels[key] or at), levels
+  end
+end
+
+-- Gathers what puts a task into a queue where it was not; answers an error.
+local function enter(id, task)
+  local failure, sizes = sizes_of(task[QUEUE])
+  if failure then return failure end
+  sizes[task[PRIORITY]] = (sizes[task[PRIORITY]] or 0) + 1
+  count_claims(task[QUEUE], task[CLAIMS], 1)
+  put(id, task)
+end
+
+-- Gathers what becomes of a queue's levels and its name when tasks came or went.
+local function settle_sizes(name, queue)
+  local levels, size = '', 0
+  for priority = 9, 0, -1 do
+    local tasks = queue.sizes[priority] or 0
+    if priority > 0 and tasks > 0 then levels = levels .. priority end
+    size = size + tasks
+  end
+  if levels ~= queue.levels then
+    if levels == '' then gather('HDEL', LEVELS, name) else gather('HSET', LEVELS, name, levels) end
+  end
+  if size == 0 and queue.size > 0 then gather('ZREM', QUEUES, name) end
+  if size > 0 and queue.size == 0 then gather('ZADD', QUEUES, 0, name) end
+end
+
+-- Gathers what becomes of the counts of claims; answers an error.
+local function settle_claims(name, queue)
+  local fields = {}
+  for claims, change in pairs(queue.claims) do
+    if change ~= 0 then fields[#fields + 1] = claims end
+  end
+  if #fields == 0 then return end
+  local key = claims_key(name)
+  local failure, counts = read_fields(key, fields)
+  if failure then return failure end
+  for i, claims in ipairs(fields) do
+    local count = (tonumber(counts[i]) or 0) + queue.claims[claims]
+    if count > 0 then gather('HSET', key, claims, count) else gather('HDEL', key, claims) end
+  end
+end
+
+-- Writes all that was gathered and what follows from it for the queues; or answers an error, and
+-- nothing has changed.
+local function commit()
+  for name, queue in pairs(queues) do
+    if queue.sizes then settle_sizes(name, queue) end
+    local failure = settle_claims(name, queue)
+    if failure then return failure end
+  end
+  local failure = write_all()
+  queues = {}
+  return failure
+end
+
+-- A user may lack the right to a channel; waits find the tasks by themselves then, only later.
+local function publish(queue, message)
+  redis.pcall('PUBLISH', STORE .. ':queue:' .. queue, message)
+end
+
+-- Tells who waits for a queue how many tasks became available.
+local function announce_ready()
+  for name, tasks in pairs(ready) do
+    publish(name, tasks)
+  end
+end
+
+-- Tells who waits for a queue when its first task will be available, if that was put there just now.
+local function announce_soonest()
+  for name, levels in pairs(soonest) do
+    local first
+    for key, at in pairs(levels) do
+      if tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) == at then first = math.min(at, first or at) end
+    end
+    if first then publish(name, '+' .. first - NOW) end
+  end
+end
+
+-- Checks that the keys are a store's; answers an error, and whether the store was ever written to.
+local function check()
+  local failure, version = read('HGET', META, 'version')
+  if failure then return failure end
+  if version then
+    if version == LAYOUT then return nil, true end
+    return redis.error_reply('INCOMPATIBLE_VERSION unrecognized layout ' .. string.sub(version, 1, 32) ..
+      ' in key ' .. META .. ', expected ' .. LAYOUT)
+  end
+  for _, key in ipairs({STORE, STORE .. ':docs'}) do
+    local failure, size = read('HLEN', key)
+    if failure then return failure end
+    if size > 0 then
+      return redis.error_reply('INCOMPATIBLE_VERSION key ' .. key .. ' holds a hash but key ' .. META ..
+        ' holds no version, expected ' .. LAYOUT)
+    end
+  end
+  return nil, false
+end
+
+-- Removes the tasks that have ceased to exist; answers an error.
+local function expire()
+  repeat
+    local failure, ids = read('ZRANGEBYSCORE', EXPIRY, '-inf', NOW, 'LIMIT', 0, CHUNK)
+    if failure or #ids == 0 then return failure end
+    local failure, records = read_fields(STORE, ids)
+    if failure then return failure end
+    for i, id in ipairs(ids) do
+      if records[i] then
+        failure = remove(id, cmsgpack.unpack(records[i]))
+        if failure then return failure end
+      else
+        gather('ZREM', EXPIRY, id)
+      end
+    end
+    failure = commit()
+    if failure then return failure end
+  until false
+end
+
+-- What every step does that looks at tasks: answers an error, and whether the store was ever written
+-- to.
+local function begin()
+  local failure, is_made = check()
+  if failure then return failure end
+  return expire(), is_made
+end
+
+-- Appends a task as it is answered, in thirteen elements.
+local function push_task(reply, id, task, value)
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, task[VERSION], task[QUEUE], task[AT]
+  reply[n + 5], reply[n + 6], reply[n + 7] = task[CREATED], task[MODIFIED], task[CLAIMANT]
+  reply[n + 8], reply[n + 9], reply[n + 10] = task[CLAIMS], task[ATTEMPT], task[ERR]
+  reply[n + 11], reply[n + 12], reply[n + 13] = value, task[PRIORITY], task[EXPIRES]
+end
+
+-- The end of the range of all that begins with a prefix, for commands by lex.
+local function end_of(prefix)
+  local rest = string.match(prefix, '^(.-)\255*$')
+  if rest == '' then return '+' end
+  return '(' .. string.sub(rest, 1, -2) .. string.char(string.byte(rest, -1) + 1)
+end
+
+-- The names in a zset of scores 0 that a filter lets through, in the order of bytes; or first an
+-- error. ARGV[1] is how many at most, ARGV[2] how many exact names there are; they and then the
+-- prefixes follow. All names if none are said.
+local function names_in(key)
+  local limit, exact = whole(ARGV[1], 100000), whole(ARGV[2], #ARGV)
+  if not limit or limit < 1 then return invalid('the limit is not a whole number from 1 to 100000') end
+  if not exact or exact > #ARGV - 2 then return invalid('there are fewer names than it says') end
+  local parts = {}
+  for i = 3, #ARGV do
+    parts[#parts + 1] = {text = ARGV[i], is_prefix = i > exact + 2}
+  end
+  if #parts == 0 then parts[1] = {text = '', is_prefix = true} end
+  table.sort(parts, function(a, b)
+    if a.text == b.text then return a.is_prefix and not b.is_prefix end
+    return precedes(a.text, b.text)
+  end)
+
+  -- In this order the parts of the answer come one behind the other, and what a part covers comes
+  -- right after it.
+  local names, last = {}, nil
+  for _, part in ipairs(parts) do
+    local text = part.text
+    local is_covered = last and (text == last.text or last.is_prefix and string.sub(text, 1, #last.text) == last.text)
+    if not is_covered and #names < limit then
+      last = part
+      local first, to = '[' .. text, '[' .. text
+      if part.is_prefix then to = end_of(text) end
+      local failure, some = read('ZRANGEBYLEX', key, first, to, 'LIMIT', 0, limit - #names)
+      if failure then return failure end
+      for _, name in ipairs(some) do
+        names[#names + 1] = name
+      end
+    end
+  end
+  return nil, names
+end

@@ -1,0 +1,277 @@
+//! Tasks, and what is asked of them in a modification.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{When, limits};
+use crate::error::Result;
+
+/// A task as the store holds it.
+///
+/// `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end of
+/// the lease. `(id, version)` is the handle of an optimistic lock: each claim, renewal and change adds 1
+/// to `version`, and whoever shows an old one is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Unique in the store, over all queues.
+    pub id: Arc<str>,
+    /// From 0; 1 more with each claim, renewal and change.
+    pub version: u64,
+    /// The queue that it is in.
+    pub queue: Arc<str>,
+    /// From when on it can be claimed, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// When it was inserted.
+    pub created_ms: u64,
+    /// When it was inserted, claimed, renewed or changed last.
+    pub modified_ms: u64,
+    /// Who holds it until `at_ms`, or put it there; empty for nobody.
+    pub claimant: Arc<str>,
+    /// How often it was claimed; renewals do not count.
+    pub claims: u32,
+    /// How often it was tried, as its workers say.
+    pub attempt: u32,
+    /// What went wrong, as its workers say.
+    pub err: Arc<str>,
+    /// Its JSON text, byte for byte as it was given; `None` is not the same as `null`.
+    pub value: Option<Arc<str>>,
+    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+    pub priority: u8,
+    /// When it vanishes, whoever holds it; `None` for never.
+    pub expires_ms: Option<u64>,
+}
+
+impl Task {
+    /// What a modification has to show to delete this task or to depend on it.
+    pub fn handle(&self) -> TaskId {
+        TaskId { id: self.id.clone(), version: self.version }
+    }
+
+    /// A change that leaves everything but the time as it is: without an `at` it releases the task.
+    pub fn change(&self) -> TaskChange {
+        TaskChange {
+            id: self.id.clone(),
+            version: self.version,
+            queue: self.queue.clone(),
+            at: When::Now,
+            value: self.value.clone(),
+            attempt: self.attempt,
+            err: self.err.clone(),
+        }
+    }
+}
+
+/// A task at a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskId {
+    /// The task's id.
+    pub id: Arc<str>,
+    /// The version that it has to have.
+    pub version: u64,
+}
+
+impl TaskId {
+    /// The task of this id at this version.
+    pub fn new(id: impl AsRef<str>, version: u64) -> Self {
+        Self { id: id.as_ref().into(), version }
+    }
+}
+
+impl From<&Task> for TaskId {
+    fn from(task: &Task) -> Self {
+        task.handle()
+    }
+}
+
+/// A task to insert.
+///
+/// ```
+/// use std::time::Duration;
+/// use millpond::tasks::NewTask;
+///
+/// let task = NewTask::new("mail").value(r#"{"to": "ann"}"#).after(Duration::from_secs(60)).priority(5);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct NewTask {
+    pub(super) queue: Arc<str>,
+    pub(super) id: Option<Arc<str>>,
+    pub(super) at: When,
+    pub(super) value: Option<Arc<str>>,
+    pub(super) attempt: u32,
+    pub(super) err: Arc<str>,
+    pub(super) priority: u8,
+    pub(super) ttl: Option<Duration>,
+    pub(super) skip_colliding: bool,
+}
+
+impl NewTask {
+    /// A task for this queue, without a value, available at once.
+    pub fn new(queue: impl AsRef<str>) -> Self {
+        Self {
+            queue: queue.as_ref().into(),
+            id: None,
+            at: When::Now,
+            value: None,
+            attempt: 0,
+            err: "".into(),
+            priority: 0,
+            ttl: None,
+            skip_colliding: false,
+        }
+    }
+
+    /// Its id, unique in the store; 16 random hexadecimal digits if not said.
+    pub fn id(mut self, id: impl AsRef<str>) -> Self {
+        self.id = Some(id.as_ref().into());
+        self
+    }
+
+    /// Its value: a JSON text, which is kept byte for byte.
+    pub fn value(mut self, json: impl AsRef<str>) -> Self {
+        self.value = Some(json.as_ref().into());
+        self
+    }
+
+    /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
+    /// for its age.
+    pub fn at_ms(mut self, at_ms: u64) -> Self {
+        self.at = When::At(at_ms);
+        self
+    }
+
+    /// How long from now it can be claimed, by the engine's clock.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.at = When::After(delay);
+        self
+    }
+
+    /// How often it was tried before.
+    pub fn attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
+    }
+
+    /// What went wrong before.
+    pub fn err(mut self, err: impl AsRef<str>) -> Self {
+        self.err = err.as_ref().into();
+        self
+    }
+
+    /// 0, if not said, to 9: of the available tasks of a queue those with the highest are claimed first.
+    pub fn priority(mut self, priority: u8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// How long it may be there, done or not, held or not.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// Leaves this task out if its id is taken, in place of refusing the whole modification.
+    pub fn skip_colliding(mut self) -> Self {
+        self.skip_colliding = true;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        limits::queue(&self.queue)?;
+        self.id.iter().try_for_each(|id| limits::id(id))?;
+        self.value.iter().try_for_each(|value| limits::json("value", value))?;
+        limits::err(&self.err)?;
+        limits::priority(self.priority)?;
+        self.at.check()?;
+        self.ttl.map_or(Ok(()), limits::ttl)
+    }
+}
+
+/// What becomes of a task: all of what a caller can set, as [`Task::change`] fills it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct TaskChange {
+    pub(super) id: Arc<str>,
+    pub(super) version: u64,
+    pub(super) queue: Arc<str>,
+    pub(super) at: When,
+    pub(super) value: Option<Arc<str>>,
+    pub(super) attempt: u32,
+    pub(super) err: Arc<str>,
+}
+
+impl TaskChange {
+    /// Moves the task to this queue; it keeps its id.
+    pub fn queue(mut self, queue: impl AsRef<str>) -> Self {
+        self.queue = queue.as_ref().into();
+        self
+    }
+
+    /// Replaces the value by this JSON text.
+    pub fn value(mut self, json: impl AsRef<str>) -> Self {
+        self.value = Some(json.as_ref().into());
+        self
+    }
+
+    /// Takes the value away.
+    pub fn no_value(mut self) -> Self {
+        self.value = None;
+        self
+    }
+
+    /// From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
+    /// future whoever changes it holds it.
+    pub fn at_ms(mut self, at_ms: u64) -> Self {
+        self.at = When::At(at_ms);
+        self
+    }
+
+    /// How long from now it can be claimed, by the engine's clock. Until then whoever changes it
+    /// holds it.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.at = When::After(delay);
+        self
+    }
+
+    /// How often it was tried.
+    pub fn attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
+    }
+
+    /// What went wrong.
+    pub fn err(mut self, err: impl AsRef<str>) -> Self {
+        self.err = err.as_ref().into();
+        self
+    }
+
+    /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+    pub fn retry(mut self, err: &str) -> Self {
+        self.attempt = self.attempt.saturating_add(1);
+        self.err = limits::joined(&self.err, err);
+        self
+    }
+
+    /// [`retry`](Self::retry), and with the attempt `max` a move to this queue; never for a `max` of 0
+    /// or a queue without a name.
+    pub fn retry_or_quarantine(self, err: &str, queue: &str, max: u32) -> Self {
+        let tried = self.retry(err);
+        match max != 0 && tried.attempt >= max && !queue.is_empty() {
+            true => tried.queue(queue),
+            false => tried,
+        }
+    }
+
+    /// [`retry`](Self::retry), and a move to this queue.
+    pub fn quarantine(self, err: &str, queue: &str) -> Self {
+        self.retry_or_quarantine(err, queue, 1)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        limits::id(&self.id)?;
+        limits::queue(&self.queue)?;
+        self.value.iter().try_for_each(|value| limits::json("value", value))?;
+        limits::err(&self.err)?;
+        self.at.check()
+    }
+}

@@ -1,0 +1,402 @@
+//! What a task store promises, on the embedded engine; the conformance cases hold both engines to it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::{Client, ManualClock, Operation, Options};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn store() -> TaskStore {
+    crate::connect("memory:").unwrap().tasks("shop").claimant("ann")
+}
+
+fn with_clock() -> (Arc<ManualClock>, Client) {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000_000));
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    (clock, client)
+}
+
+#[test]
+fn a_worker_that_lost_its_lease_cannot_commit() {
+    let (clock, client) = with_clock();
+    let (ann, bob) = (client.tasks("shop").claimant("ann"), client.tasks("shop").claimant("bob"));
+    ann.insert("inbox", "1").unwrap();
+    let first = ann.claim(["inbox"], MINUTE).unwrap().unwrap();
+    assert_eq!(bob.claim(["inbox"], MINUTE).unwrap(), None);
+    clock.advance(MINUTE);
+    let second = bob.claim(["inbox"], MINUTE).unwrap().unwrap();
+    assert_eq!((second.version, second.claims), (2, 2));
+    let end =
+        |task: &Task| Modification::new().delete(task).insert(NewTask::new("outbox").value("2"));
+    let error = ann.modify(end(&first)).unwrap_err();
+    assert_eq!(error.dependency().unwrap().deletes, [first.handle()]);
+    bob.modify(end(&second)).unwrap();
+    assert_eq!(ann.queues(Filter::new()).unwrap(), [("outbox".into(), 1)]);
+}
+
+#[test]
+fn an_expired_lease_blocks_nobody() {
+    let (clock, client) = with_clock();
+    let ann = client.tasks("shop").claimant("ann");
+    ann.insert("inbox", "1").unwrap();
+    let task = ann.claim(["inbox"], MINUTE).unwrap().unwrap();
+    clock.advance(MINUTE);
+    let bob = client.tasks("shop").claimant("bob");
+    bob.modify(Modification::new().change(task.change().value("2"))).unwrap();
+    assert_eq!(ann.fetch([&task.id]).unwrap()[0].value.as_deref(), Some("2"));
+}
+
+#[test]
+fn a_task_expires_whoever_holds_it() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop");
+    let task = NewTask::new("inbox").id("t").ttl(MINUTE);
+    store.modify(Modification::new().insert(task.clone())).unwrap();
+    let held = store.claim(["inbox"], MINUTE * 2).unwrap().unwrap();
+    clock.advance(MINUTE - Duration::from_millis(1));
+    assert_eq!(store.fetch(["t"]).unwrap().len(), 1);
+    clock.advance(Duration::from_millis(1));
+    assert!(store.fetch(["t"]).unwrap().is_empty());
+    assert!(store.queue_stats(Filter::new()).unwrap().is_empty());
+    assert!(store.modify(Modification::new().delete(&held)).is_err());
+    store.modify(Modification::new().insert(task)).unwrap();
+}
+
+#[test]
+fn counts_follow_the_clock() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop");
+    for minutes in 0..600_u32 {
+        let task = NewTask::new("inbox").after(MINUTE * minutes);
+        store.modify(Modification::new().insert(task)).unwrap();
+    }
+    store.claim(["inbox"], MINUTE * 1_000).unwrap().unwrap();
+    for _ in 0..3 {
+        let stats = &store.queue_stats(Filter::new()).unwrap()[0];
+        assert_eq!((stats.size, stats.claimed, stats.max_claims), (600, 1, 1));
+        assert_eq!(stats.available + stats.future, 599);
+        let now_ms = store.time().unwrap();
+        let tasks = store.list("inbox", TaskQuery::new()).unwrap().tasks;
+        let due = tasks.iter().filter(|task| task.at_ms <= now_ms).count();
+        assert_eq!(stats.available, due as u64);
+        clock.advance(MINUTE * 280);
+    }
+}
+
+#[test]
+fn high_priorities_go_first() {
+    let store = store();
+    for priority in [0, 9, 5, 9, 0] {
+        let task = NewTask::new("inbox").priority(priority);
+        store.modify(Modification::new().insert(task)).unwrap();
+    }
+    let tasks = store.claim_many(["inbox"], MINUTE, 10).unwrap();
+    let priorities: Vec<u8> = tasks.iter().map(|task| task.priority).collect();
+    assert_eq!(priorities, [9, 9, 5, 0, 0]);
+}
+
+#[test]
+fn what_no_store_could_do_is_refused() {
+    let store = store();
+    let new = || NewTask::new("inbox").id("t");
+    let handle = || TaskId::new("t", 0);
+    for (modification, says) in [
+        (Modification::new().insert(NewTask::new("")), "the queue's name is empty"),
+        (Modification::new().insert(new().id("")), "the id is empty"),
+        (Modification::new().insert(new().id("x".repeat(65))), "the id has 65 characters; 64"),
+        (Modification::new().insert(new().id("a\0")), "the id holds a NUL character"),
+        (Modification::new().insert(new().value("{")), "the value is not a JSON text"),
+        (Modification::new().insert(new().value("1 2")), "the value is not a JSON text"),
+        (Modification::new().insert(new().priority(10)), "the priority is 10"),
+        (Modification::new().insert(new().ttl(Duration::ZERO)), "a millisecond or more"),
+        (Modification::new().insert(new().after(Duration::MAX)), "100 years are allowed"),
+        (Modification::new().insert(new().at_ms(u64::MAX)), "behind the year 9999"),
+        (Modification::new().insert(new()).insert(new()), "task t is named twice"),
+        (Modification::new().delete(handle()).depend(handle()), "task t is named twice"),
+        (Modification::new().insert(new()).delete(handle()), "task t is named twice"),
+        (Modification::new().insert_doc(NewDoc::new("", "k")), "the namespace is empty"),
+        (
+            Modification::new().insert_doc(NewDoc::new("n", "k").content("nul")),
+            "the content is not a JSON text",
+        ),
+        (
+            Modification::new()
+                .delete_doc(DocId::new("n", "d", 0))
+                .insert_doc(NewDoc::new("n", "k").id("d")),
+            "document n/d is named twice",
+        ),
+    ] {
+        let error = store.modify(modification).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message().contains(says), "{error}");
+    }
+    assert!(store.clone().claimant("").insert("inbox", "1").is_err());
+    assert!(store.claim([""; 0], MINUTE).is_err());
+    assert!(store.claim_many(["inbox"], MINUTE, 0).is_err());
+    assert!(store.renew([], [], MINUTE).is_err());
+    assert!(store.claim_docs("n", "", MINUTE).is_err());
+    assert!(store.are_empty(Filter::new()).is_err());
+    assert!(store.list("inbox", TaskQuery::new().limit(0)).is_err());
+    assert!(store.queues(Filter::new()).unwrap().is_empty());
+}
+
+#[test]
+fn a_modification_of_nothing_succeeds() {
+    assert_eq!(store().modify(Modification::new()).unwrap(), Modified::default());
+}
+
+#[test]
+fn what_is_due_wakes_whoever_waits() {
+    let store = store();
+    let task = NewTask::new("inbox").after(Duration::from_millis(60));
+    let task = store.modify(Modification::new().insert(task)).unwrap().inserted.remove(0);
+    let mut claims = store.claims(["inbox"]).wait(MINUTE);
+    let claimed = claims.next().unwrap().unwrap();
+    let late_ms = store.time().unwrap() - task.at_ms;
+    assert_eq!(claimed[0].id, task.id);
+    assert!(late_ms < 500, "{late_ms} ms");
+}
+
+#[test]
+fn an_earlier_task_wakes_whoever_waits_for_a_later_one() {
+    let store = store();
+    let insert = |store: &TaskStore, id: &str, ms: u64| {
+        let task = NewTask::new("inbox").id(id).after(Duration::from_millis(ms));
+        store.modify(Modification::new().insert(task)).unwrap();
+    };
+    insert(&store, "later", 30_000);
+    let other = store.clone();
+    let waiter = std::thread::spawn(move || other.claims(["inbox"]).wait(MINUTE).next());
+    std::thread::sleep(Duration::from_millis(50));
+    insert(&store, "sooner", 50);
+    let start = Instant::now();
+    let claimed = waiter.join().unwrap().unwrap().unwrap();
+    assert_eq!(&*claimed[0].id, "sooner");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn each_of_many_that_wait_gets_one() {
+    let store = store();
+    let waiters: Vec<_> = (0..8)
+        .map(|_| {
+            let mut claims = store.claims(["inbox", "other"]).wait(MINUTE);
+            std::thread::spawn(move || claims.next().unwrap().unwrap().remove(0).id)
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(50));
+    store.modify((0..4).fold(Modification::new(), |m, _| m.insert(NewTask::new("inbox")))).unwrap();
+    let soon = || NewTask::new("other").after(Duration::from_millis(30));
+    store.modify((0..4).fold(Modification::new(), |m, _| m.insert(soon()))).unwrap();
+    let mut ids: Vec<_> = waiters.into_iter().map(|waiter| waiter.join().unwrap()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 8);
+}
+
+#[test]
+fn a_job_is_renewed_until_it_ends() {
+    let store = store();
+    store.insert("inbox", "1").unwrap();
+    store
+        .modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d").content("1")))
+        .unwrap();
+    let worker = store.worker(["inbox"]).lease(Duration::from_millis(200));
+    let job = worker.jobs().next().unwrap().unwrap();
+    let docs = job.claim_docs("n", "k").unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!job.is_lost());
+    assert!(job.handle().version >= 3, "{:?}", job.handle());
+    let change = docs[0].change().content("2").release();
+    let done = job.finish(job.delete().change_doc(change)).unwrap();
+    assert_eq!(done.changed_docs[0].content.as_deref(), Some("2"));
+    assert!(store.queues(Filter::new()).unwrap().is_empty());
+    assert_eq!(store.namespace_stats(Filter::new()).unwrap()[0].claimed, 0);
+}
+
+#[test]
+fn a_job_whose_task_was_changed_is_lost() {
+    let store = store();
+    store.insert("inbox", "1").unwrap();
+    let worker = store.worker(["inbox"]).lease(Duration::from_millis(100));
+    let job = worker.jobs().next().unwrap().unwrap();
+    loop {
+        // A renewal may come in between.
+        let change = store.fetch([&job.task().id]).unwrap()[0].change().after(MINUTE);
+        if store.modify(Modification::new().change(change)).is_ok() {
+            break;
+        }
+    }
+    let start = Instant::now();
+    while !job.is_lost() {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+}
+
+#[test]
+fn what_fails_is_tried_again_and_then_put_aside() {
+    let store = store();
+    store.insert("inbox", "1").unwrap();
+    let none = Duration::ZERO;
+    let worker = store.worker(["inbox"]).backoff(none, none).max_attempts(3);
+    let mut seen = 0;
+    worker
+        .run(|_| {
+            seen += 1;
+            Err(Failure::Retry(format!("no {seen}")))
+        })
+        .unwrap();
+    assert_eq!(seen, 3);
+    let tasks = store.list("inbox/err", TaskQuery::new()).unwrap().tasks;
+    assert_eq!((tasks[0].attempt, &*tasks[0].err, tasks[0].claims), (3, "no 1\nno 2\nno 3", 3));
+}
+
+#[test]
+fn what_ends_its_workers_is_put_aside_unseen() {
+    let store = store();
+    store.insert("inbox", "1").unwrap();
+    for _ in 0..2 {
+        store.claim(["inbox"], Duration::ZERO).unwrap().unwrap();
+    }
+    let worker = store.worker(["inbox"]).max_claims(2).error_queue("dead");
+    worker.run(|_| panic!("nobody sees it")).unwrap();
+    let tasks = store.list("dead", TaskQuery::new()).unwrap().tasks;
+    assert_eq!(&*tasks[0].err, "claimed 2 times without an end");
+}
+
+#[test]
+fn backoff_doubles_up_to_its_most() {
+    let store = store();
+    let worker = store.worker(["q"]).backoff(Duration::from_secs(8), MINUTE);
+    let task = store.insert("q", "1").unwrap();
+    for (attempt, most) in [(0, 8), (1, 16), (2, 32), (3, 60), (40, 60)] {
+        let tried = Task { attempt, ..task.clone() };
+        for _ in 0..50 {
+            let When::After(delay) = worker.policy().failed(&tried, "e", None).at else {
+                panic!("it is put off");
+            };
+            assert!(delay <= Duration::from_secs(most) && delay >= Duration::from_secs(most) / 2);
+        }
+    }
+}
+
+#[test]
+fn too_long_an_account_of_failures_loses_its_oldest_part() {
+    let task = store().insert("q", "1").unwrap();
+    let change = task.change().retry("old").retry(&"é".repeat(ERR_BYTES_MAX / 2)).retry("new");
+    assert!(change.err.len() <= ERR_BYTES_MAX && change.err.ends_with("é\nnew"));
+    assert_eq!(change.attempt, 3);
+}
+
+#[test]
+fn everything_comes_back_from_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("file:{}", directory.path().display());
+    let look = |client: &Client| {
+        let store = client.tasks("shop");
+        (
+            store.list("inbox", TaskQuery::new()).unwrap(),
+            store.list("outbox", TaskQuery::new()).unwrap(),
+            store.list_docs("n", DocQuery::new()).unwrap(),
+            store.queue_stats(Filter::new()).unwrap(),
+            store.namespace_stats(Filter::new()).unwrap(),
+        )
+    };
+    let client = crate::connect(&url).unwrap();
+    let store = client.tasks("shop").claimant("ann");
+    for number in 0..20 {
+        let task = NewTask::new("inbox")
+            .value(format!("[{number}]"))
+            .priority(number % 3)
+            .attempt(7)
+            .err("e")
+            .ttl(MINUTE * 60);
+        store.modify(Modification::new().insert(task)).unwrap();
+    }
+    let tasks = store.claim_many(["inbox"], MINUTE, 5).unwrap();
+    let renewed = store.renew([tasks[0].handle()], [], MINUTE * 2).unwrap();
+    assert_eq!(renewed.tasks[0].version, 2);
+    store
+        .modify(
+            Modification::new()
+                .delete(&tasks[1])
+                .change(tasks[2].change().queue("outbox").no_value())
+                .insert_doc(NewDoc::new("n", "k").id("d").content("null"))
+                .insert_doc(NewDoc::new("n", "k").id("e").secondary_key("2")),
+        )
+        .unwrap();
+    store.claim_docs("n", "k", MINUTE).unwrap();
+    let before = look(&client);
+    client.close().unwrap();
+    drop((store, client));
+    let client = crate::connect(&url).unwrap();
+    assert_eq!(look(&client), before);
+    assert_eq!(client.tasks("shop").fetch([&tasks[2].id]).unwrap()[0].value, None);
+}
+
+#[test]
+fn scripts_are_called_as_their_headers_say() {
+    let id = || vec![TaskId::new("t", 0)];
+    let everything = Modification::new()
+        .insert(NewTask::new("q").id("a"))
+        .change(store().insert("q", "1").unwrap().change())
+        .delete(TaskId::new("b", 0))
+        .insert_doc(NewDoc::new("n", "k").id("a"))
+        .change_doc(DocChange::new(DocId::new("n", "b", 0)))
+        .depend_doc(DocId::new("n", "c", 0));
+    for (name, source, call) in [
+        (
+            "claim",
+            include_str!("claim.lua"),
+            Claim::new("s", "c", ["q"], MINUTE, 1, 0).unwrap().invocation(),
+        ),
+        (
+            "modify",
+            include_str!("modify.lua"),
+            Modify::new("s", "c", everything).unwrap().invocation(),
+        ),
+        (
+            "renew",
+            include_str!("renew.lua"),
+            Renew::new("s", "c", id(), Vec::new(), MINUTE).unwrap().invocation(),
+        ),
+        (
+            "claim_docs",
+            include_str!("claim_docs.lua"),
+            ClaimDocs::new("s", "c", "n", "k", MINUTE).unwrap().invocation(),
+        ),
+        (
+            "list",
+            include_str!("list.lua"),
+            ListTasks::new("s", "q", TaskQuery::new()).unwrap().invocation(),
+        ),
+        ("fetch", include_str!("fetch.lua"), FetchTasks::new("s", ["t"]).unwrap().invocation()),
+        (
+            "list_docs",
+            include_str!("list_docs.lua"),
+            ListDocs::new("s", "n", DocQuery::new()).unwrap().invocation(),
+        ),
+        (
+            "fetch_docs",
+            include_str!("fetch_docs.lua"),
+            FetchDocs::new("s", "n", ["d"]).unwrap().invocation(),
+        ),
+        (
+            "read_queue_stats",
+            include_str!("read_queue_stats.lua"),
+            ReadQueueStats::new("s", Filter::new()).unwrap().invocation(),
+        ),
+        (
+            "read_namespace_stats",
+            include_str!("read_namespace_stats.lua"),
+            ReadNamespaceStats::new("s", Filter::new()).unwrap().invocation(),
+        ),
+        ("time", include_str!("time.lua"), ReadTime::new("s").unwrap().invocation()),
+    ] {
+        crate::script_header::check(name, source, &call);
+    }
+}

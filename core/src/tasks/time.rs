@@ -1,0 +1,53 @@
+//! Time: what the engine's clock says.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::name::Name;
+use crate::byte_list::ByteList;
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(include_str!("time.lua"));
+
+/// Reads the clock that decides when tasks are available and leases are over.
+#[derive(Clone, Debug)]
+pub struct ReadTime(Name);
+
+impl ReadTime {
+    /// Reads the clock of this store.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
+        Name::new(name.as_ref()).map(Self)
+    }
+
+    pub(super) fn of(name: Name) -> Self {
+        Self(name)
+    }
+}
+
+impl Operation for ReadTime {
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "tasks.time";
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> Arc<[u8]> {
+        self.0.key()
+    }
+
+    fn invocation(&self) -> Invocation {
+        Invocation { script: &SCRIPT, keys: self.0.keys(), args: ByteList::default() }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        Ok(reply.integer()? as u64)
+    }
+
+    fn apply(self, _: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        Ok(turn.now() / 1_000)
+    }
+}

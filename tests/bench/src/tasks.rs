@@ -1,0 +1,350 @@
+//! Task stores: inserts, claims and deletes by several workers, and claims while somebody lists.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use millpond::tasks::{Filter, Modification, NewTask, Task, TaskQuery, TaskStore};
+use millpond_tests::servers::Redis;
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::measure::median;
+use crate::report::{Report, number, ratio};
+
+const ROUNDS: usize = 5;
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
+const QUEUES: [usize; 2] = [1, 64];
+const LEASE: Duration = Duration::from_secs(30);
+
+/// What every task holds.
+const VALUE: &str = r#""bench-value""#;
+
+pub(crate) fn measure(report: &mut Report) -> Outcome {
+    // First, while this process holds no memory that it could use again.
+    sizes(report)?;
+    throughput(report)?;
+    contention(report)
+}
+
+fn queue(number: usize) -> String {
+    format!("/bench/q{number}")
+}
+
+fn throughput(report: &mut Report) -> Outcome {
+    let server = Redis::start();
+    let directory = tempfile::tempdir()?;
+    let section = report.section(
+        "Tasks a second",
+        "Thousands of tasks a second of all workers together, a thread each, which share one client: \
+         inserted one a modification and 1,000 a modification; and claimed, one at a time, and deleted, \
+         each by a modification of its own. EntroQ does the same work in Go, on the backend of that \
+         kind, where it is at hand; its journal is never synced, so it stands beside `sync=never`.",
+        &["backend", "queues", "workers", "inserted", "inserted by 1,000", "claimed and deleted"],
+    );
+    for backend in ["memory:", "file:, sync=never", "file:, sync=always", "Redis"] {
+        let tasks = match backend {
+            "Redis" => 4_000,
+            "file:, sync=always" => 8_000,
+            _ => 100_000,
+        };
+        for queues in QUEUES {
+            for workers in WORKERS {
+                let mut rates = [const { Vec::new() }; 3];
+                for round in 0..ROUNDS {
+                    let path = directory.path().join(format!("{queues}-{workers}-{round}-{tasks}"));
+                    let url = match backend {
+                        "memory:" => "memory:".to_owned(),
+                        "Redis" => server.unix_url(),
+                        durable => {
+                            let sync = durable.rsplit('=').next().unwrap_or_default();
+                            format!("file:{}?sync={sync}", path.display())
+                        }
+                    };
+                    server.cli(&["FLUSHALL"]);
+                    let client = millpond::connect(&url)?;
+                    let found = rounds(&client.tasks("bench"), tasks, queues, workers)?;
+                    rates.iter_mut().zip(found).for_each(|(rates, found)| rates.push(found));
+                    drop(client);
+                    let _ = std::fs::remove_dir_all(path);
+                }
+                let [one, many, claimed] = rates.map(median).map(number);
+                section.row([
+                    backend.into(),
+                    queues.to_string(),
+                    workers.to_string(),
+                    one,
+                    many,
+                    claimed,
+                ]);
+            }
+        }
+    }
+    for (backend, at) in [
+        ("memory", String::new()),
+        ("journal", format!(":{}", directory.path().join("entroq").display())),
+    ] {
+        for queues in QUEUES {
+            for workers in WORKERS {
+                let rows =
+                    entroq(&format!("{backend}{at}"), queues, workers, 100_000, "one,batch")?;
+                let Some([one, batch]) = rows.as_deref() else { continue };
+                section.row([
+                    format!("EntroQ, {backend}"),
+                    queues.to_string(),
+                    workers.to_string(),
+                    figure(one, "inserts_per_second"),
+                    figure(batch, "inserts_per_second"),
+                    figure(one, "claims_per_second"),
+                ]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tasks a second: inserted one by one, inserted by 1,000, claimed and deleted.
+fn rounds(store: &TaskStore, tasks: usize, queues: usize, workers: usize) -> Outcome<[f64; 3]> {
+    let one = at_once(workers, |worker| {
+        for number in (worker..tasks).step_by(workers) {
+            store.insert(queue(number % queues), VALUE)?;
+        }
+        Ok(tasks.div_ceil(workers))
+    })?;
+    let many = at_once(workers, |worker| {
+        for first in (worker * 1_000..tasks).step_by(workers * 1_000) {
+            let numbers = first..(first + 1_000).min(tasks);
+            store.modify(numbers.fold(Modification::new(), |whole, number| {
+                whole.insert(NewTask::new(queue(number % queues)).value(VALUE))
+            }))?;
+        }
+        Ok(tasks / workers)
+    })?;
+    let names: Vec<String> = (0..queues).map(queue).collect();
+    let claimed = at_once(workers, |worker| {
+        let mut done = 0;
+        for number in (worker..tasks).step_by(workers) {
+            if let Some(task) = store.claim([&names[number % queues]], LEASE)? {
+                store.modify(Modification::new().delete(&task))?;
+                done += 1;
+            }
+        }
+        Ok(done)
+    })?;
+    Ok([one, many, claimed])
+}
+
+/// What all workers do together in a second.
+fn at_once(workers: usize, work: impl Fn(usize) -> millpond::Result<usize> + Sync) -> Outcome<f64> {
+    let start = Instant::now();
+    let done = std::thread::scope(|scope| {
+        let work = &work;
+        let running: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
+        running.into_iter().map(|worker| worker.join().expect("no panic")).sum::<Result<usize, _>>()
+    })?;
+    Ok(done as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Claims while somebody reads statistics and lists, and while nobody does.
+fn contention(report: &mut Report) -> Outcome {
+    const TASKS: usize = 1_000_000;
+    const CLAIMS: usize = 40_000;
+    let section = report.section(
+        "Claims while somebody looks",
+        "A million tasks in five queues of `memory:`. One thread claims and deletes; another reads the \
+         statistics of all queues in a loop, or lists the queue that is claimed from, page after page, or \
+         does nothing. Claims a second, and the time of a claim in microseconds; what is lost is against \
+         nobody looking, round by round; aim: under 10 percent. Machine of two cores.",
+        &["who looks", "claims a second", "p50", "p99", "p99.9", "claims lost", "p99 lost"],
+    );
+    let client = millpond::connect("memory:")?;
+    let store = client.tasks("bench");
+    for first in (0..TASKS).step_by(1_000) {
+        store.modify((first..first + 1_000).fold(Modification::new(), |whole, number| {
+            whole.insert(NewTask::new(queue(number % 5)).value(VALUE))
+        }))?;
+    }
+    type Look = fn(&TaskStore) -> millpond::Result<()>;
+    let nobody: Look = |_| {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    };
+    let spins: Look = |_| {
+        std::hint::black_box((0..10_000_u64).fold(0_u64, |sum, n| sum ^ n.wrapping_mul(sum | 1)));
+        Ok(())
+    };
+    let stats: Look =
+        |store| store.queue_stats(Filter::new()).map(|stats| assert_eq!(stats.len(), 5));
+    let lists: Look = |store| {
+        let mut query = TaskQuery::new().omit_values();
+        while let Some(next) = store.list(queue(0), query.clone())?.next {
+            query = query.after(next);
+        }
+        Ok(())
+    };
+    let looks = [
+        ("nobody", nobody),
+        ("a loop of arithmetic", spins),
+        ("statistics", stats),
+        ("a listing", lists),
+    ];
+    let mut found = [const { Vec::new() }; 4];
+    for _ in 0..=ROUNDS {
+        for ((_, look), found) in looks.iter().zip(&mut found) {
+            found.push(claims_while(&store, CLAIMS, look)?);
+        }
+    }
+    for ((who, _), measured) in looks.iter().zip(&found) {
+        let of = |which: usize| median(measured.iter().skip(1).map(|round| round[which]).collect());
+        let lost = |which: usize, up: bool| {
+            let rounds = measured.iter().zip(&found[0]).skip(1);
+            let lost = rounds.map(|(with, without)| match up {
+                true => with[which] / without[which] - 1.0,
+                false => 1.0 - with[which] / without[which],
+            });
+            format!("{:.0} %", 100.0 * median(lost.collect()))
+        };
+        section.row([
+            (*who).into(),
+            number(of(0)),
+            format!("{:.2}", of(1)),
+            format!("{:.2}", of(2)),
+            format!("{:.2}", of(3)),
+            lost(0, false),
+            lost(2, true),
+        ]);
+    }
+    Ok(())
+}
+
+/// Claims and deletes, and puts as many tasks back; claims a second, and percentiles of a claim's
+/// microseconds.
+fn claims_while(
+    store: &TaskStore,
+    claims: usize,
+    look: impl Fn(&TaskStore) -> millpond::Result<()> + Sync,
+) -> Outcome<[f64; 4]> {
+    let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (mut times, spent) = std::thread::scope(|scope| {
+        let looker = scope.spawn(|| -> millpond::Result<()> {
+            while !is_over.load(Ordering::Relaxed) {
+                look(store)?;
+                looked.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        let mut times = Vec::with_capacity(claims);
+        let start = Instant::now();
+        let done: millpond::Result<()> = (0..claims).try_for_each(|_| {
+            let before = Instant::now();
+            let task: Option<Task> = store.claim([queue(0)], LEASE)?;
+            times.push(before.elapsed().as_secs_f64() * 1e6);
+            store.modify(Modification::new().delete(&task.expect("there are enough")))?;
+            Ok(())
+        });
+        let spent = start.elapsed();
+        is_over.store(true, Ordering::Relaxed);
+        looker.join().expect("no panic").and(done).map(|()| (times, spent))
+    })?;
+    for first in (0..claims).step_by(1_000) {
+        store.modify((first..first + 1_000).fold(Modification::new(), |whole, _| {
+            whole.insert(NewTask::new(queue(0)).value(VALUE))
+        }))?;
+    }
+    times.sort_by(f64::total_cmp);
+    let percentile = |of: f64| times[(times.len() as f64 * of) as usize];
+    let rate = claims as f64 / spent.as_secs_f64();
+    Ok([rate, percentile(0.5), percentile(0.99), percentile(0.999)])
+}
+
+/// Bytes a task, and how long a million take to come back.
+fn sizes(report: &mut Report) -> Outcome {
+    const TASKS: usize = 1_000_000;
+    let section = report.section(
+        "What a task costs",
+        "A million tasks with the value `\"bench-value\"` and ids of 16 characters: resident bytes a task, \
+         bytes on disk, and the time to open the directory after a close.",
+        &["engine", "bytes a task", "on disk", "opened in"],
+    );
+    let fill = |store: &TaskStore| -> Outcome {
+        for first in (0..TASKS).step_by(1_000) {
+            store.modify((first..first + 1_000).fold(Modification::new(), |whole, number| {
+                whole.insert(NewTask::new(queue(number % 5)).value(VALUE))
+            }))?;
+        }
+        Ok(())
+    };
+    let before = resident()?;
+    let client = millpond::connect("memory:")?;
+    fill(&client.tasks("bench"))?;
+    let bytes = (resident()? - before) / TASKS as f64;
+    section.row(["memory:".into(), format!("{bytes:.0}"), String::new(), String::new()]);
+    drop(client);
+    let directory = tempfile::tempdir()?;
+    let url = format!("file:{}?sync=never", directory.path().display());
+    let client = millpond::connect(&url)?;
+    fill(&client.tasks("bench"))?;
+    client.close()?;
+    drop(client);
+    let mut on_disk = 0;
+    for file in std::fs::read_dir(directory.path())? {
+        on_disk += file?.metadata()?.len();
+    }
+    let start = Instant::now();
+    let client = millpond::connect(&url)?;
+    let opened = start.elapsed().as_secs_f64();
+    let size: u64 = client.tasks("bench").queues(Filter::new())?.iter().map(|(_, size)| size).sum();
+    assert_eq!(size, TASKS as u64);
+    section.row([
+        "file:".into(),
+        String::new(),
+        format!("{:.0}", on_disk as f64 / TASKS as f64),
+        format!("{opened:.2} s"),
+    ]);
+    if let Some([row]) = entroq("memory", 5, 1, TASKS, "memory")?.as_deref() {
+        let theirs = row["figures"]["bytes_per_task"].as_f64().unwrap_or_default();
+        let share = bytes / theirs;
+        section.row([
+            "EntroQ, memory".into(),
+            format!("{theirs:.0}"),
+            "ours of theirs".into(),
+            ratio(share, Some(("aim 0.5", share <= 0.5))),
+        ]);
+    }
+    Ok(())
+}
+
+fn resident() -> Outcome<f64> {
+    let status = std::fs::read_to_string("/proc/self/statm")?;
+    let pages: f64 = status.split(' ').nth(1).unwrap_or("0").parse()?;
+    Ok(pages * 4_096.0)
+}
+
+/// What EntroQ measures of the same work; nothing where it is not at hand.
+fn entroq(
+    backend: &str,
+    queues: usize,
+    workers: usize,
+    tasks: usize,
+    what: &str,
+) -> Outcome<Option<Vec<Value>>> {
+    if std::env::var_os("MILLPOND_BENCH_ENTROQ").is_none() {
+        return Ok(None);
+    }
+    let numbers = [workers, queues, tasks].map(|number| number.to_string());
+    let [workers, queues, tasks] = &numbers;
+    let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/entroq/run"))
+        .args(["-backend", backend, "-workers", workers, "-queues", queues, "-tasks", tasks])
+        .args(["-what", what])
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let lines = String::from_utf8(output.stdout)?;
+    Ok(Some(lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?))
+}
+
+fn figure(row: &Value, name: &str) -> String {
+    row["figures"][name].as_f64().map_or_else(String::new, number)
+}

@@ -1,0 +1,3 @@
+//! Task stores: a model of what their steps do.
+
+pub mod model;

@@ -1,0 +1,396 @@
+//! A model of a task store, written from the specification: lists, and a look at all of them. Its clock
+//! stands still; a lease goes to the time that its step says.
+
+#![allow(missing_docs, reason = "the names are those of the library")]
+
+use std::collections::BTreeMap;
+
+/// The time at which everything happens, in milliseconds.
+pub const NOW: u64 = 1_000_000_000_000;
+
+/// How many of the first available tasks a claim picks from.
+const WINDOW: usize = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub id: String,
+    pub version: u64,
+    pub queue: String,
+    pub at_ms: u64,
+    pub claimant: String,
+    pub claims: u32,
+    pub attempt: u32,
+    pub err: String,
+    pub value: Option<String>,
+    pub priority: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doc {
+    pub namespace: String,
+    pub id: String,
+    pub version: u64,
+    pub key: String,
+    pub secondary_key: String,
+    pub content: Option<String>,
+    pub at_ms: u64,
+    pub claimant: String,
+}
+
+/// One entry of a modification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    Insert { task: Task, skip: bool },
+    Change { task: Task },
+    Delete { id: String, version: u64 },
+    Depend { id: String, version: u64 },
+    InsertDoc { doc: Doc, skip: bool },
+    /// The content that takes the old one's place, and the time, if either is said.
+    ChangeDoc { doc: DocRef, content: Option<String>, at_ms: Option<u64> },
+    DeleteDoc(DocRef),
+    DependDoc(DocRef),
+}
+
+/// A document at a version.
+pub type DocRef = (String, String, u64);
+
+/// What is wrong with a modification: by the name of the list, in the order of the request.
+pub type Refusal = BTreeMap<&'static str, Vec<String>>;
+
+/// What a modification did, each list in the order of the request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    pub inserted: Vec<Task>,
+    pub changed: Vec<Task>,
+    pub inserted_docs: Vec<Doc>,
+    pub changed_docs: Vec<Doc>,
+}
+
+/// A store.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    pub tasks: Vec<Task>,
+    pub docs: Vec<Doc>,
+}
+
+/// The generator that claims draw from.
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u32) -> Self {
+        Self(u64::from(seed) % 2_147_483_646 + 1)
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0 * 48_271 % 2_147_483_647;
+        self.0
+    }
+}
+
+impl Model {
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+
+    pub fn doc(&self, namespace: &str, id: &str) -> Option<&Doc> {
+        self.docs.iter().find(|doc| doc.namespace == namespace && doc.id == id)
+    }
+
+    /// Leases tasks until this time.
+    pub fn claim(
+        &mut self,
+        claimant: &str,
+        queues: &[String],
+        until_ms: u64,
+        max: usize,
+        seed: u32,
+    ) -> Vec<Task> {
+        let mut chance = Chance::new(seed);
+        let mut order: Vec<&String> = queues.iter().collect();
+        for last in (1..order.len()).rev() {
+            let other = (chance.draw() % (last as u64 + 1)) as usize;
+            order.swap(last, other);
+        }
+        let mut taken: Vec<Task> = Vec::new();
+        for queue in order {
+            while taken.len() < max {
+                let mut available: Vec<&Task> = self
+                    .tasks
+                    .iter()
+                    .filter(|task| task.queue == *queue && task.at_ms <= NOW)
+                    .filter(|task| taken.iter().all(|other| other.id != task.id))
+                    .collect();
+                let Some(highest) = available.iter().map(|task| task.priority).max() else { break };
+                available.retain(|task| task.priority == highest);
+                available.sort_by_key(|task| (task.at_ms, task.id.clone()));
+                let last = available.len().min(WINDOW) - 1;
+                let mut picked = 0;
+                while picked < last && chance.draw() < 2_147_483_647 / 2 {
+                    picked += 1;
+                }
+                let id = available[picked].id.clone();
+                let task = self.tasks.iter_mut().find(|task| task.id == id).expect("it is there");
+                task.at_ms = until_ms;
+                task.version += 1;
+                task.claims += 1;
+                claimant.clone_into(&mut task.claimant);
+                taken.push(task.clone());
+            }
+        }
+        taken
+    }
+
+    /// Does all entries or none.
+    pub fn modify(&mut self, claimant: &str, entries: &[Entry]) -> Result<Done, Refusal> {
+        let mut refusal = Refusal::new();
+        let mut refuse = |list: &'static str, what: String| {
+            refusal.entry(list).or_default().push(what);
+        };
+        // What another claimant holds is named after all else, deletes first.
+        let mut held = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+        for entry in entries {
+            match entry {
+                Entry::Insert { task, skip: false } => {
+                    if let Some(found) = self.task(&task.id) {
+                        refuse("inserts", format!("{}:{}", task.id, found.version));
+                    }
+                }
+                Entry::InsertDoc { doc, skip: false } => {
+                    if let Some(found) = self.doc(&doc.namespace, &doc.id) {
+                        let what = format!("{}/{}:{}", doc.namespace, doc.id, found.version);
+                        refuse("doc_inserts", what);
+                    }
+                }
+                Entry::Insert { .. } | Entry::InsertDoc { .. } => {}
+                Entry::Change { task } => {
+                    let what = format!("{}:{}", task.id, task.version);
+                    match self.fault(&task.id, task.version, claimant) {
+                        Some(true) => held[1].push(what),
+                        Some(false) => refuse("changes", what),
+                        None => {}
+                    }
+                }
+                Entry::Delete { id, version } => match self.fault(id, *version, claimant) {
+                    Some(true) => held[0].push(format!("{id}:{version}")),
+                    Some(false) => refuse("deletes", format!("{id}:{version}")),
+                    None => {}
+                },
+                Entry::Depend { id, version } => {
+                    if self.task(id).is_none_or(|task| task.version != *version) {
+                        refuse("depends", format!("{id}:{version}"));
+                    }
+                }
+                Entry::ChangeDoc { doc, .. } => match self.doc_fault(doc, claimant) {
+                    Some(true) => held[3].push(name(doc)),
+                    Some(false) => refuse("doc_changes", name(doc)),
+                    None => {}
+                },
+                Entry::DeleteDoc(doc) => match self.doc_fault(doc, claimant) {
+                    Some(true) => held[2].push(name(doc)),
+                    Some(false) => refuse("doc_deletes", name(doc)),
+                    None => {}
+                },
+                Entry::DependDoc(doc) => {
+                    if self.doc(&doc.0, &doc.1).is_none_or(|found| found.version != doc.2) {
+                        refuse("doc_depends", name(doc));
+                    }
+                }
+            }
+        }
+        for (list, what) in
+            ["claims", "claims", "doc_claims", "doc_claims"].into_iter().zip(held)
+        {
+            what.into_iter().for_each(|what| refuse(list, what));
+        }
+        match refusal.is_empty() {
+            true => Ok(self.apply(claimant, entries)),
+            false => Err(refusal),
+        }
+    }
+
+    fn apply(&mut self, claimant: &str, entries: &[Entry]) -> Done {
+        let mut done = Done::default();
+        let holder = |at_ms: u64| if at_ms > NOW { claimant.to_owned() } else { String::new() };
+        for entry in entries {
+            match entry {
+                Entry::Insert { task, .. } => {
+                    if self.task(&task.id).is_none() {
+                        let task =
+                            Task { version: 0, claimant: claimant.into(), claims: 0, ..task.clone() };
+                        done.inserted.push(task.clone());
+                        self.tasks.push(task);
+                    }
+                }
+                Entry::Change { task } => {
+                    let found = self.tasks.iter_mut().find(|found| found.id == task.id);
+                    let found = found.expect("it was checked");
+                    *found = Task {
+                        version: found.version + 1,
+                        claimant: holder(task.at_ms),
+                        claims: found.claims,
+                        priority: found.priority,
+                        ..task.clone()
+                    };
+                    done.changed.push(found.clone());
+                }
+                Entry::Delete { id, .. } => self.tasks.retain(|task| task.id != *id),
+                Entry::Depend { .. } | Entry::DependDoc(_) => {}
+                Entry::InsertDoc { doc, .. } => {
+                    if self.doc(&doc.namespace, &doc.id).is_none() {
+                        done.inserted_docs.push(doc.clone());
+                        self.docs.push(doc.clone());
+                    }
+                }
+                Entry::ChangeDoc { doc, content, at_ms } => {
+                    let is_it = |found: &&mut Doc| found.namespace == doc.0 && found.id == doc.1;
+                    let found = self.docs.iter_mut().find(is_it).expect("it was checked");
+                    found.version += 1;
+                    found.at_ms = at_ms.unwrap_or(found.at_ms);
+                    found.claimant = holder(found.at_ms);
+                    if content.is_some() {
+                        found.content.clone_from(content);
+                    }
+                    done.changed_docs.push(found.clone());
+                }
+                Entry::DeleteDoc(doc) => {
+                    self.docs.retain(|found| found.namespace != doc.0 || found.id != doc.1);
+                }
+            }
+        }
+        done
+    }
+
+    /// Renews these until this time.
+    pub fn renew(
+        &mut self,
+        claimant: &str,
+        tasks: &[(String, u64)],
+        docs: &[DocRef],
+        until_ms: u64,
+    ) -> Result<(), Refusal> {
+        let tasks = tasks.iter().map(|(id, version)| {
+            let task = self.task(id).cloned().unwrap_or(Task {
+                id: id.clone(),
+                version: 0,
+                queue: String::new(),
+                at_ms: 0,
+                claimant: String::new(),
+                claims: 0,
+                attempt: 0,
+                err: String::new(),
+                value: None,
+                priority: 0,
+            });
+            Entry::Change { task: Task { version: *version, at_ms: until_ms, ..task } }
+        });
+        let docs = docs.iter().map(|doc| Entry::ChangeDoc {
+            doc: doc.clone(),
+            content: None,
+            at_ms: Some(until_ms),
+        });
+        let entries: Vec<_> = tasks.chain(docs).collect();
+        self.modify(claimant, &entries).map(|_| ())
+    }
+
+    /// Leases the documents of a key until this time.
+    pub fn claim_docs(
+        &mut self,
+        claimant: &str,
+        namespace: &str,
+        key: &str,
+        until_ms: u64,
+    ) -> Result<Vec<Doc>, Refusal> {
+        let mut docs: Vec<Doc> = self.docs_of(namespace);
+        docs.retain(|doc| doc.key == key);
+        let is_held = |doc: &&Doc| held(doc.at_ms, &doc.claimant, claimant);
+        let refused: Vec<_> = docs
+            .iter()
+            .filter(is_held)
+            .map(|doc| name(&(doc.namespace.clone(), doc.id.clone(), doc.version)))
+            .collect();
+        if !refused.is_empty() {
+            return Err([("doc_claims", refused)].into());
+        }
+        for doc in &mut docs {
+            let is_it = |found: &&mut Doc| found.namespace == doc.namespace && found.id == doc.id;
+            let found = self.docs.iter_mut().find(is_it).expect("it is there");
+            found.version += 1;
+            found.at_ms = until_ms;
+            claimant.clone_into(&mut found.claimant);
+            *doc = found.clone();
+        }
+        Ok(docs)
+    }
+
+    /// The tasks of a queue by time and id.
+    pub fn tasks_of(&self, queue: &str) -> Vec<Task> {
+        let mut tasks: Vec<Task> =
+            self.tasks.iter().filter(|task| task.queue == queue).cloned().collect();
+        tasks.sort_by_key(|task| (task.at_ms, task.id.clone()));
+        tasks
+    }
+
+    /// The documents of a namespace by their keys.
+    pub fn docs_of(&self, namespace: &str) -> Vec<Doc> {
+        let mut docs: Vec<Doc> =
+            self.docs.iter().filter(|doc| doc.namespace == namespace).cloned().collect();
+        docs.sort_by_key(|doc| (doc.key.clone(), doc.secondary_key.clone(), doc.id.clone()));
+        docs
+    }
+
+    /// Of each queue: all, available, claimed, future, and the most claims of a task.
+    pub fn queue_stats(&self) -> BTreeMap<String, [u64; 5]> {
+        let mut stats = BTreeMap::<String, [u64; 5]>::new();
+        for task in &self.tasks {
+            let of = stats.entry(task.queue.clone()).or_default();
+            of[0] += 1;
+            let bucket = match (task.at_ms <= NOW, task.claims > 0) {
+                (true, _) => 1,
+                (false, true) => 2,
+                (false, false) => 3,
+            };
+            of[bucket] += 1;
+            of[4] = of[4].max(task.claims.into());
+        }
+        stats
+    }
+
+    /// Of each namespace: all, and those that somebody holds.
+    pub fn namespace_stats(&self) -> BTreeMap<String, [u64; 2]> {
+        let mut stats = BTreeMap::<String, [u64; 2]>::new();
+        for doc in &self.docs {
+            let of = stats.entry(doc.namespace.clone()).or_default();
+            of[0] += 1;
+            of[1] += u64::from(doc.at_ms > NOW && !doc.claimant.is_empty());
+        }
+        stats
+    }
+
+    /// What is wrong with a task: that another claimant holds it, or that it is not there like this.
+    fn fault(&self, id: &str, version: u64, claimant: &str) -> Option<bool> {
+        match self.task(id) {
+            Some(task) if task.version == version => {
+                held(task.at_ms, &task.claimant, claimant).then_some(true)
+            }
+            _ => Some(false),
+        }
+    }
+
+    fn doc_fault(&self, doc: &DocRef, claimant: &str) -> Option<bool> {
+        match self.doc(&doc.0, &doc.1) {
+            Some(found) if found.version == doc.2 => {
+                held(found.at_ms, &found.claimant, claimant).then_some(true)
+            }
+            _ => Some(false),
+        }
+    }
+}
+
+/// Whether somebody else holds something.
+fn held(at_ms: u64, holder: &str, claimant: &str) -> bool {
+    at_ms > NOW && !holder.is_empty() && holder != claimant
+}
+
+fn name(doc: &DocRef) -> String {
+    format!("{}/{}:{}", doc.0, doc.1, doc.2)
+}

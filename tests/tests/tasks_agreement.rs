@@ -1,0 +1,602 @@
+//! Random steps of a task store on Redis, on both embedded engines and in a model that is written from
+//! the specification: all answer the same, down to which task a claim picks.
+//!
+//! Times are all long past or far ahead, and each lease is longer than those before it, so that nothing
+//! depends on how long a step takes.
+
+use std::time::Duration;
+
+use millpond::tasks::{
+    Claim, Dependency, Doc, DocId, DocQuery, Filter, Modification, NewDoc, NewTask, Task, TaskId,
+    TaskQuery, TaskStore,
+};
+use millpond::{Client, ErrorKind};
+use millpond_tests::servers::Redis;
+use millpond_tests::tasks::model::{self, Entry, Model, Refusal};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+const QUEUES: [&str; 4] = ["a", "b", "b/c=d", "é"];
+const NAMESPACES: [&str; 2] = ["m", "n"];
+const CLAIMANTS: [&str; 3] = ["ann", "bob", "eve"];
+const KEYS: [&str; 3] = ["k", "k2", "l"];
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A claimant and what it asks for.
+    Modify(usize, Vec<Wish>),
+    Claim { claimant: usize, queues: Vec<usize>, max: usize, seed: u32 },
+    Renew { claimant: usize, tasks: Vec<(u8, bool)>, docs: Vec<(usize, u8, bool)> },
+    ClaimDocs { claimant: usize, namespace: usize, key: usize },
+    List { queue: usize, limit: usize },
+    Fetch { ids: Vec<u8> },
+    Docs { namespace: usize, start: Option<usize>, end: Option<usize>, limit: usize },
+    FetchDocs { namespace: usize, ids: Vec<u8> },
+    Counts,
+    /// The durable engine is closed and opened again.
+    Reopen,
+}
+
+/// An entry of a modification, before its versions are looked up. What is stale shows another.
+#[derive(Clone, Debug)]
+enum Wish {
+    Insert { id: u8, queue: usize, at: At, priority: u8, skip: bool },
+    Change { id: u8, stale: bool, queue: usize, at: At, text: u8 },
+    Delete { id: u8, stale: bool },
+    Depend { id: u8, stale: bool },
+    InsertDoc { namespace: usize, id: u8, key: usize, secondary: usize, skip: bool },
+    ChangeDoc { namespace: usize, id: u8, stale: bool, text: Option<u8>, at: Option<At> },
+    DeleteDoc { namespace: usize, id: u8, stale: bool },
+    DependDoc { namespace: usize, id: u8, stale: bool },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Past(u8),
+    Future(u8),
+}
+
+impl At {
+    fn ms(self) -> u64 {
+        match self {
+            At::Past(number) => 1_000 + u64::from(number),
+            At::Future(number) => FUTURE + u64::from(number),
+        }
+    }
+}
+
+/// In the year 2128.
+const FUTURE: u64 = 5_000_000_000_000;
+
+/// Leases differ by so much, which no run takes.
+const LEASE_STEP_MS: u64 = 1_000_000;
+
+fn at() -> impl Strategy<Value = At> {
+    prop_oneof![3 => (0u8..4).prop_map(At::Past), 1 => (0u8..4).prop_map(At::Future)]
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    let id = || 0u8..14;
+    let stale = || prop::bool::weighted(0.08);
+    let queue = || 0..QUEUES.len();
+    let namespace = || 0..NAMESPACES.len();
+    let doc = || (namespace(), 0u8..8);
+    prop_oneof![
+        6 => (id(), queue(), at(), prop_oneof![3 => Just(0u8), 1 => 0u8..10], any::<bool>())
+            .prop_map(|(id, queue, at, priority, skip)| Wish::Insert { id, queue, at, priority, skip }),
+        4 => (id(), stale(), queue(), at(), 0u8..3)
+            .prop_map(|(id, stale, queue, at, text)| Wish::Change { id, stale, queue, at, text }),
+        2 => (id(), stale()).prop_map(|(id, stale)| Wish::Delete { id, stale }),
+        1 => (id(), stale()).prop_map(|(id, stale)| Wish::Depend { id, stale }),
+        3 => (doc(), 0..KEYS.len(), 0..KEYS.len(), any::<bool>()).prop_map(
+            |((namespace, id), key, secondary, skip)| Wish::InsertDoc {
+                namespace, id, key, secondary, skip,
+            }
+        ),
+        2 => (doc(), stale(), prop::option::of(0u8..3), prop::option::of(at())).prop_map(
+            |((namespace, id), stale, text, at)| Wish::ChangeDoc { namespace, id, stale, text, at }
+        ),
+        1 => (doc(), stale())
+            .prop_map(|((namespace, id), stale)| Wish::DeleteDoc { namespace, id, stale }),
+        1 => (doc(), stale())
+            .prop_map(|((namespace, id), stale)| Wish::DependDoc { namespace, id, stale }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let claimant = || 0..CLAIMANTS.len();
+    let queue = || 0..QUEUES.len();
+    prop_oneof![
+        8 => (claimant(), prop::collection::vec(wish(), 1..6))
+            .prop_map(|(claimant, wishes)| Step::Modify(claimant, wishes)),
+        5 => (claimant(), prop::collection::vec(queue(), 1..4), 1usize..6, any::<u32>()).prop_map(
+            |(claimant, queues, max, seed)| Step::Claim { claimant, queues, max, seed }
+        ),
+        2 => (
+            claimant(),
+            prop::collection::vec((0u8..14, prop::bool::weighted(0.1)), 0..3),
+            prop::collection::vec((0..NAMESPACES.len(), 0u8..8, prop::bool::weighted(0.1)), 0..2),
+        )
+            .prop_map(|(claimant, tasks, docs)| Step::Renew { claimant, tasks, docs }),
+        1 => (claimant(), 0..NAMESPACES.len(), 0..KEYS.len()).prop_map(
+            |(claimant, namespace, key)| Step::ClaimDocs { claimant, namespace, key }
+        ),
+        1 => (queue(), 1usize..5).prop_map(|(queue, limit)| Step::List { queue, limit }),
+        1 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Fetch { ids }),
+        1 => (
+            0..NAMESPACES.len(),
+            prop::option::of(0..KEYS.len()),
+            prop::option::of(0..KEYS.len()),
+            1usize..4,
+        )
+            .prop_map(|(namespace, start, end, limit)| Step::Docs { namespace, start, end, limit }),
+        1 => (0..NAMESPACES.len(), prop::collection::vec(0u8..9, 1..5))
+            .prop_map(|(namespace, ids)| Step::FetchDocs { namespace, ids }),
+        1 => Just(Step::Counts),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+fn task_id(id: u8) -> String {
+    format!("t{id}")
+}
+
+fn doc_id(id: u8) -> String {
+    format!("d{id}")
+}
+
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Nothing,
+    Tasks(Vec<model::Task>),
+    Docs(Vec<model::Doc>),
+    Done(model::Done),
+    Refused(Refusal),
+    Counts(Vec<(String, [u64; 5])>, Vec<(String, [u64; 2])>),
+}
+
+/// What a wish comes to, with the versions that the model knows; each task and document once.
+fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
+    let mut named = std::collections::HashSet::new();
+    let version = |id: u8, stale: bool| {
+        model.task(&task_id(id)).map_or(0, |task| task.version) + if stale { 7 } else { 0 }
+    };
+    let doc_ref = |namespace: usize, id: u8, stale: bool| {
+        let namespace = NAMESPACES[namespace].to_owned();
+        let version = model.doc(&namespace, &doc_id(id)).map_or(0, |doc| doc.version);
+        (namespace, doc_id(id), version + if stale { 7 } else { 0 })
+    };
+    let task = |id: u8, version: u64, queue: usize, at: At, text: u8, priority: u8| model::Task {
+        id: task_id(id),
+        version,
+        queue: QUEUES[queue].into(),
+        at_ms: at.ms(),
+        claimant: String::new(),
+        claims: 0,
+        attempt: text.into(),
+        err: "e".repeat(text.into()),
+        value: (text > 0).then(|| format!("[{text}]")),
+        priority,
+    };
+    let entry = |wish: &Wish| match *wish {
+        Wish::Insert { id, queue, at, priority, skip } => {
+            (task_id(id), Entry::Insert { task: task(id, 0, queue, at, id % 3, priority), skip })
+        }
+        Wish::Change { id, stale, queue, at, text } => {
+            let task = task(id, version(id, stale), queue, at, text, 0);
+            (task_id(id), Entry::Change { task })
+        }
+        Wish::Delete { id, stale } => {
+            (task_id(id), Entry::Delete { id: task_id(id), version: version(id, stale) })
+        }
+        Wish::Depend { id, stale } => {
+            (task_id(id), Entry::Depend { id: task_id(id), version: version(id, stale) })
+        }
+        Wish::InsertDoc { namespace, id, key, secondary, skip } => {
+            let doc = model::Doc {
+                namespace: NAMESPACES[namespace].into(),
+                id: doc_id(id),
+                version: 0,
+                key: KEYS[key].into(),
+                secondary_key: KEYS[secondary].into(),
+                content: (id % 2 == 0).then(|| format!("{{\"n\":{id}}}")),
+                at_ms: 0,
+                claimant: String::new(),
+            };
+            (format!("{namespace}{}", doc_id(id)), Entry::InsertDoc { doc, skip })
+        }
+        Wish::ChangeDoc { namespace, id, stale, text, at } => {
+            let doc = doc_ref(namespace, id, stale);
+            let content = text.map(|text| format!("[{text}]"));
+            let entry = Entry::ChangeDoc { doc, content, at_ms: at.map(At::ms) };
+            (format!("{namespace}{}", doc_id(id)), entry)
+        }
+        Wish::DeleteDoc { namespace, id, stale } => {
+            let entry = Entry::DeleteDoc(doc_ref(namespace, id, stale));
+            (format!("{namespace}{}", doc_id(id)), entry)
+        }
+        Wish::DependDoc { namespace, id, stale } => {
+            let entry = Entry::DependDoc(doc_ref(namespace, id, stale));
+            (format!("{namespace}{}", doc_id(id)), entry)
+        }
+    };
+    let entries = wishes.iter().map(entry).filter(|(name, _)| named.insert(name.clone()));
+    // The lists of a request come one after the other.
+    let mut entries: Vec<Entry> = entries.map(|(_, entry)| entry).collect();
+    entries.sort_by_key(|entry| match entry {
+        Entry::Delete { .. } => 0,
+        Entry::Change { .. } => 1,
+        _ => 2,
+    });
+    entries
+}
+
+fn modification(entries: &[Entry]) -> Modification {
+    entries.iter().fold(Modification::new(), |whole, entry| match entry {
+        Entry::Insert { task, skip } => {
+            let mut new = NewTask::new(&task.queue)
+                .id(&task.id)
+                .at_ms(task.at_ms)
+                .attempt(task.attempt)
+                .err(&task.err)
+                .priority(task.priority);
+            if let Some(value) = &task.value {
+                new = new.value(value);
+            }
+            whole.insert(if *skip { new.skip_colliding() } else { new })
+        }
+        Entry::Change { task } => {
+            let record = Task {
+                id: task.id.as_str().into(),
+                version: task.version,
+                queue: task.queue.as_str().into(),
+                value: task.value.as_deref().map(Into::into),
+                attempt: task.attempt,
+                err: task.err.as_str().into(),
+                at_ms: 0,
+                created_ms: 0,
+                modified_ms: 0,
+                claimant: "".into(),
+                claims: 0,
+                priority: 0,
+                expires_ms: None,
+            };
+            whole.change(record.change().at_ms(task.at_ms))
+        }
+        Entry::Delete { id, version } => whole.delete(TaskId::new(id, *version)),
+        Entry::Depend { id, version } => whole.depend(TaskId::new(id, *version)),
+        Entry::InsertDoc { doc, skip } => {
+            let mut new = NewDoc::new(&doc.namespace, &doc.key)
+                .id(&doc.id)
+                .secondary_key(&doc.secondary_key);
+            if let Some(content) = &doc.content {
+                new = new.content(content);
+            }
+            whole.insert_doc(if *skip { new.skip_colliding() } else { new })
+        }
+        Entry::ChangeDoc { doc, content, at_ms } => {
+            let mut change = millpond::tasks::DocChange::new(doc_of(doc));
+            if let Some(content) = content {
+                change = change.content(content);
+            }
+            whole.change_doc(match at_ms {
+                Some(at_ms) => change.at_ms(*at_ms),
+                None => change,
+            })
+        }
+        Entry::DeleteDoc(doc) => whole.delete_doc(doc_of(doc)),
+        Entry::DependDoc(doc) => whole.depend_doc(doc_of(doc)),
+    })
+}
+
+fn doc_of((namespace, id, version): &model::DocRef) -> DocId {
+    DocId::new(namespace, id, *version)
+}
+
+/// The model's time of a lease that was given in this step.
+fn lease_ms(number: usize) -> u64 {
+    2_000_000_000_000 + number as u64
+}
+
+fn lease(number: usize) -> Duration {
+    Duration::from_millis((number as u64 + 1) * LEASE_STEP_MS)
+}
+
+fn run_model(model: &mut Model, number: usize, step: &Step) -> Answer {
+    let of = |done: Result<model::Done, Refusal>| done.map_or_else(Answer::Refused, Answer::Done);
+    match step {
+        Step::Modify(claimant, wishes) => {
+            let entries = entries(model, wishes);
+            of(model.modify(CLAIMANTS[*claimant], &entries))
+        }
+        Step::Claim { claimant, queues, max, seed } => {
+            let mut names: Vec<String> = Vec::new();
+            for queue in queues {
+                if !names.contains(&QUEUES[*queue].to_owned()) {
+                    names.push(QUEUES[*queue].into());
+                }
+            }
+            let until = lease_ms(number);
+            Answer::Tasks(model.claim(CLAIMANTS[*claimant], &names, until, *max, *seed))
+        }
+        Step::Renew { claimant, .. } => {
+            let (tasks, docs) = renewals(model, step);
+            if tasks.is_empty() && docs.is_empty() {
+                return Answer::Nothing;
+            }
+            let done = model.renew(CLAIMANTS[*claimant], &tasks, &docs, lease_ms(number));
+            done.map_or_else(Answer::Refused, |()| Answer::Nothing)
+        }
+        Step::ClaimDocs { claimant, namespace, key } => {
+            let docs = model.claim_docs(
+                CLAIMANTS[*claimant],
+                NAMESPACES[*namespace],
+                KEYS[*key],
+                lease_ms(number),
+            );
+            docs.map_or_else(Answer::Refused, Answer::Docs)
+        }
+        Step::List { queue, .. } => Answer::Tasks(model.tasks_of(QUEUES[*queue])),
+        Step::Fetch { ids } => {
+            Answer::Tasks(ids.iter().filter_map(|id| model.task(&task_id(*id)).cloned()).collect())
+        }
+        Step::Docs { namespace, start, end, .. } => {
+            let mut docs = model.docs_of(NAMESPACES[*namespace]);
+            docs.retain(|doc| start.is_none_or(|start| doc.key.as_str() >= KEYS[start]));
+            docs.retain(|doc| end.is_none_or(|end| doc.key.as_str() < KEYS[end]));
+            Answer::Docs(docs)
+        }
+        Step::FetchDocs { namespace, ids } => {
+            let doc = |id: &u8| model.doc(NAMESPACES[*namespace], &doc_id(*id)).cloned();
+            Answer::Docs(ids.iter().filter_map(doc).collect())
+        }
+        Step::Counts => Answer::Counts(
+            model.queue_stats().into_iter().collect(),
+            model.namespace_stats().into_iter().collect(),
+        ),
+        Step::Reopen => Answer::Nothing,
+    }
+}
+
+type Renewals = (Vec<(String, u64)>, Vec<model::DocRef>);
+
+/// What a step renews, each once.
+fn renewals(model: &Model, step: &Step) -> Renewals {
+    let Step::Renew { tasks, docs, .. } = step else { return Renewals::default() };
+    let mut all = Renewals::default();
+    for (id, stale) in tasks {
+        let version = model.task(&task_id(*id)).map_or(0, |task| task.version);
+        if all.0.iter().all(|(known, _)| *known != task_id(*id)) {
+            all.0.push((task_id(*id), version + if *stale { 7 } else { 0 }));
+        }
+    }
+    for (namespace, id, stale) in docs {
+        let namespace = NAMESPACES[*namespace].to_owned();
+        let version = model.doc(&namespace, &doc_id(*id)).map_or(0, |doc| doc.version);
+        if all.1.iter().all(|(known, other, _)| (known, other) != (&namespace, &doc_id(*id))) {
+            all.1.push((namespace, doc_id(*id), version + if *stale { 7 } else { 0 }));
+        }
+    }
+    all
+}
+
+/// A store of ours, and when it was first used.
+struct Ours<'a> {
+    store: TaskStore,
+    client: &'a Client,
+    name: &'a str,
+    began_ms: u64,
+}
+
+impl Ours<'_> {
+    /// The model's time: a lease's is the number of the step that gave it.
+    fn time(&self, at_ms: u64) -> u64 {
+        match at_ms > 1_000_000_000_000 && at_ms < FUTURE {
+            true => lease_ms(((at_ms - self.began_ms) / LEASE_STEP_MS) as usize - 1),
+            false => at_ms,
+        }
+    }
+
+    fn task(&self, task: &Task) -> model::Task {
+        model::Task {
+            id: task.id.as_ref().into(),
+            version: task.version,
+            queue: task.queue.as_ref().into(),
+            at_ms: self.time(task.at_ms),
+            claimant: task.claimant.as_ref().into(),
+            claims: task.claims,
+            attempt: task.attempt,
+            err: task.err.as_ref().into(),
+            value: task.value.as_deref().map(Into::into),
+            priority: task.priority,
+        }
+    }
+
+    fn tasks(&self, tasks: &[Task]) -> Vec<model::Task> {
+        tasks.iter().map(|task| self.task(task)).collect()
+    }
+
+    fn docs(&self, docs: &[Doc]) -> Vec<model::Doc> {
+        let doc = |doc: &Doc| model::Doc {
+            namespace: doc.namespace.as_ref().into(),
+            id: doc.id.as_ref().into(),
+            version: doc.version,
+            key: doc.key.as_ref().into(),
+            secondary_key: doc.secondary_key.as_ref().into(),
+            content: doc.content.as_deref().map(Into::into),
+            at_ms: self.time(doc.at_ms),
+            claimant: doc.claimant.as_ref().into(),
+        };
+        docs.iter().map(doc).collect()
+    }
+
+    fn run(&self, model: &Model, number: usize, step: &Step) -> Result<Answer, millpond::Error> {
+        let store = |claimant: &usize| self.store.clone().claimant(CLAIMANTS[*claimant]);
+        let answer = match step {
+            Step::Modify(claimant, wishes) => {
+                let modification = modification(&entries(model, wishes));
+                store(claimant).modify(modification).map(|done| {
+                    Answer::Done(model::Done {
+                        inserted: self.tasks(&done.inserted),
+                        changed: self.tasks(&done.changed),
+                        inserted_docs: self.docs(&done.inserted_docs),
+                        changed_docs: self.docs(&done.changed_docs),
+                    })
+                })
+            }
+            Step::Claim { claimant, queues, max, seed } => {
+                let queues = queues.iter().map(|queue| QUEUES[*queue]);
+                let claimant = CLAIMANTS[*claimant];
+                let claim =
+                    Claim::new(self.name, claimant, queues, lease(number), *max, *seed);
+                self.client.run(claim).map(|claimed| Answer::Tasks(self.tasks(&claimed.tasks)))
+            }
+            Step::Renew { claimant, .. } => {
+                let (tasks, docs) = renewals(model, step);
+                if tasks.is_empty() && docs.is_empty() {
+                    return Ok(Answer::Nothing);
+                }
+                let ids = tasks.iter().map(|(id, version)| TaskId::new(id, *version));
+                let renewed = store(claimant).renew(ids, docs.iter().map(doc_of), lease(number));
+                renewed.map(|renewed| {
+                    for (renewed, (id, version)) in renewed.tasks.iter().zip(&tasks) {
+                        assert_eq!(*renewed, TaskId::new(id, version + 1));
+                    }
+                    Answer::Nothing
+                })
+            }
+            Step::ClaimDocs { claimant, namespace, key } => store(claimant)
+                .claim_docs(NAMESPACES[*namespace], KEYS[*key], lease(number))
+                .map(|docs| Answer::Docs(self.docs(&docs))),
+            Step::List { queue, limit } => {
+                let mut tasks = Vec::new();
+                let mut query = TaskQuery::new().limit(*limit);
+                loop {
+                    let page = self.store.list(QUEUES[*queue], query.clone())?;
+                    tasks.extend(self.tasks(&page.tasks));
+                    match page.next {
+                        Some(next) => query = query.after(next),
+                        None => break Ok(Answer::Tasks(tasks)),
+                    }
+                }
+            }
+            Step::Fetch { ids } => {
+                let tasks = self.store.fetch(ids.iter().map(|id| task_id(*id)));
+                tasks.map(|tasks| Answer::Tasks(self.tasks(&tasks)))
+            }
+            Step::Docs { namespace, start, end, limit } => {
+                let mut docs = Vec::new();
+                let mut query = DocQuery::new().limit(*limit);
+                if let Some(start) = start {
+                    query = query.start(KEYS[*start]);
+                }
+                if let Some(end) = end {
+                    query = query.end(KEYS[*end]);
+                }
+                loop {
+                    let page = self.store.list_docs(NAMESPACES[*namespace], query.clone())?;
+                    docs.extend(self.docs(&page.docs));
+                    match page.next {
+                        Some(next) => query = query.after(next),
+                        None => break Ok(Answer::Docs(docs)),
+                    }
+                }
+            }
+            Step::FetchDocs { namespace, ids } => {
+                let ids = ids.iter().map(|id| doc_id(*id));
+                let docs = self.store.fetch_docs(NAMESPACES[*namespace], ids);
+                docs.map(|docs| Answer::Docs(self.docs(&docs)))
+            }
+            Step::Counts => {
+                let queues = self.store.queue_stats(Filter::new())?.into_iter().map(|of| {
+                    let counts =
+                        [of.size, of.available, of.claimed, of.future, of.max_claims.into()];
+                    (of.queue.as_ref().to_owned(), counts)
+                });
+                let namespaces = self.store.namespace_stats(Filter::new())?;
+                let namespaces = namespaces
+                    .into_iter()
+                    .map(|of| (of.namespace.as_ref().to_owned(), [of.size, of.claimed]));
+                Ok(Answer::Counts(queues.collect(), namespaces.collect()))
+            }
+            Step::Reopen => Ok(Answer::Nothing),
+        };
+        match answer {
+            Err(error) if error.kind() == ErrorKind::Dependency => {
+                let dependency = error.dependency().expect("it says what is wrong");
+                Ok(Answer::Refused(refusal(dependency)))
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn refusal(dependency: &Dependency) -> Refusal {
+    let tasks = |ids: &[TaskId]| ids.iter().map(|task| format!("{}:{}", task.id, task.version)).collect();
+    let docs = |ids: &[DocId]| {
+        ids.iter().map(|doc| format!("{}/{}:{}", doc.namespace, doc.id, doc.version)).collect()
+    };
+    let lists: [(&'static str, Vec<String>); 10] = [
+        ("inserts", tasks(&dependency.inserts)),
+        ("changes", tasks(&dependency.changes)),
+        ("deletes", tasks(&dependency.deletes)),
+        ("depends", tasks(&dependency.depends)),
+        ("claims", tasks(&dependency.claims)),
+        ("doc_inserts", docs(&dependency.doc_inserts)),
+        ("doc_changes", docs(&dependency.doc_changes)),
+        ("doc_deletes", docs(&dependency.doc_deletes)),
+        ("doc_depends", docs(&dependency.doc_depends)),
+        ("doc_claims", docs(&dependency.doc_claims)),
+    ];
+    lists.into_iter().filter(|(_, list)| !list.is_empty()).collect()
+}
+
+#[test]
+fn redis_the_embedded_engines_and_the_model_agree() {
+    let server = Redis::start();
+    let redis = millpond::connect(&server.unix_url()).expect("the url is the harness' own");
+    let memory = millpond::connect("memory:").expect("there is always memory");
+    let directory = tempfile::tempdir().expect("there is a place for files");
+    let number = std::cell::Cell::new(0u32);
+    let steps = prop::collection::vec(step(), 1..40);
+
+    let mut runner =
+        TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&steps, |mut steps| {
+        number.set(number.get() + 1);
+        let name = format!("store-{}", number.get());
+        let part = directory.path().join((number.get() / 20).to_string());
+        let url = format!("file:{}?sync=never", part.display());
+        let open = || millpond::connect(&url).expect("nobody else holds it");
+        let mut file = open();
+        let mut model = Model::default();
+        steps.push(Step::Counts);
+        steps.extend((0..QUEUES.len()).map(|queue| Step::List { queue, limit: 3 }));
+        steps.extend((0..NAMESPACES.len()).map(|namespace| Step::Docs {
+            namespace,
+            start: None,
+            end: None,
+            limit: 2,
+        }));
+        let began_ms = redis.tasks(&name).time().expect("the server is there");
+        for (number, step) in steps.iter().enumerate() {
+            if matches!(step, Step::Reopen) {
+                drop(file);
+                file = open();
+            }
+            let before = model.clone();
+            let expected = run_model(&mut model, number, step);
+            for (engine, client) in [("redis", &redis), ("memory", &memory), ("file", &file)] {
+                let ours = Ours { store: client.tasks(&name), client, name: &name, began_ms };
+                let answer = ours.run(&before, number, step);
+                let answer = answer.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+                prop_assert_eq!(&answer, &expected, "{} after {:?}", engine, step);
+            }
+        }
+        server.cli(&["FLUSHALL"]);
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
