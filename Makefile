@@ -48,7 +48,9 @@ test: test-rust test-python test-node test-c test-ruby test-php polyglot interop
 
 test-rust: setup
 	$(CARGO) test --workspace
-	for example in first producer consumer shuffle shuffle_producer shuffle_consumer; do \
+	$(CARGO) test --quiet -p millpond --lib --features shuttle tasks::embedded::model
+	for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
+		tasks_producer tasks_worker; do \
 		$(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
 	done
 
