@@ -2,17 +2,17 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::name::Name;
 use super::worker::Policy;
 use super::{
-    Doc, DocChange, DocId, Modification, Modified, Modify, Renew, Renewed, Task, TaskChange,
-    TaskId, TaskStore,
+    Doc, DocChange, DocId, FetchTasks, Modification, Modified, Modify, Renew, Renewed, Task,
+    TaskChange, TaskId, TaskStore,
 };
 use crate::client::{Blocking, Mode, WeakClient};
-use crate::error::{ErrorKind, Result, Retry};
+use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::sync::lock;
 use crate::timer::{Scheduled, Timer};
 
@@ -21,7 +21,8 @@ use crate::timer::{Scheduled, Timer};
 /// A native thread renews it, and the documents that it [claims](Self::claim_docs), twice a lease, so
 /// a busy handler keeps them. A job ends by one of the methods that say what becomes of the task, which
 /// waits for a renewal that is under way and happens to the newest versions. A job that is dropped
-/// without that leaves the task leased until the lease is over.
+/// without that leaves the task leased until the lease is over. It belongs to its process: in the child of
+/// a fork what ends it answers `FORKED`.
 pub struct Job<M: Mode = Blocking> {
     store: TaskStore<M>,
     task: Task,
@@ -37,9 +38,24 @@ struct Renewal {
     renewed_ms: AtomicU64,
     /// A renewal was refused.
     is_refused: AtomicBool,
+    /// How often the task was claimed, this claim included.
+    claims: u32,
     held: Mutex<Held>,
-    /// The process that claimed it. The copy in the child of a fork renews nothing.
+    /// The process that claimed it.
     process: u32,
+}
+
+/// What to do after a renewal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Half a lease later.
+    Renew,
+    /// Sooner, as the last one cannot be relied on.
+    RenewSoon,
+    /// Its answer says that the task is not as it should be, which may be for an earlier one that was
+    /// done and whose answer was lost.
+    Look,
+    Nothing,
 }
 
 /// Is told the newest versions.
@@ -51,6 +67,8 @@ struct Held {
     /// The next renewal.
     next: Option<Scheduled>,
     is_renewing: bool,
+    /// The answer to a renewal was lost: the versions may be higher than those here.
+    is_unsure: bool,
     /// No renewal begins any more.
     is_ended: bool,
     /// Who waits for the end of the renewal that is under way.
@@ -65,11 +83,13 @@ impl<M: Mode> Job<M> {
             taken: Instant::now(),
             renewed_ms: AtomicU64::new(0),
             is_refused: AtomicBool::new(false),
+            claims: task.claims,
             held: Mutex::new(Held {
                 task: task.handle(),
                 docs: Vec::new(),
                 next: None,
                 is_renewing: false,
+                is_unsure: false,
                 is_ended: false,
                 waiting: Vec::new(),
             }),
@@ -78,7 +98,7 @@ impl<M: Mode> Job<M> {
         if let Ok(name) = store.name() {
             let client = store.client.downgrade();
             let claimant = store.claimant.clone();
-            Renewer { client, name, claimant, renewal: renewal.clone() }.renew_later();
+            Renewer { client, name, claimant, renewal: renewal.clone() }.go_on(Next::Renew);
         }
         Self { store, task, policy, renewal }
     }
@@ -88,9 +108,12 @@ impl<M: Mode> Job<M> {
         &self.task
     }
 
-    /// The task at its newest version.
+    /// The task at its newest version; in the child of a fork, as it was claimed.
     pub fn handle(&self) -> TaskId {
-        lock(&self.renewal.held).task.clone()
+        match self.renewal.check_process() {
+            Ok(()) => lock(&self.renewal.held).task.clone(),
+            Err(_) => self.task.handle(),
+        }
     }
 
     /// A modification that deletes the task: the usual end of a job, to add to.
@@ -118,7 +141,10 @@ impl<M: Mode> Job<M> {
         key: impl AsRef<str>,
     ) -> M::Reply<Vec<Doc>> {
         let renewal = self.renewal.clone();
-        let step = self.store.claim_docs_step(namespace.as_ref(), key.as_ref(), renewal.lease);
+        let (namespace, key) = (namespace.as_ref(), key.as_ref());
+        let step = renewal
+            .check_process()
+            .and_then(|()| self.store.claim_docs_step(namespace, key, renewal.lease));
         self.store.client.run_then(step, move |docs| {
             let mut held = lock(&renewal.held);
             for doc in &docs {
@@ -195,6 +221,9 @@ impl<M: Mode> Job<M> {
         let store = self.store.clone();
         let renewal = self.renewal.clone();
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| {
+            if let Err(error) = renewal.check_process() {
+                return run(Err(error));
+            }
             renewal.end(Box::new(move |task, docs| {
                 let mut modification = modification(&task);
                 modification.at_versions(&[task], &docs);
@@ -212,8 +241,7 @@ impl<M: Mode> Job<M> {
 
 impl<M: Mode> Drop for Job<M> {
     fn drop(&mut self) {
-        // In the child of a fork there is nothing to end, and the lock could be held for ever.
-        if self.renewal.process == std::process::id() {
+        if self.renewal.check_process().is_ok() {
             self.renewal.end(Box::new(|_, _| ()));
         }
     }
@@ -226,6 +254,18 @@ impl<M: Mode> fmt::Debug for Job<M> {
 }
 
 impl Renewal {
+    /// Refuses the child of a fork: the parent has the job and renews it, and in the child the locks could
+    /// be held for ever.
+    fn check_process(&self) -> Result<()> {
+        match self.process == std::process::id() {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::Forked,
+                "a job belongs to the process that claimed it; claim in the child",
+            )),
+        }
+    }
+
     /// Stops the renewals, and calls back with the newest versions when none is under way.
     fn end(&self, then: Whenever) {
         let mut held = lock(&self.held);
@@ -252,14 +292,14 @@ impl Renewal {
         Some((held.task.clone(), held.docs.clone()))
     }
 
-    /// Takes in how a renewal went that was sent at this time; answers whether to go on.
-    fn went(&self, sent: Instant, renewed: Result<Renewed>) -> bool {
+    /// Takes in how a renewal went that was sent at this time; answers what to do next.
+    fn went(&self, sent: Instant, renewed: Result<Renewed>) -> Next {
         let mut held = lock(&self.held);
-        held.is_renewing = false;
-        let goes_on = match renewed {
+        let next = match renewed {
             Ok(renewed) => {
                 let ms = sent.saturating_duration_since(self.taken).as_millis();
                 self.renewed_ms.store(ms as u64, Ordering::Release);
+                held.is_unsure = false;
                 held.task.version = renewed.tasks.first().map_or(held.task.version, |t| t.version);
                 for doc in renewed.docs {
                     let is_same =
@@ -268,16 +308,54 @@ impl Renewal {
                         *known = doc;
                     }
                 }
-                true
+                Next::Renew
             }
+            Err(error) if error.kind() == ErrorKind::Dependency && held.is_unsure => Next::Look,
             Err(error) if error.kind() == ErrorKind::Dependency => {
                 self.is_refused.store(true, Ordering::Release);
-                false
+                Next::Nothing
             }
             // What could not be sent is sent again: the lease may not be over. What would fail for ever,
             // on a client that is closed, is not.
-            Err(error) => error.retry() != Retry::Never,
+            Err(error) => {
+                held.is_unsure |= error.retry() == Retry::Unknown;
+                if error.retry() == Retry::Never { Next::Nothing } else { Next::RenewSoon }
+            }
         };
+        if next == Next::Look { next } else { self.settle(held, next) }
+    }
+
+    /// Takes in what the task is after a renewal whose answer was lost: nobody else has claimed it, and
+    /// its version says how often it was renewed, and the documents with it.
+    fn looked(&self, claimant: &str, found: Result<Vec<Task>>) -> Next {
+        let mut held = lock(&self.held);
+        let next = match found {
+            Ok(tasks) => {
+                let is_ours =
+                    |task: &&Task| *task.claimant == *claimant && task.claims == self.claims;
+                match tasks.first().filter(is_ours) {
+                    Some(task) if task.version > held.task.version => {
+                        let more = task.version - held.task.version;
+                        held.task.version = task.version;
+                        held.docs.iter_mut().for_each(|doc| doc.version += more);
+                        held.is_unsure = false;
+                        Next::RenewSoon
+                    }
+                    _ => {
+                        self.is_refused.store(true, Ordering::Release);
+                        Next::Nothing
+                    }
+                }
+            }
+            Err(error) if error.retry() == Retry::Never => Next::Nothing,
+            Err(_) => Next::RenewSoon,
+        };
+        self.settle(held, next)
+    }
+
+    /// Says the versions to those that wait for the end of a renewal.
+    fn settle(&self, mut held: MutexGuard<'_, Held>, next: Next) -> Next {
+        held.is_renewing = false;
         let (task, docs) = (held.task.clone(), held.docs.clone());
         let waiting = std::mem::take(&mut held.waiting);
         let is_ended = held.is_ended;
@@ -285,7 +363,7 @@ impl Renewal {
         for then in waiting {
             then(task.clone(), docs.clone());
         }
-        goes_on && !is_ended
+        if is_ended { Next::Nothing } else { next }
     }
 
     fn schedule(&self, next: Scheduled) {
@@ -308,23 +386,43 @@ struct Renewer<M: Mode> {
 }
 
 impl<M: Mode> Renewer<M> {
-    /// Renews after half a lease, and again, until the job has ended or is lost. Holds no client: a job
+    /// Renews after this time, and again, until the job has ended or is lost. Holds no client: a job
     /// that outlives its client must not keep an engine open.
     #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
-    fn renew_later(self) {
+    fn renew_after(self, delay: Duration) {
         let renewal = self.renewal.clone();
-        let next = Timer::after(renewal.lease / 2, move || {
+        let next = Timer::after(delay, move || {
             let Some(client) = self.client.upgrade() else { return };
             let Some((task, docs)) = self.renewal.begin() else { return };
             let (name, claimant) = (self.name.clone(), self.claimant.clone());
             let step = Renew::of(name, claimant, vec![task], docs, self.renewal.lease);
             let sent = Instant::now();
             client.submit(step, move |renewed| {
-                if self.renewal.went(sent, renewed) {
-                    self.renew_later();
-                }
+                let next = self.renewal.went(sent, renewed);
+                self.go_on(next);
             });
         });
         renewal.schedule(next);
+    }
+
+    fn go_on(self, next: Next) {
+        let lease = self.renewal.lease;
+        match next {
+            Next::Renew => self.renew_after(lease / 2),
+            Next::RenewSoon => self.renew_after(lease / 10),
+            Next::Look => self.look(),
+            Next::Nothing => {}
+        }
+    }
+
+    /// Looks what became of a renewal whose answer was lost.
+    fn look(self) {
+        let Some(client) = self.client.upgrade() else { return };
+        let id = lock(&self.renewal.held).task.id.clone();
+        let step = FetchTasks::of(self.name.clone(), [id]).map(|step| step.omit_values(true));
+        client.submit(step, move |found| {
+            let next = self.renewal.looked(&self.claimant, found);
+            self.go_on(next);
+        });
     }
 }

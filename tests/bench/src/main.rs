@@ -5,7 +5,8 @@
 //!
 //! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
-//! `shuffle-python`, `fairness`, `tasks`, `embedded`.
+//! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`,
+//! `tasks-looking`, `embedded`.
 
 mod embedded;
 mod fairness;
@@ -24,7 +25,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 15] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -36,7 +37,9 @@ const PARTS: [Part; 13] = [
     ("c", |report| languages::C.measure(report)),
     ("ruby", |report| languages::RUBY.measure(report)),
     ("php", |report| languages::PHP.measure(report)),
-    ("tasks", tasks::measure),
+    ("tasks-sizes", tasks::sizes),
+    ("tasks", tasks::throughput),
+    ("tasks-looking", tasks::looking),
     ("embedded", embedded::measure),
 ];
 

@@ -20,18 +20,11 @@ const LEASE: Duration = Duration::from_secs(30);
 /// What every task holds.
 const VALUE: &str = r#""bench-value""#;
 
-pub(crate) fn measure(report: &mut Report) -> Outcome {
-    // First, while this process holds no memory that it could use again.
-    sizes(report)?;
-    throughput(report)?;
-    contention(report)
-}
-
 fn queue(number: usize) -> String {
     format!("/bench/q{number}")
 }
 
-fn throughput(report: &mut Report) -> Outcome {
+pub(crate) fn throughput(report: &mut Report) -> Outcome {
     let server = Redis::start();
     let directory = tempfile::tempdir()?;
     let section = report.section(
@@ -147,7 +140,7 @@ fn at_once(workers: usize, work: impl Fn(usize) -> millpond::Result<usize> + Syn
 }
 
 /// Claims while somebody reads statistics and lists, and while nobody does.
-fn contention(report: &mut Report) -> Outcome {
+pub(crate) fn looking(report: &mut Report) -> Outcome {
     const TASKS: usize = 1_000_000;
     const CLAIMS: usize = 40_000;
     let section = report.section(
@@ -258,8 +251,9 @@ fn claims_while(
     Ok([rate, percentile(0.5), percentile(0.99), percentile(0.999)])
 }
 
-/// Bytes a task, and how long a million take to come back.
-fn sizes(report: &mut Report) -> Outcome {
+/// Bytes a task, and how long a million take to come back. In a process of its own, as memory that was
+/// used before is used again.
+pub(crate) fn sizes(report: &mut Report) -> Outcome {
     const TASKS: usize = 1_000_000;
     let section = report.section(
         "What a task costs",
