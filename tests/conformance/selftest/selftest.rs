@@ -33,6 +33,7 @@ fn every_wrong_case_fails_on_every_backend() {
     let files = [
         ("cases", include_str!("wrong/cases.json")),
         ("shuffle", include_str!("wrong/shuffle.json")),
+        ("tasks", include_str!("wrong/tasks.json")),
     ];
     // One is no case but a name.
     let mut count = 1;
@@ -73,7 +74,9 @@ fn recordings_without_marks_are_followed_to_where_ours_do_otherwise() {
 }
 
 /// What an adapter is told or says instead: `s/this/that/`, on which backend it has to be noticed.
-const LIES: [(&str, &str, &str); 13] = [
+type Lie = (&'static str, &'static str, &'static str);
+
+const SHUFFLE_LIES: [Lie; 13] = [
     ("ask", r#"s/"delete":true/"delete":false/"#, "memory"),
     ("ask", r#"s/"delete":true/"delete":false/"#, "redis"),
     ("ask", r#"s/"ttl":86400/"ttl":3600/"#, "redis"),
@@ -89,23 +92,54 @@ const LIES: [(&str, &str, &str); 13] = [
     ("answer", r#"s/"result":.*/"unsupported":"shuffle_write is not there"}/"#, "memory"),
 ];
 
+const TASKS_LIES: [Lie; 20] = [
+    ("ask", r#"s/"claimant":"B"/"claimant":"A"/"#, "memory"),
+    ("ask", r#"s/"claimant":"B"/"claimant":"A"/"#, "redis"),
+    ("ask", r#"s/"skip_colliding":true/"skip_colliding":false/"#, "memory"),
+    ("ask", r#"s/"after_ms":60000/"after_ms":0/"#, "memory"),
+    ("ask", r#"s/"value":"\([^"]*\)"/"value":" \1"/"#, "redis"),
+    ("ask", r#"s/"depends":/"ignored":/"#, "memory"),
+    ("ask", r#"s/"doc_depends":/"ignored":/"#, "memory"),
+    ("ask", r#"s/"max":3/"max":2/"#, "memory"),
+    ("ask", r#"s/"lease_ms":0/"lease_ms":1000/"#, "memory"),
+    ("ask", r#"s/"attempt":2/"attempt":3/"#, "memory"),
+    ("ask", r#"s/"ttl_ms":/"ignored":/"#, "memory"),
+    ("ask", r#"s/"retry":"[^"]*"/"retry":""/"#, "memory"),
+    ("answer", r#"s/"claims":1/"claims":0/"#, "memory"),
+    ("answer", r#"s/"deletes":\[\["y",1\]\]/"deletes":[]/"#, "memory"),
+    ("answer", r#"s/"doc_claims":\[\[/"doc_claims":[["x","y",1],[/"#, "memory"),
+    ("answer", r#"s/"value":null/"value":"null"/"#, "redis"),
+    ("answer", r#"s/"modified_ms":[0-9]*/"modified_ms":1/"#, "redis"),
+    ("answer", r#"s/x:v3/x/"#, "memory"),
+    ("answer", r#"s/DEPENDENCY/WRONG_TYPE/;s/"code":22,/"code":4,/"#, "memory"),
+    ("answer", r#"s/"result":.*/"unsupported":"tasks_modify is not there"}/"#, "memory"),
+];
+
 #[test]
 fn an_adapter_that_lies_is_found_out() {
+    let files = ["shuffle/ours-acking.json", "shuffle/ours-wrong-arguments.json"];
+    find_out(&files, &SHUFFLE_LIES);
+    let files = ["dependency", "holding", "retries", "skip-colliding"];
+    find_out(&files.map(|file| format!("tasks/{file}.json")), &TASKS_LIES);
+}
+
+fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let liar = folder.path().join("liar");
     let script = "#!/bin/sh\nsed -u -e \"$ASK\" | \"$ADAPTER\" adapter | sed -u -e \"$ANSWER\"\n";
     std::fs::write(&liar, script).unwrap();
     std::fs::set_permissions(&liar, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases/shuffle");
-    for file in ["ours-acking.json", "ours-wrong-arguments.json"] {
-        std::fs::copy(cases.join(file), folder.path().join(file)).unwrap();
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases");
+    for file in files {
+        let copy = file.as_ref().file_name().unwrap();
+        std::fs::copy(cases.join(file), folder.path().join(copy)).unwrap();
     }
     let run = |ask: &str, answer: &str, backend: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_millpond-conformance"))
-            .args(["--adapters", "ruby", "--backends", backend])
+            .args(["--adapters", "rust", "--backends", backend])
             .arg(folder.path())
-            .env("MILLPOND_RUBY", &liar)
+            .env("MILLPOND_RUST_ADAPTER", &liar)
             .env("ADAPTER", env!("CARGO_BIN_EXE_millpond-conformance"))
             .env("ASK", ask)
             .env("ANSWER", answer)
@@ -117,8 +151,8 @@ fn an_adapter_that_lies_is_found_out() {
         let (is_good, text) = run("", "", backend);
         assert!(is_good, "one that does not lie: {text}");
     }
-    for (which, lie, backend) in LIES {
-        let (ask, answer) = if which == "ask" { (lie, "") } else { ("", lie) };
+    for (which, lie, backend) in lies {
+        let (ask, answer) = if *which == "ask" { (*lie, "") } else { ("", *lie) };
         let (is_good, text) = run(ask, answer, backend);
         assert!(!is_good, "{which} {lie} on {backend}: {text}");
     }

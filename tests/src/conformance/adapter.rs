@@ -48,6 +48,11 @@ impl Adapter {
         Self { language: language.clone(), process: None, starts: 0 }
     }
 
+    /// Another adapter of the same language: a process of its own.
+    pub(crate) fn sibling(&self) -> Self {
+        Self::new(&self.language)
+    }
+
     /// Opens a client, closing the one that was open.
     pub(crate) fn open(&mut self, url: &str) -> Result<()> {
         match self.call(json!({"call": "open", "url": url}))? {

@@ -40,6 +40,8 @@ pub(crate) enum Field {
 pub(crate) struct Refusal {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
+    /// Of a modification that was refused: why, as an adapter writes it.
+    pub(crate) dependency: Value,
 }
 
 impl Answer {
@@ -86,13 +88,14 @@ impl Field {
 }
 
 impl Refusal {
-    /// Reads `{"code", "name", "message"}`, whose code and name belong together.
+    /// Reads `{"code", "name", "message"}` and maybe `"dependency"`, whose code and name belong together.
     pub(crate) fn read(value: &Value) -> Result<Self> {
         let code = value["code"].as_u64().and_then(|code| u32::try_from(code).ok());
         let kind = code.and_then(ErrorKind::from_code);
         let kind = kind.filter(|kind| value["name"].as_str() == Some(kind.name()));
         let kind = kind.ok_or_else(|| format!("no error of Millpond's table: {value}"))?;
-        Ok(Self { kind, message: value["message"].as_str().unwrap_or_default().to_owned() })
+        let message = value["message"].as_str().unwrap_or_default().to_owned();
+        Ok(Self { kind, message, dependency: value["dependency"].clone() })
     }
 }
 

@@ -135,7 +135,8 @@ impl Backend {
         Ok(is_durable)
     }
 
-    fn url(&self) -> String {
+    /// The URL of this case.
+    pub(crate) fn url(&self) -> String {
         match self {
             Self::Memory => "memory:".to_owned(),
             Self::File(directory, number) => {

@@ -10,6 +10,7 @@ use crate::call::{Call, Name};
 use crate::returns::Returns;
 use crate::shuffle::{self, Plans, Shards};
 use crate::state::Expected;
+use crate::tasks;
 use crate::value::bytes;
 
 /// One case: what it is called and what it holds.
@@ -27,6 +28,8 @@ pub(crate) enum Body {
     Shuffle(Box<Plans>),
     /// The streams of tenants.
     Shards(Shards),
+    /// Steps of task stores.
+    Tasks(Box<tasks::Plan>),
     /// The case cannot be read, and why.
     Unreadable(String),
 }
@@ -117,11 +120,25 @@ fn read_file(path: &Path, file: &str) -> Result<Vec<Case>> {
 }
 
 impl Body {
+    /// The queue that the case is about.
+    pub(crate) fn queue(&self) -> &'static str {
+        match self {
+            Self::Shuffle(_) | Self::Shards(_) => "shuffle",
+            Self::Tasks(_) => "tasks",
+            Self::Steps(_) | Self::Keys(_) | Self::Unreadable(_) => "ick",
+        }
+    }
+
     fn read(case: &Value) -> Self {
         let Some(steps) = case["steps"].as_array() else {
             return Self::Unreadable("the case has no steps".to_owned());
         };
-        if steps.iter().filter_map(|step| step["call"].as_str()).any(shuffle::is_call) {
+        let mut calls = steps.iter().filter_map(|step| step["call"].as_str());
+        if calls.clone().any(tasks::is_call) {
+            let plan = tasks::Plan::read(case).map(Box::new);
+            return plan.map_or_else(Self::Unreadable, Self::Tasks);
+        }
+        if calls.any(shuffle::is_call) {
             // What reads a trace panics at what is no trace: that is one case, and not the run.
             let plans = std::panic::catch_unwind(|| Box::new(Plans::new(case)));
             let unreadable = |_| Self::Unreadable("an argument is of another type".to_owned());

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Result;
 use crate::adapter::repository;
 use crate::backend::BACKENDS;
+
+/// The queues that there are.
+const QUEUES: [&str; 3] = ["ick", "shuffle", "tasks"];
 
 /// A language and the command that starts its adapter.
 #[derive(Clone)]
@@ -16,8 +19,8 @@ pub(crate) struct Language {
     pub(crate) command: Vec<String>,
     /// The backends that it can reach; all where none is named.
     backends: Option<Vec<String>>,
-    /// Whether it is for the Ick alone, as a drop-in for somebody else's library is.
-    pub(crate) is_ick_alone: bool,
+    /// The queues that it has; all where none is named.
+    queues: Option<Vec<String>>,
 }
 
 impl Language {
@@ -25,6 +28,19 @@ impl Language {
     /// to a server has no embedded engine.
     pub(crate) fn reaches(&self, backend: &str) -> bool {
         self.backends.as_ref().is_none_or(|backends| backends.iter().any(|name| name == backend))
+    }
+
+    /// Why it cannot run cases of this queue, if it cannot: a drop-in for somebody else's library
+    /// has the Ick alone.
+    pub(crate) fn lacks(&self, queue: &str) -> Option<String> {
+        let queues = self.queues.as_ref()?;
+        if queues.iter().any(|name| name == queue) {
+            return None;
+        }
+        Some(match &queues[..] {
+            [one] if one == "ick" => "the adapter is for the Ick alone".to_owned(),
+            _ => format!("the adapter has no {queue} yet"),
+        })
     }
 }
 
@@ -41,9 +57,11 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
         let entry = table.get(name).ok_or("adapters.json has no such language".to_owned());
         let in_language = |why| format!("{name}: {why}");
         let command = entry.clone().and_then(command).map_err(in_language)?;
-        let backends = entry.clone().and_then(backends).map_err(in_language)?;
-        let is_ick_alone = entry.is_ok_and(|entry| entry["queues"] == json!(["ick"]));
-        Ok(Language { name: name.clone(), command, backends, is_ick_alone })
+        let list = |field, known: &[&str]| {
+            entry.clone().and_then(|entry| names(entry, field, known)).map_err(in_language)
+        };
+        let (backends, queues) = (list("backends", &BACKENDS)?, list("queues", &QUEUES)?);
+        Ok(Language { name: name.clone(), command, backends, queues })
     };
     Ok(match named {
         Some(named) => named.iter().map(language).collect(),
@@ -53,15 +71,14 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
 
 /// The command of an adapter, or why it is not there.
 fn command(entry: &Value) -> Result<Vec<String>> {
-    let Some(usual) = entry["program"].as_str() else {
+    let variable = entry["variable"].as_str().unwrap_or_default();
+    let chosen = env::var(variable).ok().filter(|program| !program.is_empty());
+    let Some(program) = chosen.or_else(|| entry["program"].as_str().map(str::to_owned)) else {
         // No program: the adapter is part of this one.
         let own =
             env::current_exe().map_err(|error| format!("no path to this program: {error}"))?;
         return Ok(vec![own.to_string_lossy().into_owned(), "adapter".to_owned()]);
     };
-    let variable = entry["variable"].as_str().unwrap_or_default();
-    let chosen = env::var(variable).ok().filter(|program| !program.is_empty());
-    let program = chosen.unwrap_or_else(|| usual.to_owned());
     if find(&program).is_none() {
         return Err(format!("there is no {program}; {variable} can name another program"));
     }
@@ -70,13 +87,13 @@ fn command(entry: &Value) -> Result<Vec<String>> {
     Ok(std::iter::once(program).chain(arguments).collect())
 }
 
-/// The backends that an adapter is restricted to.
-fn backends(entry: &Value) -> Result<Option<Vec<String>>> {
-    let Some(named) = entry.get("backends") else { return Ok(None) };
-    let named = named.as_array().ok_or("backends is a list of names")?;
+/// The backends or the queues that an adapter is restricted to.
+fn names(entry: &Value, field: &str, known: &[&str]) -> Result<Option<Vec<String>>> {
+    let Some(named) = entry.get(field) else { return Ok(None) };
+    let named = named.as_array().ok_or_else(|| format!("{field} is a list of names"))?;
     let known = |name: &Value| {
-        let name = name.as_str().filter(|name| BACKENDS.contains(name));
-        name.map(str::to_owned).ok_or_else(|| format!("backends can name {}", BACKENDS.join(", ")))
+        let name = name.as_str().filter(|name| known.contains(name));
+        name.map(str::to_owned).ok_or_else(|| format!("{field} can name {}", known.join(", ")))
     };
     named.iter().map(known).collect::<Result<_>>().map(Some)
 }

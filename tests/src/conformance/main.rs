@@ -27,8 +27,10 @@ mod returns;
 mod runner;
 mod rust;
 mod rust_shuffle;
+mod rust_tasks;
 mod shuffle;
 mod state;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -41,7 +43,7 @@ use std::time::Instant;
 
 use adapter::{Adapter, repository};
 use backend::{BACKENDS, Backend};
-use case::{Body, Case};
+use case::Case;
 use languages::Language;
 use report::Report;
 use runner::Outcome;
@@ -166,11 +168,9 @@ fn run_all(
     let start = Instant::now();
     let mut adapter = Adapter::new(language);
     for case in cases {
-        let outcome = match case.body {
-            Body::Shuffle(_) | Body::Shards(_) if language.is_ick_alone => {
-                Outcome::Skipped("the adapter is for the Ick alone".to_owned())
-            }
-            _ => runner::run(case, &mut adapter, backend),
+        let outcome = match language.lacks(case.body.queue()) {
+            Some(why) => Outcome::Skipped(why),
+            None => runner::run(case, &mut adapter, backend),
         };
         report.add(&language.name, name, &case.name, outcome);
     }

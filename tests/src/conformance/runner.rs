@@ -13,6 +13,7 @@ use crate::model;
 use crate::returns::Returns;
 use crate::shuffle;
 use crate::state::{Expected, State};
+use crate::tasks;
 
 /// What became of a case.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub(crate) fn run(case: &Case, adapter: &mut Adapter, backend: &mut Backend) -> 
         Body::Unreadable(why) => Err(format!("the case cannot be read: {why}")),
         Body::Shuffle(plans) => shuffle::run(plans, adapter, backend),
         Body::Shards(shards) => shards.run(adapter, backend).map(|()| Outcome::Passed(None)),
+        Body::Tasks(plan) => tasks::run(plan, adapter, backend),
         Body::Keys(keys) => keys::run(keys, adapter, backend).map(|()| Outcome::Passed(None)),
         Body::Steps(steps) => match reason_to_skip(steps, backend) {
             Some(why) => Ok(Outcome::Skipped(why)),

@@ -1,13 +1,14 @@
 //! The adapter for Rust: one JSON request a line in, one JSON answer a line out.
 
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
+use std::thread;
 
 use millpond::ick::{Entry, Set, Stats};
 use millpond::{Client, Error};
 use serde_json::{Value, json};
 
-use crate::rust_shuffle;
 use crate::value::{bytes, score, wire_bytes, wire_score};
+use crate::{rust_shuffle, rust_tasks};
 
 /// Why a request has no result.
 pub(crate) enum Failure {
@@ -28,19 +29,25 @@ pub(crate) fn serve() -> std::io::Result<()> {
     let mut answers = BufWriter::new(stdout().lock());
     for line in stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
-        let mut answer = match result(&mut client, &request) {
-            Ok(result) => json!({"result": result}),
-            Err(Failure::Unsupported(why)) => json!({"unsupported": why}),
-            Err(Failure::Error(error)) => json!({"error": {
-                "code": error.kind().code(), "name": error.kind().name(),
-                "message": error.to_string(),
-            }}),
-        };
+        let mut answer = answer(result(&mut client, &request));
         answer["id"] = request["id"].clone();
         writeln!(answers, "{answer}")?;
         answers.flush()?;
     }
     Ok(())
+}
+
+/// An answer without the id of its request.
+pub(crate) fn answer(result: Result<Value, Failure>) -> Value {
+    match result {
+        Ok(result) => json!({"result": result}),
+        Err(Failure::Unsupported(why)) => json!({"unsupported": why}),
+        Err(Failure::Error(error)) => json!({"error": {
+            "code": error.kind().code(), "name": error.kind().name(),
+            "message": error.to_string(),
+            "dependency": error.dependency().map(rust_tasks::dependency),
+        }}),
+    }
 }
 
 /// Makes the call of one request.
@@ -56,7 +63,32 @@ fn result(open: &mut Option<Client>, request: &Value) -> Result<Value, Failure> 
         return Ok(Value::Null);
     }
     let client = open.as_ref().ok_or_else(|| unsupported("a client that is not open"))?;
+    if call == "later" {
+        later(client.clone(), request)?;
+        return Ok(Value::Null);
+    }
+    perform(client, request)
+}
+
+/// Makes the call of a request after a while, on a thread of its own.
+fn later(client: Client, request: &Value) -> Result<(), Failure> {
+    let (after, request) = (rust_tasks::duration(&request["ms"])?, request["request"].clone());
+    thread::spawn(move || {
+        thread::sleep(after);
+        if let Err(Failure::Error(error)) = perform(&client, &request) {
+            eprintln!("{request}: {error}");
+        }
+    });
+    Ok(())
+}
+
+/// Makes the call of one request on a client.
+pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure> {
+    let call = request["call"].as_str().unwrap_or_default();
     if let Some(result) = rust_shuffle::result(client, request)? {
+        return Ok(result);
+    }
+    if let Some(result) = rust_tasks::result(client, request)? {
         return Ok(result);
     }
     let ick = client.ick(string(&request["name"])?);
@@ -134,9 +166,9 @@ fn size(value: &Value) -> Result<u64, Failure> {
     value.as_u64().ok_or_else(|| unsupported("a size that is no u64"))
 }
 
-pub(crate) fn list<T>(
-    values: &Value,
-    item: impl Fn(&Value) -> Result<T, Failure>,
+pub(crate) fn list<'a, T>(
+    values: &'a Value,
+    item: impl Fn(&'a Value) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
     values.as_array().into_iter().flatten().map(item).collect()
 }

@@ -1,0 +1,101 @@
+//! The adapter for Rust: the calls of task stores.
+
+mod answers;
+mod arguments;
+mod worker;
+
+use millpond::Client;
+use millpond::tasks::TaskStore;
+use serde_json::{Value, json};
+
+use crate::rust::{Failure, list, unsupported};
+
+pub(crate) use answers::dependency;
+use answers::{
+    doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task, task_id,
+    tasks,
+};
+pub(crate) use arguments::duration;
+use arguments::{
+    doc_handle, doc_query, filter, given, handle, lease, modification, number, queues, task_query,
+    text,
+};
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// Makes the call of one request; nothing if it is none of a task store.
+pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> {
+    let call = request["call"].as_str().unwrap_or_default();
+    let Some(call) = call.strip_prefix("tasks_") else { return Ok(None) };
+    let store = &store(client, request)?;
+    Ok(Some(match call {
+        "insert" => task(&store.insert(text(&request["queue"])?, text(&request["value"])?)?),
+        "modify" => modified(&store.modify(modification(request)?)?),
+        "claim" => {
+            let claimed = store.claim(queues(request)?, lease(request)?)?;
+            claimed.as_ref().map_or(Value::Null, task)
+        }
+        "claim_many" => {
+            let max = number(&request["max"])?;
+            tasks(&store.claim_many(queues(request)?, lease(request)?, max)?)
+        }
+        "claims" => claims(store, request)?,
+        "renew" => {
+            let (tasks, docs) =
+                (list(&request["tasks"], handle)?, list(&request["docs"], doc_handle)?);
+            let renewed = store.renew(tasks, docs, lease(request)?)?;
+            let tasks: Value = renewed.tasks.iter().map(task_id).collect();
+            let docs: Value = renewed.docs.iter().map(doc_id).collect();
+            json!({"tasks": tasks, "docs": docs, "at_ms": renewed.at_ms})
+        }
+        "fetch" => tasks(&store.fetch(list(&request["ids"], text)?)?),
+        "list" => {
+            let page = store.list(text(&request["queue"])?, task_query(request)?)?;
+            json!({"tasks": tasks(&page.tasks), "next": page.next.as_ref().map(position)})
+        }
+        "queues" => {
+            let sizes = store.queues(filter(request)?)?;
+            sizes.iter().map(|(queue, size)| json!([&**queue, size])).collect()
+        }
+        "are_empty" => json!(store.are_empty(filter(request)?)?),
+        "queue_stats" => store.queue_stats(filter(request)?)?.iter().map(queue_stats).collect(),
+        "claim_docs" => {
+            let (namespace, key) = (text(&request["namespace"])?, text(&request["key"])?);
+            docs(&store.claim_docs(namespace, key, lease(request)?)?)
+        }
+        "fetch_docs" => {
+            docs(&store.fetch_docs(text(&request["namespace"])?, list(&request["ids"], text)?)?)
+        }
+        "list_docs" => {
+            let page = store.list_docs(text(&request["namespace"])?, doc_query(request)?)?;
+            json!({"docs": docs(&page.docs), "next": page.next.as_ref().map(doc_position)})
+        }
+        "namespace_stats" => {
+            store.namespace_stats(filter(request)?)?.iter().map(namespace_stats).collect()
+        }
+        "time" => json!(store.time()?),
+        "work" => worker::work(client, store, request)?,
+        "run" => worker::run(client, store, request)?,
+        _ => return Err(unsupported(&format!("the call {}", request["call"]))),
+    }))
+}
+
+fn store(client: &Client, request: &Value) -> Result<TaskStore> {
+    let store = client.tasks(text(&request["store"])?);
+    Ok(match given(&request["claimant"]) {
+        Some(claimant) => store.claimant(text(claimant)?),
+        None => store,
+    })
+}
+
+/// The first batch of the loop.
+fn claims(store: &TaskStore, request: &Value) -> Result<Value> {
+    let mut claims = store.claims(queues(request)?).lease(lease(request)?);
+    if let Some(max) = given(&request["max"]) {
+        claims = claims.max(number(max)?);
+    }
+    if let Some(wait) = given(&request["wait_ms"]) {
+        claims = claims.wait(duration(wait)?);
+    }
+    Ok(tasks(&claims.next().transpose()?.unwrap_or_default()))
+}

@@ -1,0 +1,131 @@
+//! The adapter for Rust: the workers of task stores.
+
+use std::thread;
+
+use millpond::Client;
+use millpond::tasks::{Failure, Job, Modification, TaskStore, Worker};
+use serde_json::{Value, json};
+
+use super::Result;
+use super::answers::{docs, modified, task};
+use super::arguments::{duration, given, modification, number, queues, text};
+use crate::rust::{self, list, unsupported};
+
+/// Takes jobs, and does with each what the request says.
+pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
+    let mut jobs = worker(store, request)?.jobs();
+    let mut seen = Vec::new();
+    for said in request["jobs"].as_array().into_iter().flatten() {
+        let Some(job) = jobs.next().transpose()? else { break };
+        let (mut docs, mut is_lost) = (Vec::new(), false);
+        let done = meanwhile(client, &job, said, &mut docs).and_then(|()| {
+            is_lost = job.is_lost();
+            end(&job, said)
+        });
+        seen.push(self::seen(&job, docs, is_lost, rust::answer(done)));
+    }
+    Ok(seen.into())
+}
+
+/// The same by a handler.
+pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
+    let mut said = request["jobs"].as_array().into_iter().flatten();
+    let mut seen = Vec::new();
+    worker(store, request)?.run(|job| {
+        let Some(said) = said.next() else { return Err(Failure::Retry("no such job".to_owned())) };
+        let (mut docs, mut is_lost) = (Vec::new(), false);
+        let outcome = meanwhile(client, job, said, &mut docs).and_then(|()| {
+            is_lost = job.is_lost();
+            outcome(job, said)
+        });
+        let (answer, outcome) = match outcome {
+            Ok(outcome) => (Ok(Value::Null), outcome),
+            Err(failure) => (Err(failure), Err(Failure::Release)),
+        };
+        seen.push(self::seen(job, docs, is_lost, rust::answer(answer)));
+        outcome
+    })?;
+    Ok(seen.into())
+}
+
+fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
+    let mut worker = store.worker(queues(request)?);
+    if let Some(lease) = given(&request["lease_ms"]) {
+        worker = worker.lease(duration(lease)?);
+    }
+    if let Some(wait) = given(&request["wait_ms"]) {
+        worker = worker.wait(duration(wait)?);
+    }
+    if let Some(attempts) = given(&request["max_attempts"]) {
+        worker = worker.max_attempts(number(attempts)?);
+    }
+    if let Some(claims) = given(&request["max_claims"]) {
+        worker = worker.max_claims(number(claims)?);
+    }
+    if let Some(backoff) = given(&request["backoff_ms"]) {
+        worker = worker.backoff(duration(&backoff[0])?, duration(&backoff[1])?);
+    }
+    Ok(match given(&request["error_queue"]) {
+        Some(queue) => worker.error_queue(text(queue)?),
+        None => worker,
+    })
+}
+
+/// What a job does before it ends; notes the documents that it claims.
+fn meanwhile(client: &Client, job: &Job, said: &Value, claimed: &mut Vec<Value>) -> Result<()> {
+    for pair in said["claim_docs"].as_array().into_iter().flatten() {
+        let found = docs(&job.claim_docs(text(&pair[0])?, text(&pair[1])?)?);
+        claimed.extend(found.as_array().into_iter().flatten().cloned());
+    }
+    for request in list(&said["run"], Ok)? {
+        // What comes of it shows in the job.
+        let _ = rust::perform(client, request);
+    }
+    if let Some(ms) = given(&said["sleep_ms"]) {
+        thread::sleep(duration(ms)?);
+    }
+    Ok(())
+}
+
+/// Ends a job.
+fn end(job: &Job, said: &Value) -> Result<Value> {
+    let err = given(&said["err"]).map_or(Ok(""), text)?;
+    match then(said)? {
+        "done" => job.done()?,
+        "finish" => return Ok(modified(&job.finish(modification(&said["modification"])?)?)),
+        "retry" => match given(&said["after_ms"]) {
+            Some(delay) => job.retry_after(err, duration(delay)?)?,
+            None => job.retry(err)?,
+        },
+        "move" => job.move_to(text(&said["queue"])?, err)?,
+        "release" => job.release()?,
+        "leave" => return Ok(Value::Null),
+        other => return Err(unsupported(&format!("the end {other}"))),
+    };
+    Ok(Value::Null)
+}
+
+/// What a handler answers.
+fn outcome(job: &Job, said: &Value) -> Result<std::result::Result<Modification, Failure>> {
+    let err = given(&said["err"]).map_or(Ok(""), text)?.to_owned();
+    Ok(match then(said)? {
+        "done" => Ok(job.delete()),
+        "finish" => Ok(modification(&said["modification"])?),
+        "retry" => Err(match given(&said["after_ms"]) {
+            Some(delay) => Failure::RetryAfter(err, duration(delay)?),
+            None => Failure::Retry(err),
+        }),
+        "move" => Err(Failure::Move(text(&said["queue"])?.to_owned(), err)),
+        "release" => Err(Failure::Release),
+        "fail" => Err(std::io::Error::other(err).into()),
+        other => return Err(unsupported(&format!("the end {other}"))),
+    })
+}
+
+fn then(said: &Value) -> Result<&str> {
+    text(&said["then"])
+}
+
+fn seen(job: &Job, docs: Vec<Value>, is_lost: bool, answer: Value) -> Value {
+    json!({"task": task(job.task()), "docs": docs, "is_lost": is_lost, "answer": answer})
+}

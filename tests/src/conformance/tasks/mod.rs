@@ -1,0 +1,26 @@
+//! Cases of task stores.
+//!
+//! They are written by hand from the specification and say what every language has to answer, in
+//! patterns: times and random choices are ranges there. On a server the kit reads the whole
+//! store past the library after each step and holds it to the layout.
+
+mod invariants;
+mod names;
+mod pattern;
+mod plan;
+mod raw;
+mod record;
+mod refusal;
+mod run;
+mod store;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub(crate) use plan::Plan;
+pub(crate) use run::run;
+
+/// Whether only cases of task stores have this call.
+pub(crate) fn is_call(call: &str) -> bool {
+    call.starts_with("tasks_") || call == "repeat"
+}
