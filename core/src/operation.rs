@@ -7,7 +7,8 @@
 //! engine the same step is [`Operation::apply`] on the queue's state in memory.
 //!
 //! A connection of your own must not send a call again by itself after a dropped connection, as
-//! some client libraries do: an exchange that runs twice can lose a member. Switch that off.
+//! some client libraries do: an exchange that runs twice can lose a member. Switch that off. A step that
+//! is answered `AGAIN` has not been done, and is to be sent again at once.
 //!
 //! ```
 //! use millpond::{Operation, Reply, ick};

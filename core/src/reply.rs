@@ -120,8 +120,8 @@ pub(crate) fn server_error(text: &str) -> Error {
         "NOPERM" => with_word(ErrorKind::PermissionDenied),
         "OOM" => with_word(ErrorKind::OutOfMemory),
         "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
-        "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY" | "MISCONF"
-        | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        "AGAIN" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY"
+        | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
         "ERR" if rest.starts_with("max number of clients") => with_word(ErrorKind::Unavailable),
         "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
             with_word(ErrorKind::PermissionDenied)

@@ -156,14 +156,15 @@ impl Engine {
         }
     }
 
-    /// Runs a step and waits until it is as durable as the options ask for.
+    /// Runs a step and waits until it is as durable as the options ask for; also one that is refused, as
+    /// it may be refused for what another one has just done.
     pub(crate) fn run<O: Operation>(self: &Arc<Self>, step: O) -> Result<O::Output> {
         let (output, ticket) = self.apply(step)?;
         if let (Some(ticket), Some(journal)) = (ticket, &self.journal) {
             note_failure(&self.is_failed, journal.wait(ticket))?;
             self.snapshot_if_wanted(journal);
         }
-        Ok(output)
+        output
     }
 
     /// Runs a step at once and calls back when it is durable; at once where there is no disk.
@@ -179,7 +180,7 @@ impl Engine {
         match (ticket, &self.journal) {
             (Some(ticket), Some(journal)) => {
                 let failed = self.is_failed.clone();
-                let done = move |durable| done(note_failure(&failed, durable).map(|()| output));
+                let done = move |durable| done(note_failure(&failed, durable).and(output));
                 match self.sync {
                     SyncMode::Always => journal.when_durable(ticket, Box::new(done)),
                     // One short write into the system's memory; handing it over costs more.
@@ -187,11 +188,11 @@ impl Engine {
                 }
                 self.snapshot_if_wanted(journal);
             }
-            _ => done(Ok(output)),
+            _ => done(output),
         }
     }
 
-    fn apply<O: Operation>(&self, step: O) -> Result<(O::Output, Option<Ticket>)> {
+    fn apply<O: Operation>(&self, step: O) -> Result<(Result<O::Output>, Option<Ticket>)> {
         if self.generation != fork::generation() {
             return Err(Error::new(
                 ErrorKind::Forked,
@@ -235,7 +236,7 @@ impl Engine {
         // that are not written yet: an add of what another add has just flagged must not be
         // acknowledged before that one is safe.
         let ticket = queue.map(|queue| queue.ticket.get().unwrap_or_else(|| queue.journal.last()));
-        Ok((output?, ticket))
+        Ok((output, ticket))
     }
 
     /// Wakes whoever waits, to look whether its client is still open.

@@ -142,6 +142,8 @@ impl Attempt {
                 router.forget();
                 self.later(server_error(text), now)
             }
+            // A part of what has to come first is done, so as not to keep the others waiting.
+            Some("AGAIN") if now < self.deadline => Verdict::Again,
             Some("LOADING" | "TRYAGAIN" | "BUSY") => self.later(server_error(text), now),
             _ => Verdict::Done(Err(server_error(text))),
         }

@@ -1,6 +1,6 @@
 -- Leases available tasks of some queues, of each one of the oldest by chance.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry  KEYS[7] none
 -- ARGV[1] claimant
 -- ARGV[2] lease_ms
 -- ARGV[3] max         tasks, from 1
@@ -9,7 +9,7 @@
 -- ARGV[6…] queues
 -- returns {{thirteen elements for each task},
 --   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting}
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, lease = ARGV[1], whole(ARGV[2], DELAY_MS_MAX)
 local max, seed = whole(ARGV[3], 1000), whole(ARGV[4], 2 ^ 32 - 1)
 if not is_name(CALLER) then return invalid('there is no claimant') end

@@ -1,13 +1,14 @@
 -- Leases all documents of a primary key, or none if another claimant holds one of them.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
+-- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] claimant
 -- ARGV[2] namespace
 -- ARGV[3] key
 -- ARGV[4] lease_ms
 -- returns {1, {ten elements for each document, by secondary key}},
 --   or {0, {id, version, …}} of those that another holds
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, namespace, key, lease = ARGV[1], ARGV[2], ARGV[3], whole(ARGV[4], DELAY_MS_MAX)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not is_doc_name(namespace) or not is_doc_name(key) then return invalid('there is no namespace or no key') end

@@ -78,7 +78,7 @@ impl Operation for ClaimDocs {
         args.push(self.namespace.as_bytes());
         args.push(self.key.as_bytes());
         push_number(self.lease.as_millis() as u64, &mut args);
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
     }
 
     /// `{1, documents}`, or `{0, {id, version, …}}` of those that another claimant holds.

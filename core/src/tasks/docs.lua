@@ -1,8 +1,10 @@
 -- The keys of a store's documents and what they hold; for the steps that have to do with documents.
 -- Names, ids and keys hold no NUL, which keeps them apart where several make one.
-local DOCS = STORE .. ':docs' -- hash: namespace NUL id -> record
-local CONTENTS = STORE .. ':contents' -- hash: namespace NUL id -> content; no field for no content
-local NAMESPACES = STORE .. ':namespaces' -- zset of scores 0: the namespaces that hold documents
+--
+-- KEYS[8] docs         hash: namespace NUL id -> record
+-- KEYS[9] contents     hash: namespace NUL id -> content; no field for no content
+-- KEYS[10] namespaces  zset of scores 0: the namespaces that hold documents
+local DOCS, CONTENTS, NAMESPACES = unpack(KEYS, 8, 10)
 
 -- The elements of a document's record; AT is 0 for one that was never held.
 local DOC_KEY, DOC_SECONDARY_KEY, DOC_VERSION, DOC_AT, DOC_CLAIMANT, DOC_CREATED, DOC_MODIFIED = 1, 2, 3, 4, 5, 6, 7

@@ -1,6 +1,6 @@
 -- Lists a page of a queue's tasks, by time and id.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry  KEYS[7] none
 -- ARGV[1] queue
 -- ARGV[2] limit           tasks to look at, from 1
 -- ARGV[3] after_at_ms     of the task that the page comes after; empty for the first page
@@ -8,7 +8,7 @@
 -- ARGV[5] claimant        only tasks that are its or available; empty for all
 -- ARGV[6] omits_values    1 to leave the values out, else 0
 -- returns {{thirteen elements for each task}}, with at and id of the last that was looked at behind if there are more
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local name, limit, after_at, after_id = ARGV[1], whole(ARGV[2], 10000), whole(ARGV[3], TIME_MS_MAX), ARGV[4]
 if not is_name(name) then return invalid('the queue has no name') end
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 10000') end

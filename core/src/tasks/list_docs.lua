@@ -1,6 +1,7 @@
 -- Lists a page of a namespace's documents, by key, secondary key and id.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
+-- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] namespace
 -- ARGV[2] limit                documents, from 1
 -- ARGV[3] start                the first key; empty for all
@@ -11,7 +12,7 @@
 -- ARGV[8] after_id             of that document
 -- ARGV[9] omits_contents       1 to leave the contents out, else 0
 -- returns {{ten elements for each document}}, with key, secondary key and id of the last behind if there are more
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local namespace, limit = ARGV[1], whole(ARGV[2], 10000)
 if not is_doc_name(namespace) then return invalid('there is no namespace') end
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 10000') end

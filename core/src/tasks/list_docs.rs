@@ -164,7 +164,7 @@ impl Operation for ListDocs {
             }
         }
         args.push(if self.query.omit_contents { b"1" } else { b"0" });
-        Invocation { script: &LIST, keys: self.name.keys(), args }
+        Invocation { script: &LIST, keys: self.name.keys_with_docs(), args }
     }
 
     /// `{documents}`, or `{documents, key, secondary key, id}` where there is a next page.
@@ -244,7 +244,7 @@ impl Operation for FetchDocs {
         args.push(self.namespace.as_bytes());
         args.push(if self.omit_contents { b"1" } else { b"0" });
         self.ids.iter().for_each(|id| args.push(id.as_bytes()));
-        Invocation { script: &FETCH, keys: self.name.keys(), args }
+        Invocation { script: &FETCH, keys: self.name.keys_with_docs(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {

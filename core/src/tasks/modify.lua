@@ -1,7 +1,8 @@
 -- Inserts, changes and deletes tasks and documents, if all that is named is as it has to be; else
 -- nothing.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
+-- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] claimant
 -- ARGV[2] inserts      how many; of the others as well
 -- ARGV[3] changes
@@ -24,7 +25,7 @@
 --   {1 or 0 for each doc_insert}, {ten elements for each doc_change}},
 --   or {0, fault, index from 0, version that is there if the id is taken else 0, …}; the faults are those of Fault in
 --   dependency.rs
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER = ARGV[1]
 if not is_name(CALLER) then return invalid('there is no claimant') end
 

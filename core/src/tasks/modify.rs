@@ -140,7 +140,7 @@ impl Operation for Modify {
             args.push(doc.id.as_bytes());
             push_number(doc.version, &mut args);
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
     }
 
     /// `{1, now, inserted 0 or 1…, changed…}` as `modify.lua` says, or `{0, fault, index, version, …}`.

@@ -22,6 +22,9 @@ impl Name {
                 name.len()
             )));
         }
+        if name[0] == b'}' {
+            return Err(invalid("the store's name begins with a brace that closes"));
+        }
         let tagged = match has_tag(name) {
             true => name.to_vec(),
             false => [b"{", name, b"}"].concat(),
@@ -34,10 +37,25 @@ impl Name {
         self.0.clone()
     }
 
-    /// The keys of every step. The others are made in the scripts; they begin with this one and its
-    /// tag.
+    /// The keys of every step: those that a store has once. Those of its queues and namespaces are made in
+    /// the scripts, as only the records say which these are. While a cluster moves a slot, a step waits of
+    /// whose keys some are there and some are not. The last one never is, so no step runs on a store of which
+    /// a part is elsewhere.
     pub(super) fn keys(&self) -> Vec<Arc<[u8]>> {
-        vec![self.key()]
+        ["", ":values", ":meta", ":queues", ":levels", ":expiry", ":none"]
+            .map(|end| self.with(end))
+            .to_vec()
+    }
+
+    /// Those, and the ones for documents.
+    pub(super) fn keys_with_docs(&self) -> Vec<Arc<[u8]>> {
+        let mut keys = self.keys();
+        keys.extend([":docs", ":contents", ":namespaces"].map(|end| self.with(end)));
+        keys
+    }
+
+    fn with(&self, end: &str) -> Arc<[u8]> {
+        [&self.0, end.as_bytes()].concat().into()
     }
 
     /// What listeners for a queue wait for: the channel of its announcements.
@@ -64,6 +82,7 @@ mod tests {
             ("a{b}c", "a{b}c:tasks"),
             ("a}b", "{a}b}:tasks"),
         ] {
+            assert!(Name::new(b"}shop").is_err());
             assert_eq!(
                 Name::new(name.as_bytes()).unwrap().key(),
                 Arc::from(key.as_bytes()),

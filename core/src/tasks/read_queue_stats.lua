@@ -1,11 +1,11 @@
 -- Counts the tasks of queues.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry  KEYS[7] none
 -- ARGV[1] limit  queues, from 1
 -- ARGV[2] exact  how many exact names there are
 -- ARGV[3…] the exact names, and behind them prefixes; all queues if there are none
 -- returns {queue, size, available, claimed, future, max claims, …}, by name
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local failure = begin()
 if failure then return failure end
 local failure, names = names_in(QUEUES)

@@ -1,6 +1,7 @@
 -- Holds on to tasks and documents for longer: all of them, or none.
 --
--- KEYS[1] store
+-- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
+-- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] claimant
 -- ARGV[2] lease_ms
 -- ARGV[3] tasks     how many
@@ -8,7 +9,7 @@
 -- returns {until when all are held}
 --   or {0, number from 1, 1 if another holds it and 0 if it is not there at that version, …}, the tasks before the
 --   documents
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, lease, count = ARGV[1], whole(ARGV[2], DELAY_MS_MAX), whole(ARGV[3], 100000)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end

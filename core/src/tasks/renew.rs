@@ -114,7 +114,7 @@ impl Operation for Renew {
             args.push(doc.id.as_bytes());
             push_number(doc.version, &mut args);
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
     }
 
     /// `{at}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks

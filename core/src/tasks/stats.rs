@@ -139,7 +139,11 @@ impl Operation for ReadNamespaceStats {
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &NAMESPACES, keys: self.name.keys(), args: self.filter.args() }
+        Invocation {
+            script: &NAMESPACES,
+            keys: self.name.keys_with_docs(),
+            args: self.filter.args(),
+        }
     }
 
     /// `{namespace, size, claimed, …}`.

@@ -1,14 +1,15 @@
 -- The names of a store's keys and what they hold; what every step of tasks begins with.
 --
--- KEYS[1] store  hash: task id -> record, see the numbers of its elements below
--- All other keys begin with this one and its {tag}, so that they lie in its slot; they are made here
--- because only the records say in which queues the tasks are.
-local STORE = KEYS[1]
-local VALUES = STORE .. ':values' -- hash: task id -> value; no field for no value
-local META = STORE .. ':meta' -- hash: version -> the layout's
-local QUEUES = STORE .. ':queues' -- zset of scores 0: the queues that hold tasks
-local LEVELS = STORE .. ':levels' -- hash: queue -> its priorities above 0, the highest first, as in 95
-local EXPIRY = STORE .. ':expiry' -- zset: task id -> when it ceases to exist, if it ever does
+-- KEYS[1] store   hash: task id -> record, see the numbers of its elements below
+-- KEYS[2] values  hash: task id -> value; no field for no value
+-- KEYS[3] meta    hash: version -> the layout's
+-- KEYS[4] queues  zset of scores 0: the queues that hold tasks
+-- KEYS[5] levels  hash: queue -> its priorities above 0, the highest first, as in 95
+-- KEYS[6] expiry  zset: task id -> when it ceases to exist, if it ever does
+-- KEYS[7] none    never there: no step runs while a cluster moves the slot and has only a part of it
+-- Those of a queue or a namespace begin with the first and its {tag}, so that they lie in its slot; they
+-- are made here because only the records say in which queues the tasks are.
+local STORE, VALUES, META, QUEUES, LEVELS, EXPIRY = unpack(KEYS, 1, 6)
 local LAYOUT = 'tasks.v1'
 
 -- Strings in one command, under Lua's limit on unpack (about 8,000); an even number, for pairs.
@@ -136,7 +137,7 @@ local function gather(command, key, a, b)
   if b then strings[#strings + 1] = b end
 end
 
--- Does the writes, in the order in which each command to each key came up first; or answers an error.
+-- Does the writes; or answers an error.
 local function write_all()
   for _, write in ipairs(writes) do
     local expected, key = TYPES[string.sub(write[1], 1, 1)], write[2]
@@ -146,10 +147,16 @@ local function write_all()
       is_sound[key] = true
     end
   end
-  for _, write in ipairs(writes) do
-    local strings = write[3]
-    for i = 1, #strings, CHUNK do
-      redis.call(write[1], write[2], unpack(strings, i, math.min(i + CHUNK - 1, #strings)))
+  -- Adding comes first: a key that was empty in between would be another node's, while a cluster moves
+  -- the slot, and the step would end there. What is added and what is removed never are the same.
+  for _, removes in ipairs({false, true}) do
+    for _, write in ipairs(writes) do
+      local command, key, strings = write[1], write[2], write[3]
+      if (command == 'HDEL' or command == 'ZREM') == removes then
+        for i = 1, #strings, CHUNK do
+          redis.call(command, key, unpack(strings, i, math.min(i + CHUNK - 1, #strings)))
+        end
+      end
     end
   end
   writes, write_of = {}, {}
@@ -326,24 +333,27 @@ local function check()
   return nil, false
 end
 
+-- How many tasks a step removes that have ceased to exist. Where there are more it answers AGAIN, so
+-- that nobody waits for long, and whoever sent it sends it again.
+local EXPIRED_MAX = 2000
+
 -- Removes the tasks that have ceased to exist; answers an error.
 local function expire()
-  repeat
-    local failure, ids = read('ZRANGEBYSCORE', EXPIRY, '-inf', NOW, 'LIMIT', 0, CHUNK)
-    if failure or #ids == 0 then return failure end
-    local failure, records = read_fields(STORE, ids)
-    if failure then return failure end
-    for i, id in ipairs(ids) do
-      if records[i] then
-        failure = remove(id, cmsgpack.unpack(records[i]))
-        if failure then return failure end
-      else
-        gather('ZREM', EXPIRY, id)
-      end
+  local failure, ids = read('ZRANGEBYSCORE', EXPIRY, '-inf', NOW, 'LIMIT', 0, EXPIRED_MAX)
+  if failure or #ids == 0 then return failure end
+  local failure, records = read_fields(STORE, ids)
+  if failure then return failure end
+  for i, id in ipairs(ids) do
+    if records[i] then
+      failure = remove(id, cmsgpack.unpack(records[i]))
+      if failure then return failure end
+    else
+      gather('ZREM', EXPIRY, id)
     end
-    failure = commit()
-    if failure then return failure end
-  until false
+  end
+  failure = commit()
+  if failure then return failure end
+  if #ids == EXPIRED_MAX then return redis.error_reply('AGAIN more tasks may have expired') end
 end
 
 -- What every step does that looks at tasks: answers an error, and whether the store was ever written

@@ -201,6 +201,20 @@ pub struct TaskChange {
 }
 
 impl TaskChange {
+    /// A change that leaves nothing in the task but its id and what only the engine sets: no value, no `err`,
+    /// no attempt, available at once in this queue.
+    pub fn new(task: TaskId, queue: impl AsRef<str>) -> Self {
+        Self {
+            id: task.id,
+            version: task.version,
+            queue: queue.as_ref().into(),
+            at: When::Now,
+            value: None,
+            attempt: 0,
+            err: "".into(),
+        }
+    }
+
     /// Moves the task to this queue; it keeps its id.
     pub fn queue(mut self, queue: impl AsRef<str>) -> Self {
         self.queue = queue.as_ref().into();

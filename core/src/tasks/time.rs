@@ -40,7 +40,7 @@ impl Operation for ReadTime {
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &SCRIPT, keys: self.0.keys(), args: ByteList::default() }
+        Invocation { script: &SCRIPT, keys: vec![self.0.key()], args: ByteList::default() }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -259,7 +259,7 @@ impl State {
         match (task, lease, found) {
             (Some(task), _, found) => {
                 if let Some(found) = found {
-                    self.with_queue(&found, |queue, slot| drop(queue.remove(slot)))?;
+                    self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
                 }
                 let queue = self.queues.find_or_make(queue);
                 let mut guard = queue.lock().ok_or_else(|| unreadable("is replayed twice"))?;
@@ -268,7 +268,7 @@ impl State {
                 drop(guard);
                 self.index.insert(id, Location { queue, slot });
             }
-            (None, Some(lease), Some(found)) => self.with_queue(&found, |queue, slot| {
+            (None, Some(lease), Some(found)) => self.replay_on(&found, |queue, slot| {
                 queue.update(slot, |task| {
                     task.version = lease.version;
                     task.at_ms = lease.at_ms;
@@ -278,7 +278,7 @@ impl State {
                 });
             })?,
             (None, None, Some(found)) => {
-                self.with_queue(&found, |queue, slot| drop(queue.remove(slot)))?;
+                self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
                 self.index.remove(&id);
             }
             (None, _, None) => return Err(unreadable("is about a task that is not there")),
@@ -287,7 +287,7 @@ impl State {
     }
 
     /// Does something to a task while nobody else is at work.
-    fn with_queue(&self, at: &Location, work: impl FnOnce(&mut Queue, Slot)) -> Result<()> {
+    fn replay_on(&self, at: &Location, work: impl FnOnce(&mut Queue, Slot)) -> Result<()> {
         let mut guard =
             at.queue.lock().ok_or_else(|| unreadable("is about a queue that is gone"))?;
         work(&mut guard, at.slot);

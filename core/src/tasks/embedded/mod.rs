@@ -46,7 +46,7 @@ use crate::sync::lock;
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
 
-/// How many tasks are listed or counted under one hold of a queue's lock.
+/// How many tasks are listed, counted or, expired, removed under one hold of a queue's lock.
 const TASKS_A_HOLD: usize = 256;
 
 /// A store.
@@ -85,8 +85,7 @@ impl State {
     ) {
         let now_ms = turn.now() / 1_000;
         let until_ms = now_ms + taking.lease_ms;
-        self.queues.with(queue, |guard| {
-            self.remove_expired(guard, turn);
+        self.with_queue(queue, turn, |guard, turn| {
             let mut changes = Changes::new(Effects::of(turn));
             let taken = guard.take(now_ms, taking.max, chance);
             for slot in &taken {
@@ -220,7 +219,7 @@ impl State {
         let mut left = limit;
         loop {
             let part = left.min(TASKS_A_HOLD);
-            let has_more = self.read_queue(queue, turn, |guard| {
+            let has_more = self.with_queue(queue, turn, |guard, _| {
                 // One more than is wanted tells whether there are more.
                 let mut records = guard.page(page.next.as_ref(), part + 1);
                 let has_more = records.len() > part;
@@ -257,7 +256,7 @@ impl State {
                     break;
                 }
                 let name = &found.queue.name;
-                let task = self.read_queue(name, turn, |guard| {
+                let task = self.with_queue(name, turn, |guard, _| {
                     guard.get(found.slot, id).map(|record| record.to_task(name, omit_values))
                 });
                 if let Some(Some(task)) = task {
@@ -281,7 +280,7 @@ impl State {
             }
             // What became available since somebody asked last is counted, a part at a time.
             let stats = loop {
-                let counted = self.read_queue(&queue.name, turn, |guard| {
+                let counted = self.with_queue(&queue.name, turn, |guard, _| {
                     let is_counted = guard.count_available(now_ms, TASKS_A_HOLD);
                     is_counted.then(|| guard.stats(&queue.name))
                 });
@@ -333,35 +332,48 @@ impl State {
         stats.filter(|stats| stats.size > 0).take(filter.limit_or_most()).collect()
     }
 
-    /// Does something with a queue that holds nothing that has expired.
-    fn read_queue<R>(
+    /// Does something with a queue that holds nothing that has expired; nothing if there is none.
+    fn with_queue<R>(
         &self,
         queue: &str,
         turn: &mut Turn<'_>,
-        read: impl FnOnce(&mut Guard<'_, Queue>) -> R,
+        work: impl FnOnce(&mut Guard<'_, Queue>, &mut Turn<'_>) -> R,
     ) -> Option<R> {
-        self.queues.with(queue, |guard| {
-            self.remove_expired(guard, turn);
-            read(guard)
-        })
+        let mut work = Some(work);
+        loop {
+            let done = self.queues.with(queue, |guard| {
+                let is_ready = self.remove_expired(guard, turn);
+                let work = if is_ready { work.take() } else { None };
+                work.map(|work| work(guard, turn))
+            });
+            match done {
+                Some(None) => {}
+                Some(done) => return done,
+                None => return None,
+            }
+        }
     }
 
-    /// Removes tasks that have expired. That is recorded before their ids are free, as whoever takes one
-    /// for another queue need not wait for this one.
-    fn remove_expired(&self, queue: &mut Guard<'_, Queue>, turn: &mut Turn<'_>) {
+    /// Removes tasks that have expired, some of them at a time; answers whether that were all. It is
+    /// recorded before their ids are free, as whoever takes one for another queue need not wait for this
+    /// one.
+    fn remove_expired(&self, queue: &mut Guard<'_, Queue>, turn: &mut Turn<'_>) -> bool {
         let now_ms = turn.now() / 1_000;
         if queue.expired(now_ms).is_none() {
-            return;
+            return true;
         }
         let mut changes = Changes::new(Effects::of(turn));
         let mut ids = Vec::new();
-        while let Some(slot) = queue.expired(now_ms) {
+        while let Some(slot) = queue.expired(now_ms)
+            && ids.len() < TASKS_A_HOLD
+        {
             let record = queue.remove(slot);
             changes.task_removed(queue.name(), &record.id);
             ids.push(record.id);
         }
         changes.into_effects().record(turn);
         ids.iter().for_each(|id| self.index.remove(id));
+        queue.expired(now_ms).is_none()
     }
 
     /// Lets the engine look whether it can forget the store.

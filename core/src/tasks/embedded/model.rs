@@ -304,7 +304,8 @@ fn check_state(state: &State) {
         let now_ms = FIRST_MS + 1_000;
         assert!(guard.count_available(now_ms, usize::MAX));
         let stats = guard.stats(&queue.name);
-        let count = |is: &dyn Fn(&&queue::Record) -> bool| guard.records().filter(is).count() as u64;
+        let count =
+            |is: &dyn Fn(&&queue::Record) -> bool| guard.records().filter(is).count() as u64;
         let is_available = |record: &&queue::Record| record.at_ms <= now_ms;
         assert_eq!(stats.size, ids.len() as u64);
         assert_eq!(stats.available, count(&is_available), "available in {}", queue.name);
@@ -475,7 +476,7 @@ fn a_claim_a_delete_and_a_move_of_one_task() {
 
 #[test]
 fn moves_in_both_directions() {
-    by_chance(6_000, || {
+    by_chance(4_000, || {
         let moves = |id: &'static str, queues: [&'static str; 3]| {
             move |store: &Store| {
                 for (version, queue) in (0..).zip(queues) {
@@ -508,7 +509,7 @@ fn moves_in_both_directions() {
 
 #[test]
 fn one_id_is_inserted_into_two_queues_at_once() {
-    by_chance(6_000, || {
+    by_chance(4_000, || {
         let count = Count::default();
         let insert = |count: Count, queue: &'static str, own: &'static str| {
             move |store: &Store| {
@@ -566,7 +567,7 @@ fn an_id_is_freed_and_taken() {
 /// Queues run empty and are taken out of the table while others look them up.
 #[test]
 fn queues_come_and_go() {
-    by_chance(6_000, || {
+    by_chance(4_000, || {
         let worker = |who: &'static str, from: &'static str, to: &'static str| {
             move |store: &Store| {
                 for task in store.claim(who, &[from], 1) {
@@ -633,7 +634,7 @@ fn a_task_that_moves_is_always_found() {
 
 #[test]
 fn tasks_and_documents_in_one_step() {
-    by_chance(6_000, || {
+    by_chance(4_000, || {
         let store = store_with(&[("p", "a"), ("q", "b")]);
         assert!(
             store.modify("setup", Modification::new().insert_doc(doc("d")).insert_doc(doc("e")))
@@ -680,7 +681,7 @@ fn tasks_and_documents_in_one_step() {
 /// What has expired vanishes whoever comes by, and its id is free.
 #[test]
 fn tasks_expire_while_others_work() {
-    by_chance(6_000, || {
+    by_chance(4_000, || {
         let store = store_with(&[("p", "b"), ("q", "c")]);
         let short = Duration::from_millis(1);
         let of =
@@ -714,6 +715,31 @@ fn tasks_expire_while_others_work() {
         );
         store.list("p");
         store.check(&lock(&snapshot));
+    });
+}
+
+/// Queues that are emptied while a snapshot is taken, and never used again.
+#[test]
+fn a_snapshot_keeps_no_queue_for_good() {
+    struct Emptying<'a>(&'a Store, Vec<Task>);
+    impl Snapshot for Emptying<'_> {
+        fn begin(&mut self) -> u64 {
+            1
+        }
+        fn record(&mut self, _: &[u8]) {
+            let of = self.1.drain(..).fold(Modification::new(), |of, task| of.delete(&task));
+            assert!(self.0.modify("ann", of));
+        }
+    }
+    in_all(|| {
+        let queues: Vec<_> = (0..20).map(|number| format!("q{number}")).collect();
+        let queues: Vec<_> = queues.iter().map(|queue| (queue.as_str(), queue.as_str())).collect();
+        let store = store_with(&queues);
+        let tasks = queues[1..].iter().map(|(_, id)| store.fetch(id).unwrap()).collect();
+        store.state.snapshot(&mut Emptying(&store, tasks));
+        let left = store.state.queues.all().len();
+        assert!(left <= 2, "{left} queues are in the table, of which one holds a task");
+        store.check(&[]);
     });
 }
 

@@ -74,8 +74,8 @@ impl State {
         }
     }
 
-    /// Locks everything that a step names; nothing if some of it has moved in between, and then it has
-    /// to be looked for again.
+    /// Locks everything that a step names; nothing if some of it has moved in between, or more
+    /// has expired than is removed at once, and then it has to be looked for again.
     // Lock order: queues by name, then namespaces by name, then parts of the index by number.
     pub(super) fn lock<'a, 'i>(
         &'a self,
@@ -91,7 +91,9 @@ impl State {
             .map(|namespace| namespace.lock())
             .collect::<Option<Vec<_>>>()?;
         for queue in &mut queues {
-            self.remove_expired(queue, turn);
+            if !self.remove_expired(queue, turn) {
+                return None;
+            }
         }
         let mut index = self.index.lock(ids.clone());
         let is_locked = |queue: &Arc<Named<Queue>>| {

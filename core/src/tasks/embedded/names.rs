@@ -116,9 +116,17 @@ impl<T: Content> Names<T> {
     /// Keeps everything in the table that is there, empty or not, until it is told not to.
     pub(super) fn keep(&self, is_kept: bool) {
         self.is_kept.store(is_kept, Ordering::SeqCst);
-        if is_kept {
+        match is_kept {
             // Whoever looked before this was set has removed what it wanted to.
-            self.parts.iter().for_each(|part| drop(part.write()));
+            true => self.parts.iter().for_each(|part| drop(part.write())),
+            // What was emptied meanwhile may never be used again.
+            false => {
+                for named in self.all() {
+                    if let Some(mut guard) = named.lock() {
+                        self.used(&mut guard);
+                    }
+                }
+            }
         }
     }
 

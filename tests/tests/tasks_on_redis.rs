@@ -1,0 +1,103 @@
+//! What a task store is on a server: whole while a cluster moves its slot, and bounded in what one step
+//! does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use millpond::tasks::{Filter, Modification, NewDoc, NewTask, TaskStore};
+use millpond_tests::servers::{Cluster, Redis};
+
+const LEASE: Duration = Duration::from_secs(60);
+
+fn size(store: &TaskStore) -> u64 {
+    let queues = store.queues(Filter::new()).expect("the server is there");
+    queues.iter().map(|(_, size)| size).sum()
+}
+
+#[test]
+fn a_store_is_whole_while_its_slot_moves() {
+    let cluster = Cluster::start();
+    let url = format!("{}?timeout=20s&retries=1000", cluster.url());
+    let store = millpond::connect(&url).unwrap().tasks("shop").claimant("ann");
+    let hour = Duration::from_secs(3_600);
+    let fill = (0..50).fold(Modification::new(), |all, number: u8| {
+        all.insert(
+            NewTask::new(format!("q{}", number % 5)).priority(number % 3).ttl(hour).value("1"),
+        )
+    });
+    store.modify(fill.insert_doc(NewDoc::new("n", "k").id("d").content("0"))).unwrap();
+
+    let slot = cluster.slot_of("shop");
+    let from = cluster.owner(slot);
+    let is_over = AtomicBool::new(false);
+    let moved = std::thread::scope(|scope| {
+        // Takes tasks out and puts as many back, and counts in a document how often: all in one step.
+        let worker = scope.spawn(|| {
+            let mut steps = 0_u64;
+            while !is_over.load(Ordering::Relaxed) {
+                let queues = ["q0", "q1", "q2", "q3", "q4"];
+                let task = store.claim(queues, LEASE).expect("it waits");
+                let task = task.expect("there are enough tasks");
+                let doc = &store.fetch_docs("n", ["d"]).expect("it waits")[0];
+                let step = Modification::new()
+                    .delete(&task)
+                    .insert(NewTask::new(&task.queue).ttl(hour).value("2"))
+                    .change_doc(doc.change().content((steps + 1).to_string()));
+                store.modify(step).expect("nobody else is at work");
+                steps += 1;
+            }
+            steps
+        });
+        for to in [(from + 1) % 3, (from + 2) % 3, from] {
+            std::thread::sleep(Duration::from_millis(100));
+            let migration = cluster.begin_migration(slot, to);
+            loop {
+                std::thread::sleep(Duration::from_millis(10));
+                if migration.move_keys(1) == 0 {
+                    break;
+                }
+            }
+            migration.finish();
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        is_over.store(true, Ordering::Relaxed);
+        worker.join().expect("no panic")
+    });
+    assert!(moved > 0);
+    assert_eq!(size(&store), 50);
+    let doc = &store.fetch_docs("n", ["d"]).unwrap()[0];
+    assert_eq!(doc.content.as_deref(), Some(&*moved.to_string()));
+    let stats = store.queue_stats(Filter::new()).unwrap();
+    assert_eq!(stats.iter().map(|of| of.available).sum::<u64>(), 50);
+}
+
+#[test]
+fn many_tasks_that_expire_together_hold_up_nobody_for_long() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("s");
+    // All at one time, when all are there.
+    let end = Instant::now() + Duration::from_secs(6);
+    for _ in 0..10 {
+        let ttl = end.saturating_duration_since(Instant::now());
+        let tasks = (0..5_000).fold(Modification::new(), |all, _| {
+            all.insert(NewTask::new("short").ttl(ttl).value("1"))
+        });
+        store.modify(tasks).unwrap();
+    }
+    store.insert("long", "1").unwrap();
+    assert_eq!(size(&store), 50_001, "they were to expire later");
+    std::thread::sleep(end.saturating_duration_since(Instant::now()) + Duration::from_millis(100));
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let start = Instant::now();
+    assert!(store.claim(["long"], LEASE).unwrap().is_some());
+    println!("50,000 expired in {:?}", start.elapsed());
+    // One step for each two thousand, and the one that finds no more.
+    let calls = |command: &str| -> u64 {
+        let stats = server.info("commandstats", command).unwrap_or_default();
+        let calls = stats.strip_prefix("calls=").and_then(|stats| stats.split_once(','));
+        calls.map_or(0, |(calls, _)| calls.parse().expect("a number"))
+    };
+    let calls = calls("cmdstat_evalsha") + calls("cmdstat_eval");
+    assert!((26..=60).contains(&calls), "{calls} steps");
+    assert_eq!(size(&store), 1);
+}
