@@ -103,6 +103,7 @@ chaos: setup
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- redis
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- shuffle
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- tasks
 
 # PARTS="server shuffle" measures only these. Not npm ci, which refuses the lock: of an optional part
 # of BullMQ it holds only the builds for Linux.

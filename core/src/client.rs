@@ -5,7 +5,8 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -154,18 +155,16 @@ impl Mode for Blocking {
             // Whoever was interrupted does not wait any more.
             let _ = known.send(step);
         }));
-        let mut known = None;
+        let mut known = Err(RecvTimeoutError::Timeout);
         interrupt::wait_in_slices(None, |until| {
             known = match until {
-                None => step.recv().ok(),
-                Some(until) => {
-                    step.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
-                }
+                None => step.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(until) => step.recv_timeout(until.saturating_duration_since(Instant::now())),
             };
-            known.is_some()
+            !matches!(known, Err(RecvTimeoutError::Timeout))
         })?;
-        let step =
-            known.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "it was not begun")));
+        let step = known
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the step was never made")));
         step.and_then(|step| client.core.run(step)).map_err(|error| error.in_operation(O::NAME))
     }
 }

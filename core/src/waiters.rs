@@ -128,7 +128,10 @@ impl Waiters {
             |audiences: &HashMap<_, VecDeque<_>>| audiences.values().map(VecDeque::len).max();
         let most = lock(&self.topics).get(topic).and_then(listeners).unwrap_or(0);
         for _ in 0..count.min(most) {
-            self.wake_one(topic);
+            // Where all are awake, one of them passes on what it does not use.
+            if !self.wake_one(topic) {
+                break;
+            }
         }
     }
 
@@ -157,32 +160,37 @@ impl Waiters {
 
     /// Wakes of each audience of this topic the listener that has waited longest and is not awake
     /// already. If all are awake, one of them has this wake-up as well: should it not look, another
-    /// one will.
-    pub(crate) fn wake_one(&self, topic: &[u8]) {
+    /// one will. Answers whether anybody was woken who was not awake.
+    pub(crate) fn wake_one(&self, topic: &[u8]) -> bool {
         let audiences: Vec<_> =
             lock(&self.topics).get(topic).into_iter().flat_map(HashMap::keys).cloned().collect();
-        audiences.iter().for_each(|audience| self.wake_one_of(topic, audience));
+        let mut any = false;
+        for audience in &audiences {
+            any |= self.wake_one_of(topic, audience);
+        }
+        any
     }
 
-    fn wake_one_of(&self, topic: &[u8], audience: &Audience) {
+    fn wake_one_of(&self, topic: &[u8], audience: &Audience) -> bool {
         let listeners = |topics: &Topics| Some(topics.get(topic)?.get(audience)?.len());
         let candidates = listeners(&lock(&self.topics)).unwrap_or(0);
         for even_if_awake in [false, true] {
             for _ in 0..candidates {
                 let mut map = lock(&self.topics);
-                let Some((topic, _)) = map.get_key_value(topic) else { return };
+                let Some((topic, _)) = map.get_key_value(topic) else { return false };
                 let topic = topic.clone();
                 let Some(listeners) = map.get_mut(&topic).and_then(|a| a.get_mut(audience)) else {
-                    return;
+                    return false;
                 };
-                let Some(signal) = listeners.pop_front() else { return };
+                let Some(signal) = listeners.pop_front() else { return false };
                 listeners.push_back(signal.clone());
                 drop(map);
                 if signal.wake(Some(&topic), even_if_awake) {
-                    return;
+                    return !even_if_awake;
                 }
             }
         }
+        false
     }
 
     /// Wakes every listener of this topic, to look for itself: something may have been missed.

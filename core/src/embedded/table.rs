@@ -123,6 +123,9 @@ impl Table {
 
 impl States for Table {
     fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>> {
+        if let Some(state) = read(self.part(kind, name)).get(&KeyRef(kind, name)) {
+            return Ok(state.clone());
+        }
         let empty = empty_state(kind)?;
         Ok(self.find_or_make(kind, name, || empty).0)
     }

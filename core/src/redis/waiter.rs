@@ -2,16 +2,18 @@
 //!
 //! Producers announce on channels; the waiter turns an announcement into waking one listener. A
 //! listener is woken once when its subscription stands, and all are when the connection was lost
-//! and is back, so nothing falls into a gap. The connection is there only while somebody waits.
+//! and is back, so nothing falls into a gap. Between listeners a subscription stays for a while, and so
+//! does the connection: a consumer that works between two waits then makes no new one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::redis::RedisResult;
-use ::redis::aio::PubSub;
+use ::redis::aio::{PubSub, PubSubSink};
 use futures_core::Stream;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::background;
 use super::backoff::Backoff;
@@ -20,6 +22,9 @@ use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::lock;
 use crate::waiters::{Handle, Listener, Topic, Waiters};
+
+/// How long a subscription stays that nobody listens to.
+const LINGER: Duration = Duration::from_secs(5);
 
 pub(super) struct Waiter {
     dialer: Dialer,
@@ -37,9 +42,10 @@ struct State {
 }
 
 enum Change {
-    /// And whom to tell when the subscription stands.
-    Subscribe(Topic, Handle),
-    Unsubscribe(Topic),
+    /// And whom to tell when the subscriptions stand.
+    Subscribe(Vec<Topic>, Handle),
+    /// Nobody listens any more.
+    Leave(Topic),
 }
 
 impl Waiter {
@@ -55,10 +61,8 @@ impl Waiter {
         }
         match &state.changes {
             Some(changes) => {
-                for topic in &topics {
-                    // The task ends only under this lock, so it is there to hear it.
-                    let _ = changes.send(Change::Subscribe(topic.clone(), listener.handle()));
-                }
+                // The task ends only under this lock, so it is there to hear it.
+                let _ = changes.send(Change::Subscribe(topics.clone(), listener.handle()));
             }
             None => {
                 let (changes, inbox) = mpsc::unbounded_channel();
@@ -83,7 +87,7 @@ impl Waiter {
                 if *count == 0 {
                     state.wanted.remove(topic);
                     if let Some(changes) = &state.changes {
-                        let _ = changes.send(Change::Unsubscribe(topic.clone()));
+                        let _ = changes.send(Change::Leave(topic.clone()));
                     }
                 }
             }
@@ -125,18 +129,23 @@ impl Waiter {
     /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted,
     /// which it has noted with [`end`](Self::end).
     async fn subscribe(&self, inbox: &mut mpsc::UnboundedReceiver<Change>) -> Result<()> {
-        let mut pubsub = self.connect().await?;
+        let (mut sink, mut messages) = self.connect().await?.split();
         let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();
-        for topic in wanted {
-            if self.in_time(pubsub.subscribe(&*topic)).await? {
-                self.waiters.wake_all(&topic);
-            }
+        if wanted.is_empty() && self.end() {
+            return Ok(());
         }
-        let (mut sink, mut messages) = pubsub.split();
+        let mut subscribed = HashSet::new();
+        for topic in self.subscribe_to(&mut sink, wanted).await? {
+            self.waiters.wake_all(&topic);
+            subscribed.insert(topic);
+        }
+        // Topics that nobody listened to any more, and until when they stay all the same.
+        let mut left: VecDeque<(Instant, Topic)> = VecDeque::new();
         loop {
             let next = std::future::poll_fn(|context| {
                 std::pin::Pin::new(&mut messages).poll_next(context)
             });
+            let first = left.front().map(|(until, _)| *until);
             tokio::select! {
                 message = next => match message {
                     Some(message) => {
@@ -146,24 +155,52 @@ impl Waiter {
                     None => return Err(broken("the server hung up")),
                 },
                 change = inbox.recv() => match change {
-                    Some(Change::Subscribe(topic, listener)) => {
-                        if self.in_time(sink.subscribe(&*topic)).await? {
+                    Some(Change::Subscribe(topics, listener)) => {
+                        let all = topics.len();
+                        let new = topics.into_iter().filter(|topic| !subscribed.contains(topic));
+                        let new: Vec<Topic> = new.collect();
+                        let known = all - new.len();
+                        let stand = self.subscribe_to(&mut sink, new).await?;
+                        if known + stand.len() > 0 {
                             listener.wake();
                         }
+                        subscribed.extend(stand);
                     }
-                    Some(Change::Unsubscribe(topic)) => {
-                        let wanted = lock(&self.state).wanted.contains_key(&topic);
-                        if !wanted {
-                            self.in_time(sink.unsubscribe(&*topic)).await?;
-                        }
-                        if self.end() {
-                            return Ok(());
-                        }
-                    }
+                    Some(Change::Leave(topic)) => left.push_back((Instant::now() + LINGER, topic)),
                     None => return Ok(()),
                 },
+                () = tokio::time::sleep_until(first.unwrap_or_else(Instant::now)),
+                    if first.is_some() =>
+                {
+                    let topic = left.pop_front().map(|(_, topic)| topic);
+                    if let Some(topic) = topic
+                        && !lock(&self.state).wanted.contains_key(&topic)
+                        && subscribed.remove(&topic)
+                    {
+                        self.in_time(sink.unsubscribe(&*topic)).await?;
+                    }
+                    if left.is_empty() && self.end() {
+                        return Ok(());
+                    }
+                }
             }
         }
+    }
+
+    /// Subscribes to topics in one command; answers those that stand. A server refuses all at once to a
+    /// user who has no right to one of them, so then each is tried by itself.
+    async fn subscribe_to(&self, sink: &mut PubSubSink, topics: Vec<Topic>) -> Result<Vec<Topic>> {
+        let names: Vec<&[u8]> = topics.iter().map(|topic| &**topic).collect();
+        if names.is_empty() || self.in_time(sink.subscribe(&names)).await? {
+            return Ok(topics);
+        }
+        let mut stand = Vec::new();
+        for topic in topics {
+            if self.in_time(sink.subscribe(&*topic)).await? {
+                stand.push(topic);
+            }
+        }
+        Ok(stand)
     }
 
     /// Takes in an announcement: there is work for so many, or there will be in so many milliseconds, as

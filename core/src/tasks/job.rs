@@ -131,7 +131,9 @@ impl<M: Mode> Job<M> {
     }
 
     /// Leases all documents of this primary key for as long as the job goes on. What ends the job
-    /// releases them, unless it changes or deletes them.
+    /// releases them, unless it deletes them, says until when they are to be held, or depends on them.
+    /// They are the claimant's: two jobs of one claimant do not keep them from each other, so give each
+    /// loop a [claimant](TaskStore::claimant) of its own where jobs share documents.
     ///
     /// # Errors
     /// As [`TaskStore::claim_docs`]: `DEPENDENCY` if another claimant holds one of them.
@@ -227,6 +229,7 @@ impl<M: Mode> Job<M> {
             renewal.end(Box::new(move |task, docs| {
                 let mut modification = modification(&task);
                 modification.at_versions(&[task], &docs);
+                modification.release_docs(&docs);
                 for doc in docs {
                     if !modification.names_doc(&doc) {
                         modification = modification.change_doc(DocChange::new(doc).release());
@@ -366,14 +369,15 @@ impl Renewal {
         if is_ended { Next::Nothing } else { next }
     }
 
-    fn schedule(&self, next: Scheduled) {
+    /// Schedules the next renewal, unless the job has ended. The lock is held meanwhile, so that a renewal
+    /// that is run at once does not schedule the one after it before this one is noted.
+    fn schedule(&self, next: impl FnOnce() -> Scheduled) {
         let mut held = lock(&self.held);
-        let before = match held.is_ended {
-            true => Some(next),
-            false => held.next.replace(next),
-        };
-        drop(held);
-        drop(before);
+        if !held.is_ended {
+            let before = held.next.replace(next());
+            drop(held);
+            drop(before);
+        }
     }
 }
 
@@ -391,17 +395,19 @@ impl<M: Mode> Renewer<M> {
     #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
     fn renew_after(self, delay: Duration) {
         let renewal = self.renewal.clone();
-        let next = Timer::after(delay, move || {
-            let Some(client) = self.client.upgrade() else { return };
-            let Some((task, docs)) = self.renewal.begin() else { return };
-            let (name, claimant) = (self.name.clone(), self.claimant.clone());
-            let step = Renew::of(name, claimant, vec![task], docs, self.renewal.lease);
-            let sent = Instant::now();
-            client.submit(step, move |renewed| {
-                let next = self.renewal.went(sent, renewed);
-                self.go_on(next);
-            });
-        });
+        let next = move || {
+            Timer::after(delay, move || {
+                let Some(client) = self.client.upgrade() else { return };
+                let Some((task, docs)) = self.renewal.begin() else { return };
+                let (name, claimant) = (self.name.clone(), self.claimant.clone());
+                let step = Renew::of(name, claimant, vec![task], docs, self.renewal.lease);
+                let sent = Instant::now();
+                client.submit(step, move |renewed| {
+                    let next = self.renewal.went(sent, renewed);
+                    self.go_on(next);
+                });
+            })
+        };
         renewal.schedule(next);
     }
 

@@ -91,7 +91,7 @@ impl TaskQuery {
         self
     }
 
-    /// Leaves the values out.
+    /// Leaves the values out. A change that is made of such a task takes its value away.
     pub fn omit_values(mut self) -> Self {
         self.omit_values = true;
         self

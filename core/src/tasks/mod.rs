@@ -36,7 +36,7 @@ pub use limits::{
 };
 pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
 pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
-pub use modification::{MODIFICATION_ENTRIES_MAX, Modification};
+pub use modification::{MODIFICATION_BYTES_MAX, MODIFICATION_ENTRIES_MAX, Modification};
 pub use modify::{Modified, Modify};
 pub use renew::{Renew, Renewed};
 pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};

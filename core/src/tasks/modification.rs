@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, limits};
+use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When, limits};
 use crate::error::{Result, invalid};
 
 /// The most entries of one modification.
 pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
+
+/// The most bytes of the values, contents and accounts of failures of one modification.
+pub const MODIFICATION_BYTES_MAX: usize = 256 << 20;
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
 /// [`TaskStore::modify`](super::TaskStore::modify): all happen or none does. A task or document may be
@@ -137,11 +140,31 @@ impl Modification {
         }
     }
 
+    /// Releases what of these documents is changed without a word of until when it is held.
+    pub(super) fn release_docs(&mut self, held: &[DocId]) {
+        for change in &mut self.doc_changes {
+            let is_it =
+                |held: &DocId| held.namespace == change.doc.namespace && held.id == change.doc.id;
+            if held.iter().any(is_it) {
+                change.at.get_or_insert(When::Now);
+            }
+        }
+    }
+
     /// Whether it says something of this document.
     pub(super) fn names_doc(&self, doc: &DocId) -> bool {
         let changed = self.doc_changes.iter().map(|change| &change.doc);
         let mut named = changed.chain(&self.doc_deletes).chain(&self.doc_depends);
         named.any(|known| known.namespace == doc.namespace && known.id == doc.id)
+    }
+
+    fn bytes(&self) -> usize {
+        let length = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
+        let inserts = self.inserts.iter().map(|task| length(&task.value) + task.err.len());
+        let changes = self.changes.iter().map(|task| length(&task.value) + task.err.len());
+        let doc_inserts = self.doc_inserts.iter().map(|doc| length(&doc.content));
+        let doc_changes = self.doc_changes.iter().map(|doc| length(&doc.content));
+        inserts.chain(changes).chain(doc_inserts).chain(doc_changes).sum()
     }
 
     /// Refuses what no store could do.
@@ -150,6 +173,12 @@ impl Modification {
             return Err(invalid(format!(
                 "the modification has {} entries; {MODIFICATION_ENTRIES_MAX} are allowed",
                 self.len()
+            )));
+        }
+        if self.bytes() > MODIFICATION_BYTES_MAX {
+            return Err(invalid(format!(
+                "the modification has {} bytes; {MODIFICATION_BYTES_MAX} are allowed",
+                self.bytes()
             )));
         }
         self.inserts.iter().try_for_each(NewTask::check)?;

@@ -216,6 +216,7 @@ for i, entry in ipairs(doc_inserts) do
 end
 
 if not is_made and #writes > 0 then gather('HSET', META, 'version', LAYOUT) end
+grows = #inserts + #doc_inserts > 0
 settle_namespaces()
 failure = commit()
 if failure then return failure end

@@ -137,6 +137,9 @@ local function gather(command, key, a, b)
   if b then strings[#strings + 1] = b end
 end
 
+-- Whether a step brings new tasks or documents.
+local grows = false
+
 -- Does the writes; or answers an error.
 local function write_all()
   for _, write in ipairs(writes) do
@@ -147,9 +150,10 @@ local function write_all()
       is_sound[key] = true
     end
   end
-  -- Adding comes first: a key that was empty in between would be another node's, while a cluster moves
-  -- the slot, and the step would end there. What is added and what is removed never are the same.
-  for _, removes in ipairs({false, true}) do
+  -- A server whose memory is full lets a script add once it has removed. So its tasks can still be
+  -- claimed, renewed and ended; only what is new is refused.
+  if not grows then redis.call('HDEL', META, '') end
+  for _, removes in ipairs({true, false}) do
     for _, write in ipairs(writes) do
       local command, key, strings = write[1], write[2], write[3]
       if (command == 'HDEL' or command == 'ZREM') == removes then

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
-use super::{Claims, Job, LEASE_DEFAULT, Modification, Modified, Task, TaskChange, TaskStore};
+use super::{
+    Claims, DELAY_MAX, Job, LEASE_DEFAULT, Modification, Modified, Task, TaskChange, TaskStore,
+};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{ErrorKind, Result, invalid};
 use crate::random;
@@ -18,6 +20,9 @@ pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 
 /// The longest that a task that failed is put off if nobody says.
 pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
+
+/// What is leased for less cannot be renewed.
+const LEASE_MIN: Duration = Duration::from_millis(1);
 
 /// Says how tasks are worked on; made by [`TaskStore::worker`]. [`jobs`](Self::jobs) or
 /// [`run`](Self::run) begin the work; run several for several tasks at a time.
@@ -107,8 +112,9 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// A task that was claimed more often goes to the error queue and to no handler, as it may be what ends
-    /// the workers; 0, if not said, for never.
+    /// A task that was claimed more often than this, attempts that ended in order not counted, goes to the
+    /// error queue and to no handler, as it may be what ends the workers; 0, if not said, for never. Claims
+    /// stay counted: to give it back, delete it and insert it anew, in one modification.
     pub fn max_claims(mut self, claims: u32) -> Self {
         self.policy.max_claims = claims;
         self
@@ -134,6 +140,10 @@ impl<M: Mode> Worker<M> {
     /// The jobs, one after the other. See [`Jobs`].
     pub fn jobs(&self) -> Jobs<M> {
         let queues = self.queues.clone().map_err(|message| invalid(&*message));
+        let queues = match self.policy.lease < LEASE_MIN {
+            true => Err(invalid("a worker's lease has to be a millisecond or more")),
+            false => queues,
+        };
         let mut claims = self.store.claims_of(queues).lease(self.policy.lease);
         if let Some(wait) = self.wait {
             claims = claims.wait(wait);
@@ -150,8 +160,10 @@ impl Worker<Blocking> {
     /// whose lease was lost, or with a modification that the store refuses, is left to whoever has it
     /// now.
     ///
+    /// A modification that no store could do is a failure as well, and tried again later.
+    ///
     /// # Errors
-    /// Those of the connection, and of a modification that no store could do.
+    /// Those of the connection.
     pub fn run(
         &self,
         mut handler: impl FnMut(&Job) -> Result<Modification, Failure>,
@@ -159,7 +171,11 @@ impl Worker<Blocking> {
         for job in self.jobs() {
             let job = job?;
             let ended = match handler(&job) {
-                Ok(modification) => job.finish(modification),
+                Ok(modification) => job.finish(modification).or_else(|error| match error.kind() {
+                    // What no store could do is the handler's failure, and no reason to stop.
+                    ErrorKind::InvalidArgument => job.retry(&error.to_string()),
+                    _ => Err(error),
+                }),
                 Err(Failure::Retry(err)) => job.retry(&err),
                 Err(Failure::RetryAfter(err, delay)) => job.retry_after(&err, delay),
                 Err(Failure::Move(queue, err)) => job.move_to(&queue, &err),
@@ -192,7 +208,7 @@ impl Policy {
     /// How long to put off a task that was tried so often before.
     fn delay(&self, attempts: u32) -> Duration {
         let doubled = self.backoff.saturating_mul(2_u32.saturating_pow(attempts));
-        let most = doubled.min(self.backoff_max.max(self.backoff));
+        let most = doubled.min(self.backoff_max.max(self.backoff)).min(DELAY_MAX);
         let less = (random::quick() >> 11) as f64 / (1_u64 << 53) as f64 / 2.0;
         most.mul_f64(1.0 - less)
     }
@@ -221,11 +237,13 @@ impl<M: Mode> Jobs<M> {
 
     fn next_of(&self, task: Task) -> Next<M> {
         let policy = &self.policy;
-        if policy.max_claims == 0 || task.claims <= policy.max_claims {
+        let queue = policy.error_queue_of(&task);
+        let unended = task.claims.saturating_sub(task.attempt);
+        // A worker of the error queue itself is there to see it.
+        if policy.max_claims == 0 || unended <= policy.max_claims || queue == task.queue {
             return Next::Work(Job::new(self.store.clone(), task, policy.clone()));
         }
-        let err = format!("claimed {} times without an end", task.claims - 1);
-        let queue = policy.error_queue_of(&task);
+        let err = format!("claimed {} times without an end", unended - 1);
         Next::PutAside(Modification::new().change(task.change().quarantine(&err, &queue)))
     }
 }

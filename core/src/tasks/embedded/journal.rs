@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::index::Location;
-use super::queue::{NOBODY, Queue, Record, Slot};
+use super::queue::{NOBODY, Queue, Record, Slot, shared};
 use super::{Doc, State};
 use crate::codec::{Reader, put_bytes, put_integer};
 use crate::effects::Effects;
@@ -225,7 +225,7 @@ impl State {
                 claims: small(record)?,
                 attempt: small(record)?,
                 priority: record.byte()?,
-                err: replayed.text(text(record)?),
+                err: shared(&text(record)?.into()),
                 value: optional_text(record)?,
             }),
             _ => None,
@@ -312,7 +312,7 @@ impl State {
                 id: id.clone(),
                 version: record.integer()?,
                 key: text(record)?.into(),
-                secondary_key: replayed.text(text(record)?),
+                secondary_key: shared(&text(record)?.into()),
                 at_ms: record.integer()?,
                 claimant: replayed.text(text(record)?),
                 created_ms: record.integer()?,
