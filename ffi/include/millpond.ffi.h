@@ -23,6 +23,7 @@ typedef enum {
     MILLPOND_CLOSED = 19,
     MILLPOND_CANCELLED = 20,
     MILLPOND_INTERNAL = 21,
+    MILLPOND_DEPENDENCY = 22,
 } millpond_status;
 
 typedef enum {
@@ -44,6 +45,14 @@ typedef enum {
     MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
     MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
 } millpond_shuffle_track_keys;
+
+typedef enum {
+    MILLPOND_TASK_DONE = 0,
+    MILLPOND_TASK_FINISH = 1,
+    MILLPOND_TASK_RETRY = 2,
+    MILLPOND_TASK_MOVE = 3,
+    MILLPOND_TASK_RELEASE = 4,
+} millpond_task_end;
 
 typedef struct millpond_batches millpond_batches;
 
@@ -72,6 +81,16 @@ typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
+
+typedef struct millpond_tasks_answer millpond_tasks_answer;
+
+typedef struct millpond_tasks_claims millpond_tasks_claims;
+
+typedef struct millpond_tasks_job millpond_tasks_job;
+
+typedef struct millpond_tasks_jobs millpond_tasks_jobs;
+
+typedef struct millpond_tasks_store millpond_tasks_store;
 
 typedef struct {
     millpond_status code;
@@ -181,6 +200,226 @@ typedef struct {
     uint64_t lag;
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes key;
+    millpond_bytes id;
+    millpond_bytes secondary_key;
+    millpond_bytes content;
+    bool skip_colliding;
+} millpond_new_doc;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    uint64_t version;
+} millpond_doc_id;
+
+typedef struct {
+    millpond_doc_id doc;
+    millpond_bytes content;
+    int64_t at_ms;
+    int64_t delay_ms;
+} millpond_doc_change;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes claimant;
+    millpond_bytes content;
+    uint64_t version;
+    uint64_t at_ms;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+} millpond_doc;
+
+typedef struct {
+    millpond_bytes queue;
+    millpond_bytes id;
+    millpond_bytes value;
+    millpond_bytes err;
+    int64_t at_ms;
+    int64_t delay_ms;
+    int64_t ttl_ms;
+    uint64_t attempt;
+    uint64_t priority;
+    bool skip_colliding;
+} millpond_new_task;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes queue;
+    millpond_bytes value;
+    millpond_bytes err;
+    uint64_t version;
+    uint64_t attempt;
+    int64_t at_ms;
+    int64_t delay_ms;
+    bool retry;
+    millpond_bytes retry_err;
+    millpond_bytes quarantine_queue;
+    uint64_t quarantine_attempts;
+} millpond_task_change;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes queue;
+    millpond_bytes claimant;
+    millpond_bytes err;
+    millpond_bytes value;
+    uint64_t version;
+    uint64_t at_ms;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+    int64_t expires_ms;
+    uint64_t claims;
+    uint64_t attempt;
+    uint64_t priority;
+} millpond_task;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t version;
+} millpond_task_id;
+
+typedef struct {
+    const millpond_new_task *inserts;
+    size_t insert_count;
+    const millpond_task_change *changes;
+    size_t change_count;
+    const millpond_task_id *deletes;
+    size_t delete_count;
+    const millpond_task_id *depends;
+    size_t depend_count;
+    const millpond_new_doc *doc_inserts;
+    size_t doc_insert_count;
+    const millpond_doc_change *doc_changes;
+    size_t doc_change_count;
+    const millpond_doc_id *doc_deletes;
+    size_t doc_delete_count;
+    const millpond_doc_id *doc_depends;
+    size_t doc_depend_count;
+} millpond_modification;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t at_ms;
+} millpond_task_position;
+
+typedef struct {
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes id;
+} millpond_doc_position;
+
+typedef struct {
+    millpond_bytes queue;
+    uint64_t size;
+    uint64_t available;
+    uint64_t claimed;
+    uint64_t future;
+    uint64_t max_claims;
+} millpond_queue_stats;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    uint64_t size;
+    uint64_t claimed;
+} millpond_namespace_stats;
+
+typedef struct {
+    const millpond_task *tasks;
+    size_t task_count;
+    size_t inserted_count;
+    const millpond_doc *docs;
+    size_t doc_count;
+    size_t inserted_doc_count;
+    const millpond_task_position *next;
+    const millpond_doc_position *next_doc;
+    const millpond_queue_stats *queues;
+    size_t queue_count;
+    const millpond_namespace_stats *namespaces;
+    size_t namespace_count;
+    char *text;
+    size_t text_length;
+} millpond_tasks_data;
+
+typedef struct {
+    const millpond_task_position *after;
+    int64_t limit;
+    millpond_bytes claimant;
+    bool omit_values;
+} millpond_task_query;
+
+typedef struct {
+    const millpond_doc_position *after;
+    int64_t limit;
+    millpond_bytes start;
+    millpond_bytes end;
+    bool omit_contents;
+} millpond_doc_query;
+
+typedef struct {
+    const millpond_bytes *exact;
+    size_t exact_count;
+    const millpond_bytes *prefixes;
+    size_t prefix_count;
+    int64_t limit;
+} millpond_tasks_filter;
+
+typedef struct {
+    const millpond_task_id *inserts;
+    size_t insert_count;
+    const millpond_task_id *changes;
+    size_t change_count;
+    const millpond_task_id *deletes;
+    size_t delete_count;
+    const millpond_task_id *depends;
+    size_t depend_count;
+    const millpond_task_id *claims;
+    size_t claim_count;
+    const millpond_doc_id *doc_inserts;
+    size_t doc_insert_count;
+    const millpond_doc_id *doc_changes;
+    size_t doc_change_count;
+    const millpond_doc_id *doc_deletes;
+    size_t doc_delete_count;
+    const millpond_doc_id *doc_depends;
+    size_t doc_depend_count;
+    const millpond_doc_id *doc_claims;
+    size_t doc_claim_count;
+    bool has_missing;
+    bool has_missing_docs;
+    bool has_claims;
+    bool has_claimed_docs;
+    bool has_collisions;
+    bool only_claims;
+} millpond_dependency;
+
+typedef struct {
+    int64_t lease_ms;
+    int64_t wait_ms;
+    int64_t backoff_ms;
+    int64_t backoff_max_ms;
+    uint32_t max_attempts;
+    uint32_t max_claims;
+    millpond_bytes error_queue;
+} millpond_tasks_worker_options;
+
+typedef struct {
+    uint32_t end;
+    const millpond_modification *modification;
+    millpond_bytes err;
+    millpond_bytes queue;
+    int64_t delay_ms;
+} millpond_task_outcome;
+
+typedef void (*millpond_task_handler)(millpond_tasks_job *job,
+                                      millpond_task_outcome *outcome,
+                                      void *context);
 
 typedef struct {
     const char *name;
@@ -613,6 +852,214 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                uint32_t track_keys,
                                                millpond_keys **keys,
                                                millpond_error **error);
+
+void millpond_new_doc_init(millpond_new_doc *doc);
+
+void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *doc);
+
+void millpond_new_task_init(millpond_new_task *task);
+
+void millpond_task_change_init(millpond_task_change *change, const millpond_task *task);
+
+millpond_status millpond_tasks_store_new(millpond_client *client,
+                                         const char *name,
+                                         size_t name_length,
+                                         const char *claimant,
+                                         size_t claimant_length,
+                                         millpond_tasks_store **store,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
+                                        millpond_bytes *claimant,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_time(millpond_tasks_store *store,
+                                    uint64_t *time_ms,
+                                    millpond_error **error);
+
+void millpond_tasks_store_free(millpond_tasks_store *store);
+
+millpond_status millpond_tasks_modify(millpond_tasks_store *store,
+                                      const millpond_modification *modification,
+                                      millpond_tasks_answer **answer,
+                                      millpond_error **error);
+
+millpond_status millpond_tasks_insert(millpond_tasks_store *store,
+                                      const char *queue,
+                                      size_t queue_length,
+                                      const char *value,
+                                      size_t value_length,
+                                      millpond_tasks_answer **answer,
+                                      millpond_error **error);
+
+const millpond_tasks_data *millpond_tasks_answer_data(const millpond_tasks_answer *answer);
+
+void millpond_tasks_answer_free(millpond_tasks_answer *answer);
+
+millpond_status millpond_tasks_claim(millpond_tasks_store *store,
+                                     const millpond_bytes *queues,
+                                     size_t queue_count,
+                                     int64_t lease_ms,
+                                     size_t max,
+                                     int64_t wait_ms,
+                                     millpond_tasks_answer **answer,
+                                     millpond_error **error);
+
+millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
+                                          const millpond_bytes *queues,
+                                          size_t queue_count,
+                                          int64_t lease_ms,
+                                          size_t max,
+                                          int64_t wait_ms,
+                                          millpond_tasks_claims **claims,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
+                                           millpond_tasks_answer **answer,
+                                           millpond_error **error);
+
+void millpond_tasks_claims_free(millpond_tasks_claims *claims);
+
+millpond_status millpond_tasks_renew(millpond_tasks_store *store,
+                                     const millpond_task_id *tasks,
+                                     size_t task_count,
+                                     const millpond_doc_id *docs,
+                                     size_t doc_count,
+                                     int64_t lease_ms,
+                                     uint64_t *task_versions,
+                                     uint64_t *doc_versions,
+                                     uint64_t *at_ms,
+                                     millpond_error **error);
+
+void millpond_task_query_init(millpond_task_query *query);
+
+millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_tasks_answer **answer,
+                                     millpond_error **error);
+
+millpond_status millpond_tasks_list(millpond_tasks_store *store,
+                                    const char *queue,
+                                    size_t queue_length,
+                                    const millpond_task_query *query,
+                                    millpond_tasks_answer **answer,
+                                    millpond_error **error);
+
+void millpond_doc_query_init(millpond_doc_query *query);
+
+millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const char *key,
+                                          size_t key_length,
+                                          int64_t lease_ms,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const millpond_bytes *ids,
+                                          size_t id_count,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
+                                         const char *namespace_name,
+                                         size_t namespace_name_length,
+                                         const millpond_doc_query *query,
+                                         millpond_tasks_answer **answer,
+                                         millpond_error **error);
+
+void millpond_tasks_filter_init(millpond_tasks_filter *filter);
+
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_answer **answer,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
+                                               const millpond_tasks_filter *filter,
+                                               millpond_tasks_answer **answer,
+                                               millpond_error **error);
+
+const millpond_dependency *millpond_error_dependency(const millpond_error *error);
+
+const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job);
+
+millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
+                                           uint64_t *version,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
+                                              const char *namespace_name,
+                                              size_t namespace_name_length,
+                                              const char *key,
+                                              size_t key_length,
+                                              millpond_tasks_answer **answer,
+                                              millpond_error **error);
+
+millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
+                                          const millpond_modification *modification,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
+                                         const char *err,
+                                         size_t err_length,
+                                         int64_t delay_ms,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
+                                        const char *queue,
+                                        size_t queue_length,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job, millpond_error **error);
+
+void millpond_tasks_job_free(millpond_tasks_job *job);
+
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
+
+millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
+                                        const millpond_bytes *queues,
+                                        size_t queue_count,
+                                        const millpond_tasks_worker_options *options,
+                                        millpond_tasks_jobs **jobs,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
+                                         millpond_tasks_job **job,
+                                         millpond_error **error);
+
+void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
+
+millpond_status millpond_tasks_run(millpond_tasks_store *store,
+                                   const millpond_bytes *queues,
+                                   size_t queue_count,
+                                   const millpond_tasks_worker_options *options,
+                                   millpond_task_handler handler,
+                                   void *context,
+                                   millpond_error **error);
+
+millpond_status millpond_tasks_keys(const char *name,
+                                    size_t name_length,
+                                    millpond_keys **keys,
+                                    millpond_error **error);
 
 void millpond_on_interrupt(bool (*check)(void));
 

@@ -21,13 +21,15 @@
  * alone and its object is NULL.
  *
  * Any function may be called by any thread at any time, except that a lease and loops (batches,
- * messages, garbage) are for one thread at a time: a second one gets MILLPOND_INVALID_ARGUMENT at
- * once. A call that has to wait for a server ends by the client's timeout; only
- * millpond_batches_next, millpond_shuffle_read and millpond_shuffle_messages_next wait longer, if
- * they are told to. Nothing may be called from a signal handler.
+ * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
+ * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
+ * timeout; only millpond_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
+ * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next and millpond_tasks_run
+ * wait longer, if they are told to. Nothing may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
- * client makes new connections, an embedded engine answers MILLPOND_FORKED.
+ * client makes new connections, an embedded engine answers MILLPOND_FORKED. A job of a worker stays
+ * the parent's, which renews it: what ends it in a child answers MILLPOND_FORKED.
  *
  * A panic inside is MILLPOND_INTERNAL outside; nothing unwinds into C.
  *
@@ -138,6 +140,11 @@ typedef enum {
      * A bug in Millpond.
      */
     MILLPOND_INTERNAL = 21,
+    /**
+     * A task or a document is not as a modification says: nothing was done.
+     * `millpond_error_dependency` has all that is not.
+     */
+    MILLPOND_DEPENDENCY = 22,
 } millpond_status;
 
 /**
@@ -198,6 +205,32 @@ typedef enum {
      */
     MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
 } millpond_shuffle_track_keys;
+
+/**
+ * What becomes of a task that a handler worked on.
+ */
+typedef enum {
+    /**
+     * It is deleted.
+     */
+    MILLPOND_TASK_DONE = 0,
+    /**
+     * What `modification` says happens, as by `millpond_tasks_job_finish`.
+     */
+    MILLPOND_TASK_FINISH = 1,
+    /**
+     * It is tried again, as by `millpond_tasks_job_retry` with `err` and `delay_ms`.
+     */
+    MILLPOND_TASK_RETRY = 2,
+    /**
+     * It is moved, as by `millpond_tasks_job_move` with `queue` and `err`.
+     */
+    MILLPOND_TASK_MOVE = 3,
+    /**
+     * It is given back untried, as by `millpond_tasks_job_release`.
+     */
+    MILLPOND_TASK_RELEASE = 4,
+} millpond_task_end;
 
 /**
  * The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
@@ -305,6 +338,49 @@ typedef struct millpond_shuffle_queue millpond_shuffle_queue;
  * `millpond_shuffle_stats_free`. Any thread may read it.
  */
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
+
+/**
+ * What a step on tasks or documents answered. The caller frees it with
+ * `millpond_tasks_answer_free`, which does nothing to the tasks. Any thread may read it.
+ */
+typedef struct millpond_tasks_answer millpond_tasks_answer;
+
+/**
+ * The loop of a claimant: batches of leased tasks. Asking for the next does nothing to the one
+ * before: its tasks are leased until they are deleted or changed, or until the lease is over.
+ * Freed with `millpond_tasks_claims_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that claim together have loops of their own.
+ */
+typedef struct millpond_tasks_claims millpond_tasks_claims;
+
+/**
+ * A task that is being worked on. A native thread renews it, and the documents that it claims,
+ * twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
+ * becomes of the task (finish, done, retry, move, release), which waits for a renewal that is
+ * under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
+ * of those calls the task stays leased until the lease is over.
+ *
+ * Any number of threads may use one job at a time. In the child of a fork it answers
+ * `MILLPOND_FORKED`.
+ */
+typedef struct millpond_tasks_job millpond_tasks_job;
+
+/**
+ * The jobs of a worker, one after the other. Freed with `millpond_tasks_jobs_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that work together have loops of their own.
+ */
+typedef struct millpond_tasks_jobs millpond_tasks_jobs;
+
+/**
+ * A store of tasks and documents, for one claimant. Everything that one modification spans is in
+ * one store. Any number of threads may use one store at a time. Freed with
+ * `millpond_tasks_store_free`.
+ */
+typedef struct millpond_tasks_store millpond_tasks_store;
 
 /**
  * One row of the table of errors, the same in every language.
@@ -670,6 +746,801 @@ typedef struct {
      */
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
+
+/**
+ * A document to insert. `millpond_new_doc_init` fills it; then set the namespace, the key and what
+ * you like.
+ */
+typedef struct {
+    /**
+     * The namespace, 1 to 64 characters, which need not be there.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * The primary key, at most 256 characters.
+     */
+    millpond_bytes key;
+    /**
+     * Its id, unique in its namespace: 1 to 64 characters. NULL: not given, which is 16 random
+     * hexadecimal digits.
+     */
+    millpond_bytes id;
+    /**
+     * The secondary key, at most 256 characters: the order of documents with the same primary key.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Its content: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
+     */
+    millpond_bytes content;
+    /**
+     * Whether to leave this document out if its id is taken, in place of refusing the whole
+     * modification.
+     */
+    bool skip_colliding;
+} millpond_new_doc;
+
+/**
+ * A document at a version: what deletes, depends and renewals take.
+ */
+typedef struct {
+    /**
+     * The document's namespace.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * The document's id.
+     */
+    millpond_bytes id;
+    /**
+     * The version that it has to have.
+     */
+    uint64_t version;
+} millpond_doc_id;
+
+/**
+ * What becomes of a document. `millpond_doc_change_init` fills it from the document; then set what
+ * you like.
+ */
+typedef struct {
+    /**
+     * The document, and the version that it has to have.
+     */
+    millpond_doc_id doc;
+    /**
+     * What takes the content's place: a JSON text. NULL: the content stays.
+     */
+    millpond_bytes content;
+    /**
+     * Until when whoever changes it holds it, in milliseconds since the Unix epoch; a time in the
+     * past releases it. -1: not given; without a `delay_ms` it is held as it was.
+     */
+    int64_t at_ms;
+    /**
+     * How many milliseconds from now whoever changes it holds it, by the engine's clock; 0
+     * releases it. -1: not given.
+     */
+    int64_t delay_ms;
+} millpond_doc_change;
+
+/**
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
+ * time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live as
+ * long as the answer that the document is in.
+ */
+typedef struct {
+    /**
+     * The namespace that it is in.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * Unique in its namespace.
+     */
+    millpond_bytes id;
+    /**
+     * Its primary key; several documents can have the same. Never changes.
+     */
+    millpond_bytes key;
+    /**
+     * Its secondary key. Never changes.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Who holds it until `at_ms`; empty for nobody.
+     */
+    millpond_bytes claimant;
+    /**
+     * Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
+     * is not the same as `null`.
+     */
+    millpond_bytes content;
+    /**
+     * From 0; 1 more with each claim, renewal and change.
+     */
+    uint64_t version;
+    /**
+     * Until when its claimant holds it, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * When it was inserted.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was inserted, claimed, renewed or changed last.
+     */
+    uint64_t modified_ms;
+} millpond_doc;
+
+/**
+ * A task to insert. `millpond_new_task_init` fills it; then set the queue and what you like.
+ */
+typedef struct {
+    /**
+     * The queue, which need not be there.
+     */
+    millpond_bytes queue;
+    /**
+     * Its id, unique in the store: 1 to 64 characters. NULL: not given, which is 16 random
+     * hexadecimal digits.
+     */
+    millpond_bytes id;
+    /**
+     * Its value: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
+     */
+    millpond_bytes value;
+    /**
+     * What went wrong before.
+     */
+    millpond_bytes err;
+    /**
+     * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
+     * counts for its age. -1: not given; without a `delay_ms` it is available at once.
+     */
+    int64_t at_ms;
+    /**
+     * In how many milliseconds it can be claimed, by the engine's clock. -1: not given.
+     */
+    int64_t delay_ms;
+    /**
+     * How many milliseconds it may be there, done or not, held or not. -1: not given, which is for
+     * ever.
+     */
+    int64_t ttl_ms;
+    /**
+     * How often it was tried before.
+     */
+    uint64_t attempt;
+    /**
+     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+     */
+    uint64_t priority;
+    /**
+     * Whether to leave this task out if its id is taken, in place of refusing the whole
+     * modification.
+     */
+    bool skip_colliding;
+} millpond_new_task;
+
+/**
+ * What becomes of a task. `millpond_task_change_init` fills it from the task; then set what you
+ * like.
+ */
+typedef struct {
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
+    /**
+     * The queue; another one moves the task there, with its id.
+     */
+    millpond_bytes queue;
+    /**
+     * The value: a JSON text. NULL: the task has none afterwards.
+     */
+    millpond_bytes value;
+    /**
+     * What went wrong.
+     */
+    millpond_bytes err;
+    /**
+     * The version that the task has to have.
+     */
+    uint64_t version;
+    /**
+     * How often it was tried.
+     */
+    uint64_t attempt;
+    /**
+     * From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
+     * future whoever changes it holds it. -1: not given; without a `delay_ms` the task is
+     * released.
+     */
+    int64_t at_ms;
+    /**
+     * In how many milliseconds it can be claimed, by the engine's clock; until then whoever
+     * changes it holds it. -1: not given.
+     */
+    int64_t delay_ms;
+    /**
+     * Whether it was tried and failed: counts `attempt` up, and puts `retry_err` behind `err` on a
+     * line of its own.
+     */
+    bool retry;
+    /**
+     * Why it failed.
+     */
+    millpond_bytes retry_err;
+    /**
+     * Where a retry moves the task to with the attempt `quarantine_attempts`.
+     */
+    millpond_bytes quarantine_queue;
+    /**
+     * 1: with this retry; 0: never.
+     */
+    uint64_t quarantine_attempts;
+} millpond_task_change;
+
+/**
+ * A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
+ * the answer that the task is in.
+ *
+ * `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end
+ * of the lease. `id` and `version` are the handle of an optimistic lock: each claim, renewal and
+ * change adds 1 to `version`, and whoever shows an old one is refused.
+ */
+typedef struct {
+    /**
+     * Unique in the store, over all queues.
+     */
+    millpond_bytes id;
+    /**
+     * The queue that it is in.
+     */
+    millpond_bytes queue;
+    /**
+     * Who holds it until `at_ms`, or put it there; empty for nobody.
+     */
+    millpond_bytes claimant;
+    /**
+     * What went wrong, as its workers say.
+     */
+    millpond_bytes err;
+    /**
+     * Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
+     * is not the same as `null`.
+     */
+    millpond_bytes value;
+    /**
+     * From 0; 1 more with each claim, renewal and change.
+     */
+    uint64_t version;
+    /**
+     * From when on it can be claimed, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * When it was inserted.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was inserted, claimed, renewed or changed last.
+     */
+    uint64_t modified_ms;
+    /**
+     * When it vanishes, whoever holds it. -1: never.
+     */
+    int64_t expires_ms;
+    /**
+     * How often it was claimed; renewals do not count.
+     */
+    uint64_t claims;
+    /**
+     * How often it was tried, as its workers say.
+     */
+    uint64_t attempt;
+    /**
+     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+     */
+    uint64_t priority;
+} millpond_task;
+
+/**
+ * A task at a version: what deletes, depends and renewals take.
+ *
+ *     millpond_task_id done = {task->id, task->version};
+ */
+typedef struct {
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
+    /**
+     * The version that it has to have.
+     */
+    uint64_t version;
+} millpond_task_id;
+
+/**
+ * Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
+ * task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
+ *
+ *     millpond_modification modification = {.deletes = &done, .delete_count = 1,
+ *                                           .inserts = &next, .insert_count = 1};
+ */
+typedef struct {
+    /**
+     * Tasks to insert. Refused if a task of that id is there, in any queue.
+     */
+    const millpond_new_task *inserts;
+    /**
+     * How many there are.
+     */
+    size_t insert_count;
+    /**
+     * Tasks to change. Refused if one is not there at that version, or held by another claimant.
+     */
+    const millpond_task_change *changes;
+    /**
+     * How many there are.
+     */
+    size_t change_count;
+    /**
+     * Tasks to delete. Refused if one is not there at that version, or held by another claimant.
+     */
+    const millpond_task_id *deletes;
+    /**
+     * How many there are.
+     */
+    size_t delete_count;
+    /**
+     * Tasks that have to be there at that version, whoever holds them.
+     */
+    const millpond_task_id *depends;
+    /**
+     * How many there are.
+     */
+    size_t depend_count;
+    /**
+     * Documents to insert. Refused if one of that id is there in its namespace.
+     */
+    const millpond_new_doc *doc_inserts;
+    /**
+     * How many there are.
+     */
+    size_t doc_insert_count;
+    /**
+     * Documents to change. Refused if one is not there at that version, or held by another
+     * claimant.
+     */
+    const millpond_doc_change *doc_changes;
+    /**
+     * How many there are.
+     */
+    size_t doc_change_count;
+    /**
+     * Documents to delete. Refused if one is not there at that version, or held by another
+     * claimant.
+     */
+    const millpond_doc_id *doc_deletes;
+    /**
+     * How many there are.
+     */
+    size_t doc_delete_count;
+    /**
+     * Documents that have to be there at that version, whoever holds them.
+     */
+    const millpond_doc_id *doc_depends;
+    /**
+     * How many there are.
+     */
+    size_t doc_depend_count;
+} millpond_modification;
+
+/**
+ * Where a task stands in the total order of its queue: by time, and by id where that is the same.
+ */
+typedef struct {
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
+    /**
+     * The task's `at_ms`.
+     */
+    uint64_t at_ms;
+} millpond_task_position;
+
+/**
+ * Where a document stands in the total order of its namespace.
+ */
+typedef struct {
+    /**
+     * The document's primary key.
+     */
+    millpond_bytes key;
+    /**
+     * The document's secondary key.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * The document's id.
+     */
+    millpond_bytes id;
+} millpond_doc_position;
+
+/**
+ * What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+ */
+typedef struct {
+    /**
+     * The queue's name.
+     */
+    millpond_bytes queue;
+    /**
+     * All tasks.
+     */
+    uint64_t size;
+    /**
+     * Tasks that can be claimed now.
+     */
+    uint64_t available;
+    /**
+     * Tasks that cannot be claimed now and were claimed before.
+     */
+    uint64_t claimed;
+    /**
+     * Tasks that cannot be claimed now and never were.
+     */
+    uint64_t future;
+    /**
+     * How often the task was claimed that was claimed most.
+     */
+    uint64_t max_claims;
+} millpond_queue_stats;
+
+/**
+ * What is in a namespace.
+ */
+typedef struct {
+    /**
+     * The namespace's name.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * All documents.
+     */
+    uint64_t size;
+    /**
+     * Documents that somebody holds now.
+     */
+    uint64_t claimed;
+} millpond_namespace_stats;
+
+/**
+ * What is in an answer. Which of it depends on the step; the rest is empty.
+ */
+typedef struct {
+    /**
+     * The tasks; of a modification those that were inserted, and then those that were changed.
+     */
+    const millpond_task *tasks;
+    /**
+     * How many there are.
+     */
+    size_t task_count;
+    /**
+     * How many of them were inserted.
+     */
+    size_t inserted_count;
+    /**
+     * The documents; of a modification those that were inserted, and then those that were changed.
+     */
+    const millpond_doc *docs;
+    /**
+     * How many there are.
+     */
+    size_t doc_count;
+    /**
+     * How many of them were inserted.
+     */
+    size_t inserted_doc_count;
+    /**
+     * Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
+     */
+    const millpond_task_position *next;
+    /**
+     * Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
+     */
+    const millpond_doc_position *next_doc;
+    /**
+     * The queues, of `millpond_tasks_queue_stats`.
+     */
+    const millpond_queue_stats *queues;
+    /**
+     * How many there are.
+     */
+    size_t queue_count;
+    /**
+     * The namespaces, of `millpond_tasks_namespace_stats`.
+     */
+    const millpond_namespace_stats *namespaces;
+    /**
+     * How many there are.
+     */
+    size_t namespace_count;
+    /**
+     * All texts, one after the other without gaps: of each task, of each document, of the next
+     * position, of each queue, of each namespace, each in the order of its fields. For
+     * interpreters, which copy them in one go; not NUL-terminated.
+     */
+    const char *text;
+    /**
+     * How many bytes the texts have together.
+     */
+    size_t text_length;
+} millpond_tasks_data;
+
+/**
+ * Which tasks of a queue to list. `millpond_task_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The page after this position, as the `next` of the page before. NULL: the first.
+     */
+    const millpond_task_position *after;
+    /**
+     * How many tasks to look at: at most 10,000. -1: not given, which is 1,000.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
+     * and still have a next one. NULL: not given.
+     */
+    millpond_bytes claimant;
+    /**
+     * Whether to leave the values out.
+     */
+    bool omit_values;
+} millpond_task_query;
+
+/**
+ * Which documents of a namespace to list. `millpond_doc_query_init` fills it; then set what you
+ * like.
+ */
+typedef struct {
+    /**
+     * The page after this position, as the `next_doc` of the page before. NULL: the first.
+     */
+    const millpond_doc_position *after;
+    /**
+     * How many documents: at most 10,000. -1: not given, which is 1,000.
+     */
+    int64_t limit;
+    /**
+     * From this primary key on. Empty: from the first.
+     */
+    millpond_bytes start;
+    /**
+     * Up to this primary key, and without it. Empty: no end.
+     */
+    millpond_bytes end;
+    /**
+     * Whether to leave the contents out.
+     */
+    bool omit_contents;
+} millpond_doc_query;
+
+/**
+ * Which queues or namespaces to look at: those with one of the exact names or prefixes; all if
+ * none is said. `millpond_tasks_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The exact names.
+     */
+    const millpond_bytes *exact;
+    /**
+     * How many there are.
+     */
+    size_t exact_count;
+    /**
+     * What names begin with.
+     */
+    const millpond_bytes *prefixes;
+    /**
+     * How many there are.
+     */
+    size_t prefix_count;
+    /**
+     * At most so many, the first by name. -1: not given, which is 100,000, the most.
+     */
+    int64_t limit;
+} millpond_tasks_filter;
+
+/**
+ * Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
+ */
+typedef struct {
+    /**
+     * Tasks to insert whose id is taken, at the version that is there.
+     */
+    const millpond_task_id *inserts;
+    /**
+     * How many there are.
+     */
+    size_t insert_count;
+    /**
+     * Tasks to change that are not there at the version that was asked for.
+     */
+    const millpond_task_id *changes;
+    /**
+     * How many there are.
+     */
+    size_t change_count;
+    /**
+     * Tasks to delete that are not there at the version that was asked for.
+     */
+    const millpond_task_id *deletes;
+    /**
+     * How many there are.
+     */
+    size_t delete_count;
+    /**
+     * Tasks to depend on that are not there at the version that was asked for.
+     */
+    const millpond_task_id *depends;
+    /**
+     * How many there are.
+     */
+    size_t depend_count;
+    /**
+     * Tasks to delete or to change that another claimant holds.
+     */
+    const millpond_task_id *claims;
+    /**
+     * How many there are.
+     */
+    size_t claim_count;
+    /**
+     * Documents to insert whose id is taken, at the version that is there.
+     */
+    const millpond_doc_id *doc_inserts;
+    /**
+     * How many there are.
+     */
+    size_t doc_insert_count;
+    /**
+     * Documents to change that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_changes;
+    /**
+     * How many there are.
+     */
+    size_t doc_change_count;
+    /**
+     * Documents to delete that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_deletes;
+    /**
+     * How many there are.
+     */
+    size_t doc_delete_count;
+    /**
+     * Documents to depend on that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_depends;
+    /**
+     * How many there are.
+     */
+    size_t doc_depend_count;
+    /**
+     * Documents to delete, to change or to claim that another claimant holds.
+     */
+    const millpond_doc_id *doc_claims;
+    /**
+     * How many there are.
+     */
+    size_t doc_claim_count;
+    /**
+     * Whether a task is not there at the version that was asked for.
+     */
+    bool has_missing;
+    /**
+     * Whether a document is not there at the version that was asked for.
+     */
+    bool has_missing_docs;
+    /**
+     * Whether another claimant holds a task.
+     */
+    bool has_claims;
+    /**
+     * Whether another claimant holds a document.
+     */
+    bool has_claimed_docs;
+    /**
+     * Whether an id is taken.
+     */
+    bool has_collisions;
+    /**
+     * Whether nothing is wrong but that others hold something: the same can succeed later.
+     */
+    bool only_claims;
+} millpond_dependency;
+
+/**
+ * How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * How many milliseconds a task is leased; a native thread renews it twice a lease. -1: not
+     * given, which is 30,000.
+     */
+    int64_t lease_ms;
+    /**
+     * How many milliseconds to wait for a task when none is available. -1: the loop is over then.
+     */
+    int64_t wait_ms;
+    /**
+     * How many milliseconds a task is put off that failed for the first time; then twice as long
+     * each time, and each time by chance up to half of it less. -1: not given, which is 30,000.
+     */
+    int64_t backoff_ms;
+    /**
+     * How many milliseconds a task that failed is put off at most. -1: not given, which is an
+     * hour.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * After so many attempts a task goes to the error queue; 0 for never.
+     */
+    uint32_t max_attempts;
+    /**
+     * A task that was claimed more often goes to the error queue and becomes no job, as it may be
+     * what ends the workers; 0 for never.
+     */
+    uint32_t max_claims;
+    /**
+     * Where tasks go that failed too often. NULL: not given, which is the queue that each is in
+     * with `/err` behind it.
+     */
+    millpond_bytes error_queue;
+} millpond_tasks_worker_options;
+
+/**
+ * What a handler says of its job. It finds it with what stands for "done", and sets what it likes.
+ * What it points to has to be there until the handler is called again or `millpond_tasks_run`
+ * returns; the texts of the job's task are.
+ */
+typedef struct {
+    /**
+     * A `millpond_task_end`.
+     */
+    uint32_t end;
+    /**
+     * What happens in place of a delete.
+     */
+    const millpond_modification *modification;
+    /**
+     * Why it failed.
+     */
+    millpond_bytes err;
+    /**
+     * Where it moves to.
+     */
+    millpond_bytes queue;
+    /**
+     * In how many milliseconds it is tried again. -1: not given, as the worker's options say.
+     */
+    int64_t delay_ms;
+} millpond_task_outcome;
+
+/**
+ * Works on a job, and says in `outcome` what becomes of it.
+ */
+typedef void (*millpond_task_handler)(millpond_tasks_job *job,
+                                      millpond_task_outcome *outcome,
+                                      void *context);
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send
@@ -2130,6 +3001,741 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                uint32_t track_keys,
                                                millpond_keys **keys,
                                                millpond_error **error);
+
+/**
+ * Fills a document to insert with what stands for "not given". The namespace still has to be set,
+ * and the key wants to be.
+ *
+ *     millpond_new_doc doc;
+ *     millpond_new_doc_init(&doc);
+ *     doc.namespace_name = (millpond_bytes){"accounts", 8};
+ *     doc.key = (millpond_bytes){"ann", 3};
+ *
+ * Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_new_doc_init(millpond_new_doc *doc);
+
+/**
+ * Fills a change with the document as it is, at its version: such a change leaves everything as it
+ * is, whoever holds it included. The change points to the texts of the document, whose answer has
+ * to be there until the change was made. `doc` may be NULL; then everything else has to be set.
+ *
+ * Does nothing where `change` is NULL.
+ *
+ * Threads: any.
+ */
+void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *doc);
+
+/**
+ * Fills a task to insert with what stands for "not given". The queue still has to be set.
+ *
+ *     millpond_new_task task;
+ *     millpond_new_task_init(&task);
+ *     task.queue = (millpond_bytes){"mail", 4};
+ *     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
+ *     task.delay_ms = 60000;
+ *
+ * Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_new_task_init(millpond_new_task *task);
+
+/**
+ * Fills a change with the task as it is, at its version: all that such a change does is to release
+ * it. The change points to the texts of the task, whose answer has to be there until the change
+ * was made. `task` may be NULL; then everything else has to be set.
+ *
+ *     millpond_task_change change;
+ *     millpond_task_change_init(&change, task);
+ *     change.retry = true;
+ *     change.retry_err = (millpond_bytes){"no such address", 15};
+ *     change.delay_ms = 60000;
+ *
+ * Does nothing where `change` is NULL.
+ *
+ * Threads: any.
+ */
+void millpond_task_change_init(millpond_task_change *change, const millpond_task *task);
+
+/**
+ * The store of tasks of this name, for a claimant: who claims, and holds what is claimed. It has 1
+ * to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: whoever takes a
+ * claimant's name can do what it could. Makes no call: what no store can have is refused by the
+ * step that needs it.
+ *
+ * `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
+ * failure to NULL.
+ *
+ *     millpond_tasks_store *store;
+ *     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_store_new(millpond_client *client,
+                                         const char *name,
+                                         size_t name_length,
+                                         const char *claimant,
+                                         size_t claimant_length,
+                                         millpond_tasks_store **store,
+                                         millpond_error **error);
+
+/**
+ * Who claims through this store. Lives until the store is freed.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no store.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
+                                        millpond_bytes *claimant,
+                                        millpond_error **error);
+
+/**
+ * The time on the clock that decides when tasks are available and leases are over, in milliseconds
+ * since the Unix epoch.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_time(millpond_tasks_store *store,
+                                    uint64_t *time_ms,
+                                    millpond_error **error);
+
+/**
+ * Frees a store. Loops and jobs that were made from it go on. NULL and a store that was freed
+ * before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_store_free(millpond_tasks_store *store);
+
+/**
+ * Does all of a modification, or nothing. One that is empty succeeds.
+ *
+ * `answer` is set to the tasks and documents that were inserted and changed, in the order of the
+ * modification and without those that were skipped; see `millpond_tasks_data`. The caller frees it
+ * with `millpond_tasks_answer_free`; on failure it is NULL. `answer` may be NULL.
+ *
+ *     millpond_task_id done = {task->id, task->version};
+ *     millpond_modification modification = {.deletes = &done, .delete_count = 1};
+ *     status = millpond_tasks_modify(store, &modification, NULL, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
+ * are no JSON texts, and what is named twice, before anything is sent; `MILLPOND_DEPENDENCY` if
+ * something is not as it has to be, with all that is not (`millpond_error_dependency`), and then
+ * nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
+ * something else; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
+ * all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
+ * that version any more, so nothing is done twice unless it only inserts; give inserts an id of
+ * your own then.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_modify(millpond_tasks_store *store,
+                                      const millpond_modification *modification,
+                                      millpond_tasks_answer **answer,
+                                      millpond_error **error);
+
+/**
+ * Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
+ *
+ * `answer` is set to the task, which the caller frees with `millpond_tasks_answer_free`, or on
+ * failure to NULL. It may be NULL.
+ *
+ * Errors: as `millpond_tasks_modify`.
+ *
+ * Delivery: as `millpond_tasks_modify`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_insert(millpond_tasks_store *store,
+                                      const char *queue,
+                                      size_t queue_length,
+                                      const char *value,
+                                      size_t value_length,
+                                      millpond_tasks_answer **answer,
+                                      millpond_error **error);
+
+/**
+ * What is in the answer. Lives until the answer is freed. NULL for NULL and for a handle that was
+ * freed or is none.
+ *
+ *     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+ *     for (size_t i = 0; i < data->task_count; i++)
+ *         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
+ *
+ * Threads: any.
+ */
+const millpond_tasks_data *millpond_tasks_answer_data(const millpond_tasks_answer *answer);
+
+/**
+ * Frees an answer. NULL and an answer that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_answer_free(millpond_tasks_answer *answer);
+
+/**
+ * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (-1 is 30,000).
+ * Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so
+ * that a task that fails again and again does not keep back the others; which queue is looked at
+ * first is left to chance. With a `wait_ms` of -1 it answers at once; else it waits up to so many
+ * milliseconds if no task is available (`INT64_MAX` is for ever), without polling.
+ * `millpond_close` on the client ends the wait.
+ *
+ * `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
+ * on failure, and also on success if there are none.
+ *
+ *     millpond_bytes inbox = {"inbox", 5};
+ *     millpond_tasks_answer *answer;
+ *     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &answer, &error);
+ *     if (status == MILLPOND_OK && answer == NULL)
+ *         puts("nothing to do");
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no queue or more than 1,000, names beyond their limits,
+ * a lease below -1 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
+ * `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
+ * closed; those of the connection.
+ *
+ * Delivery: at least once. A task is available again when the lease is over, unless it was deleted
+ * or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` tasks may be leased
+ * that nobody saw.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claim(millpond_tasks_store *store,
+                                     const millpond_bytes *queues,
+                                     size_t queue_count,
+                                     int64_t lease_ms,
+                                     size_t max,
+                                     int64_t wait_ms,
+                                     millpond_tasks_answer **answer,
+                                     millpond_error **error);
+
+/**
+ * The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
+ * (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else a call
+ * waits up to so many milliseconds for a task, anew for each batch (`INT64_MAX` is for ever). It
+ * waits without polling: all that wait in a process share one connection, and a task that becomes
+ * available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
+ * ends the wait.
+ *
+ * `claims` is set to the loop, which the caller frees with `millpond_tasks_claims_free`, or on
+ * failure to NULL. Makes no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease or a `wait_ms` below -1, and for a name that is
+ * not UTF-8. What else is beyond its limits `millpond_tasks_claims_next` refuses.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
+                                          const millpond_bytes *queues,
+                                          size_t queue_count,
+                                          int64_t lease_ms,
+                                          size_t max,
+                                          int64_t wait_ms,
+                                          millpond_tasks_claims **claims,
+                                          millpond_error **error);
+
+/**
+ * Leases the next batch.
+ *
+ * `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
+ * on failure, and also on success when the loop is over. After an error that trying again can mend
+ * (see `millpond_error_retry`) the loop may go on.
+ *
+ * Errors: as `millpond_tasks_claim`.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * Threads: one at a time; see `millpond_tasks_claims`.
+ */
+millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
+                                           millpond_tasks_answer **answer,
+                                           millpond_error **error);
+
+/**
+ * Frees the loop. Tasks that were neither deleted nor changed stay leased until the lease is over.
+ * NULL and a loop that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_claims_free(millpond_tasks_claims *claims);
+
+/**
+ * Holds on to tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now, all of them
+ * or none.
+ *
+ * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
+ * documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
+ * epoch. Each may be NULL; on failure nothing is written there, so that a version may go where it
+ * came from.
+ *
+ *     millpond_task_id held = {task->id, task->version};
+ *     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
+ *                                   &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
+ * -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
+ * another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at versions
+ * that nobody saw.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_renew(millpond_tasks_store *store,
+                                     const millpond_task_id *tasks,
+                                     size_t task_count,
+                                     const millpond_doc_id *docs,
+                                     size_t doc_count,
+                                     int64_t lease_ms,
+                                     uint64_t *task_versions,
+                                     uint64_t *doc_versions,
+                                     uint64_t *at_ms,
+                                     millpond_error **error);
+
+/**
+ * Fills a query with what stands for "not given". Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_task_query_init(millpond_task_query *query);
+
+/**
+ * The tasks of these ids, in the same order, in whatever queue they are; without those that are
+ * not there.
+ *
+ * `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+ * to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
+ * of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_tasks_answer **answer,
+                                     millpond_error **error);
+
+/**
+ * A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one moment: a task
+ * that is claimed between two pages may be on both or on none.
+ *
+ * `answer` is set to it, with what the `next` page comes after; the caller frees it with
+ * `millpond_tasks_answer_free`. On failure it is NULL.
+ *
+ *     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+ *     query.after = data->next; // the answer has to be there until the next page is
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 10,000; else as `millpond_tasks_fetch`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_list(millpond_tasks_store *store,
+                                    const char *queue,
+                                    size_t queue_length,
+                                    const millpond_task_query *query,
+                                    millpond_tasks_answer **answer,
+                                    millpond_error **error);
+
+/**
+ * Fills a query with what stands for "not given". Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_doc_query_init(millpond_doc_query *query);
+
+/**
+ * Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
+ * another claimant holds one of them. Whoever holds them can claim them again.
+ *
+ * `answer` is set to them, by secondary key, which the caller frees with
+ * `millpond_tasks_answer_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
+ * below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
+ * of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased; claiming
+ * them again is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const char *key,
+                                          size_t key_length,
+                                          int64_t lease_ms,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+/**
+ * The documents of these ids, in the same order; without those that are not there.
+ *
+ * `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+ * to NULL.
+ *
+ * Errors: as `millpond_tasks_fetch`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const millpond_bytes *ids,
+                                          size_t id_count,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+/**
+ * A page of a namespace's documents, by primary key, secondary key and id; `query` may be NULL.
+ *
+ * `answer` is set to it, with what the next page comes after in `next_doc`; the caller frees it
+ * with `millpond_tasks_answer_free`. On failure it is NULL.
+ *
+ * Errors: as `millpond_tasks_list`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
+                                         const char *namespace_name,
+                                         size_t namespace_name_length,
+                                         const millpond_doc_query *query,
+                                         millpond_tasks_answer **answer,
+                                         millpond_error **error);
+
+/**
+ * Fills a filter with what stands for "not given". Does nothing for NULL.
+ *
+ *     millpond_bytes prefix = {"mail/", 5};
+ *     millpond_tasks_filter filter;
+ *     millpond_tasks_filter_init(&filter);
+ *     filter.prefixes = &prefix;
+ *     filter.prefix_count = 1;
+ *
+ * Threads: any.
+ */
+void millpond_tasks_filter_init(millpond_tasks_filter *filter);
+
+/**
+ * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
+ * without a look at the tasks. `filter` may be NULL.
+ *
+ * `answer` is set to the `queues`, which the caller frees with `millpond_tasks_answer_free`, or on
+ * failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 100,000; else as `millpond_tasks_fetch`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_answer **answer,
+                                           millpond_error **error);
+
+/**
+ * Whether none of these queues holds a task.
+ *
+ * Errors: as `millpond_tasks_queue_stats`; also `MILLPOND_INVALID_ARGUMENT` for a filter that
+ * names nothing.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+/**
+ * What is in the namespaces that hold documents, by name. `filter` may be NULL.
+ *
+ * `answer` is set to the `namespaces`, which the caller frees with `millpond_tasks_answer_free`,
+ * or on failure to NULL.
+ *
+ * Errors: as `millpond_tasks_queue_stats`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
+                                               const millpond_tasks_filter *filter,
+                                               millpond_tasks_answer **answer,
+                                               millpond_error **error);
+
+/**
+ * All that is not as a modification says; NULL for an error that is not `MILLPOND_DEPENDENCY`.
+ * Lives until the error is freed.
+ *
+ *     const millpond_dependency *refused = millpond_error_dependency(error);
+ *     if (refused != NULL && refused->only_claims)
+ *         puts("somebody else holds it: later, then");
+ *
+ * Threads: any.
+ */
+const millpond_dependency *millpond_error_dependency(const millpond_error *error);
+
+/**
+ * The task, as it was claimed: one of `tasks`. Lives until the job is freed. NULL for NULL and for
+ * a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job);
+
+/**
+ * The task's newest version, which renewals change; in the child of a fork, the one that was
+ * claimed.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
+                                           uint64_t *version,
+                                           millpond_error **error);
+
+/**
+ * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+ * whole lease: stop working. What ends the job is refused then. Sends nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+/**
+ * Leases all documents of a primary key for as long as the job goes on. What ends the job releases
+ * them, unless it changes or deletes them.
+ *
+ * `answer` is set to them, by secondary key, which the caller frees with
+ * `millpond_tasks_answer_free`, or on failure to NULL.
+ *
+ * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
+                                              const char *namespace_name,
+                                              size_t namespace_name_length,
+                                              const char *key,
+                                              size_t key_length,
+                                              millpond_tasks_answer **answer,
+                                              millpond_error **error);
+
+/**
+ * Ends the job with a modification, in which the task and the documents that the job holds are
+ * taken at their newest versions, whatever it says. A task that it does not name, such as with a
+ * modification of nothing, stays leased until its lease is over.
+ *
+ * `answer` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
+ *
+ * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
+ * `MILLPOND_FORKED` in the child of a fork.
+ *
+ * Delivery: as `millpond_tasks_modify`. After an error it can be tried again while the lease
+ * lasts, which is not renewed any more.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
+                                          const millpond_modification *modification,
+                                          millpond_tasks_answer **answer,
+                                          millpond_error **error);
+
+/**
+ * Ends the job and deletes the task.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Delivery: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+/**
+ * Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
+ * error queue if that was the last. It is put off for `delay_ms` milliseconds, or for -1 as the
+ * worker's options say.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Delivery: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
+                                         const char *err,
+                                         size_t err_length,
+                                         int64_t delay_ms,
+                                         millpond_error **error);
+
+/**
+ * Ends the job and moves the task to this queue, with one more attempt and with why in `err`.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Delivery: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
+                                        const char *queue,
+                                        size_t queue_length,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+/**
+ * Ends the job and gives the task back as it was, available at once.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Delivery: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job, millpond_error **error);
+
+/**
+ * Frees a job. The task of one that did not end stays leased until the lease is over, which is not
+ * renewed any more. NULL and a job that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_job_free(millpond_tasks_job *job);
+
+/**
+ * Fills options with what stands for "not given". Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
+
+/**
+ * The jobs of a worker for these queues, which renews what it works on, tries again what failed,
+ * and puts aside what fails too often; `options` may be NULL. `millpond_close` on the client ends
+ * the wait for a job.
+ *
+ * `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
+ * to NULL. Makes no call yet.
+ *
+ *     millpond_tasks_job *job;
+ *     while (millpond_tasks_jobs_next(jobs, &job, &error) == MILLPOND_OK && job != NULL) {
+ *         const char *failure = work_on(millpond_tasks_job_data(job)->tasks);
+ *         status = failure == NULL
+ *             ? millpond_tasks_job_done(job, &error)
+ *             : millpond_tasks_job_retry(job, failure, strlen(failure), -1, &error);
+ *         if (status == MILLPOND_DEPENDENCY)
+ *             millpond_error_free(error); // the lease was lost: somebody else has the task
+ *         else if (status != MILLPOND_OK)
+ *             return failed(error);
+ *         millpond_tasks_job_free(job);
+ *     }
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
+ * What else is beyond its limits `millpond_tasks_jobs_next` refuses.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
+                                        const millpond_bytes *queues,
+                                        size_t queue_count,
+                                        const millpond_tasks_worker_options *options,
+                                        millpond_tasks_jobs **jobs,
+                                        millpond_error **error);
+
+/**
+ * Takes the next job.
+ *
+ * `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
+ * failure, and also on success when the loop is over. After an error that trying again can mend
+ * (see `millpond_error_retry`) the loop may go on.
+ *
+ * Errors: as `millpond_tasks_claim`.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * Threads: one at a time; see `millpond_tasks_jobs`.
+ */
+millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
+                                         millpond_tasks_job **job,
+                                         millpond_error **error);
+
+/**
+ * Frees the loop. Its jobs go on. NULL and a loop that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
+
+/**
+ * Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
+ * with one job after the other and with `context`, and does to each what the handler says. A job
+ * whose lease was lost, or with a modification that the store refuses, is left to whoever has the
+ * task now.
+ *
+ * The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
+ * are there until what the handler says is done, and are freed then. For more threads run several.
+ *
+ *     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+ *         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
+ *             outcome->end = MILLPOND_TASK_RETRY;
+ *             outcome->err = (millpond_bytes){"no such image", 13};
+ *         }
+ *     }
+ *     status = millpond_tasks_run(store, &inbox, 1, NULL, resize, NULL, &error);
+ *
+ * Errors: as `millpond_tasks_jobs_new` and `millpond_tasks_claim`; also
+ * `MILLPOND_INVALID_ARGUMENT` for a `handler` that is NULL, and for an outcome that no job can
+ * have, whose task stays leased until the lease is over.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_run(millpond_tasks_store *store,
+                                   const millpond_bytes *queues,
+                                   size_t queue_count,
+                                   const millpond_tasks_worker_options *options,
+                                   millpond_task_handler handler,
+                                   void *context,
+                                   millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
+ * NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_keys(const char *name,
+                                    size_t name_length,
+                                    millpond_keys **keys,
+                                    millpond_error **error);
 
 /**
  * Installs the question that a call which waits asks: whether to stop. The call then answers

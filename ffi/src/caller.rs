@@ -130,6 +130,35 @@ impl Caller {
         Ok(strings.iter().map(|string| self.checked(string.data, string.length)))
     }
 
+    /// A text.
+    pub(crate) fn text(&self, argument: impl Fn() -> String, text: millpond_bytes) -> Result<&str> {
+        let bytes = self.bytes(&argument, text.data, text.length)?;
+        std::str::from_utf8(bytes).map_err(|_| invalid(format!("{} is not UTF-8", argument())))
+    }
+
+    /// A text that need not be there; NULL is none.
+    pub(crate) fn optional_text(
+        &self,
+        argument: impl Fn() -> String,
+        text: millpond_bytes,
+    ) -> Result<Option<&str>> {
+        match text.data.is_null() && text.length == 0 {
+            true => Ok(None),
+            false => self.text(argument, text).map(Some),
+        }
+    }
+
+    /// An array of texts.
+    pub(crate) fn texts(
+        &self,
+        argument: &str,
+        data: *const millpond_bytes,
+        count: usize,
+    ) -> Result<Vec<&str>> {
+        let texts = self.array(|| argument.to_owned(), data, count)?.iter().enumerate();
+        texts.map(|(index, text)| self.text(|| format!("{argument}[{index}]"), *text)).collect()
+    }
+
     /// A byte string that [`bytes`](Self::bytes) has found to be in order.
     pub(crate) fn checked(&self, data: *const c_char, length: usize) -> &[u8] {
         self.bytes(String::new, data, length).unwrap_or_default()
@@ -186,6 +215,12 @@ impl Caller {
         place: *mut *mut T::C,
     ) -> Result<NewHandle<T>> {
         self.out(argument, place, std::ptr::null_mut()).map(NewHandle)
+    }
+
+    /// A place for a handle that the caller may not want, so that it may be NULL.
+    pub(crate) fn wanted_handle<T: Kind>(&self, place: *mut *mut T::C) -> Option<NewHandle<T>> {
+        let out = self.wanted(place, std::ptr::null_mut());
+        (!place.is_null()).then_some(NewHandle(out))
     }
 }
 

@@ -115,7 +115,8 @@ pub unsafe extern "C" fn millpond_connect(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let client = caller.new_handle("client", client)?;
-        let url = text(&caller, "url", millpond_bytes { data: url, length: url_length })?;
+        let url =
+            caller.text(|| "url".to_owned(), millpond_bytes { data: url, length: url_length })?;
         connect(&Options::parse(url)?, client)
     })
 }
@@ -149,7 +150,8 @@ fn connect(options: &Options, client: NewHandle<Client>) -> Result<()> {
 }
 
 fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
-    let mut options = Options::parse(text(caller, "options.url", given.url)?)?;
+    let optional = |argument: &str, text| caller.optional_text(|| argument.to_owned(), text);
+    let mut options = Options::parse(caller.text(|| "options.url".to_owned(), given.url)?)?;
     if let Some(timeout) = time("options.timeout_ms", given.timeout_ms)? {
         options = options.timeout(timeout);
     }
@@ -161,32 +163,16 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
             .map_err(|_| invalid(format!("options.retries is {}", given.retries)))?;
         options = options.retries(retries);
     }
-    let username = optional_text(caller, "options.username", given.username)?;
-    match (username, optional_text(caller, "options.password", given.password)?) {
+    let username = optional("options.username", given.username)?;
+    match (username, optional("options.password", given.password)?) {
         (username, Some(password)) => options = options.credentials(username, password),
         (Some(_), None) => return Err(invalid("options.username goes with options.password")),
         (None, None) => {}
     }
-    if let Some(name) = optional_text(caller, "options.client_name", given.client_name)? {
+    if let Some(name) = optional("options.client_name", given.client_name)? {
         options = options.client_name(name);
     }
     Ok(options)
-}
-
-fn text<'a>(caller: &'a Caller, argument: &str, text: millpond_bytes) -> Result<&'a str> {
-    let bytes = caller.bytes(|| argument.to_owned(), text.data, text.length)?;
-    std::str::from_utf8(bytes).map_err(|_| invalid(format!("{argument} is not UTF-8")))
-}
-
-fn optional_text<'a>(
-    caller: &'a Caller,
-    argument: &str,
-    given: millpond_bytes,
-) -> Result<Option<&'a str>> {
-    match given.data.is_null() && given.length == 0 {
-        true => Ok(None),
-        false => text(caller, argument, given).map(Some),
-    }
 }
 
 fn time(argument: &str, milliseconds: i64) -> Result<Option<Duration>> {

@@ -10,6 +10,7 @@ use once_cell::race::OnceBox;
 use crate::caller::{self, Caller, invalid};
 use crate::handle::Held;
 use crate::status::*;
+use crate::tasks::dependency::Refusal;
 
 /// What went wrong in one call: a status, one line for people, and whether a retry can help. A
 /// function that fails makes one if its last argument says where to put it; the caller frees it
@@ -35,6 +36,7 @@ pub(crate) struct Failure {
     operation: CString,
     message: CString,
     cause: Option<CString>,
+    refusal: Option<Box<Refusal>>,
 }
 
 impl Failure {
@@ -44,7 +46,12 @@ impl Failure {
             operation: c_string(error.operation()),
             message: c_string(&error.to_string()),
             cause: error.source().map(|cause| c_string(&cause.to_string())),
+            refusal: error.dependency().map(Refusal::new),
         }
+    }
+
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
     }
 }
 

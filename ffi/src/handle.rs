@@ -29,10 +29,15 @@ use crate::shuffle::garbage::millpond_shuffle_garbage;
 use crate::shuffle::messages::millpond_shuffle_messages;
 use crate::shuffle::queue::millpond_shuffle_queue;
 use crate::shuffle::stats::millpond_shuffle_stats;
+use crate::tasks::answer::millpond_tasks_answer;
+use crate::tasks::claim::millpond_tasks_claims;
+use crate::tasks::job::millpond_tasks_job;
+use crate::tasks::store::millpond_tasks_store;
+use crate::tasks::worker::millpond_tasks_jobs;
 
 /// The lowest bits say the kind. The very lowest is always set, which it is in no pointer to
 /// anything that is aligned.
-const KIND_BITS: u32 = 5;
+const KIND_BITS: u32 = 6;
 const INDEX_BITS: u32 = if usize::BITS >= 64 { 28 } else { 18 };
 const GENERATION_BITS: u32 = usize::BITS - INDEX_BITS - KIND_BITS;
 
@@ -99,6 +104,11 @@ kinds! {
     ShuffleStats(crate::shuffle::stats::Stats) = millpond_shuffle_stats,
     ShuffleDeadLetters(crate::shuffle::dead_letters::DeadLetters) = millpond_shuffle_dead_letters,
     ShuffleGarbage(crate::shuffle::garbage::Garbage) = millpond_shuffle_garbage,
+    TasksStore(crate::tasks::store::Store) = millpond_tasks_store,
+    TasksAnswer(crate::tasks::answer::Answer) = millpond_tasks_answer,
+    TasksClaims(crate::tasks::claim::Loop) = millpond_tasks_claims,
+    TasksJobs(crate::tasks::worker::Jobs) = millpond_tasks_jobs,
+    TasksJob(crate::tasks::job::Job) = millpond_tasks_job,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -12,7 +12,8 @@
 //! | [`client`], [`library`], [`fork`] | the door in, and what concerns the whole process |
 //! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
-//! | [`entries`], [`keys`], [`script`] | what queues have in common |
+//! | [`tasks`] | stores of tasks |
+//! | [`entries`], [`keys`], [`options`], [`script`] | what queues have in common |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
 #![allow(clippy::missing_safety_doc, reason = "the first page of the header says it for all")]
@@ -38,6 +39,8 @@ pub mod channel;
 
 pub mod shuffle;
 
+pub mod tasks;
+
 pub mod interrupt;
 pub mod script;
 
@@ -45,3 +48,4 @@ mod caller;
 mod exclusive;
 mod fork;
 mod handle;
+mod options;

@@ -49,12 +49,15 @@ pub enum millpond_status {
     MILLPOND_CANCELLED = 20,
     /// A bug in Millpond.
     MILLPOND_INTERNAL = 21,
+    /// A task or a document is not as a modification says: nothing was done.
+    /// `millpond_error_dependency` has all that is not.
+    MILLPOND_DEPENDENCY = 22,
 }
 
 pub use millpond_status::*;
 
 /// Every status but `MILLPOND_OK`, in the order of the core's kinds.
-const ALL: [millpond_status; 21] = [
+const ALL: [millpond_status; 22] = [
     MILLPOND_INVALID_ARGUMENT,
     MILLPOND_INVALID_URL,
     MILLPOND_CROSS_SLOT,
@@ -76,6 +79,7 @@ const ALL: [millpond_status; 21] = [
     MILLPOND_CLOSED,
     MILLPOND_CANCELLED,
     MILLPOND_INTERNAL,
+    MILLPOND_DEPENDENCY,
 ];
 
 /// Whether to do the same again.

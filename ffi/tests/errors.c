@@ -10,7 +10,7 @@ static void table(const struct backend *none) {
     millpond_error_kind kind;
     millpond_error *error;
     size_t count = millpond_error_kind_count();
-    CHECK(count == MILLPOND_INTERNAL);
+    CHECK(count == MILLPOND_DEPENDENCY);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_error_kind_at(i, &kind, &error));
         CHECK((size_t)kind.code == i + 1 && strlen(kind.name) > 3);

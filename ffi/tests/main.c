@@ -36,9 +36,13 @@ int main(int count, char **arguments) {
         steps_tests,        loop_tests,             lease_tests,
         channel_tests,      mistake_tests,          thread_tests,
         fork_tests,         shuffle_tests,          shuffle_group_tests,
-        shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests};
-    const struct test *on_redis[] = {redis_loop_tests, redis_shuffle_loop_tests, redis_fork_tests,
-                                     connection_tests, foreign_tests, foreign_shuffle_tests};
+        shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests,
+        task_tests,         task_list_tests,        task_loop_tests,
+        job_tests,          task_mistake_tests,     task_fork_tests};
+    const struct test *on_redis[] = {redis_loop_tests,      redis_shuffle_loop_tests,
+                                     redis_task_loop_tests, redis_fork_tests,
+                                     connection_tests,      foreign_tests,
+                                     foreign_shuffle_tests, foreign_task_tests};
     size_t i;
 
     if (all || strcmp(kind, "none") == 0) {

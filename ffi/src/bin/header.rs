@@ -53,7 +53,8 @@ fn incomplete(header: &str) -> Vec<&str> {
     let commented = header.split("/**\n").filter_map(|part| part.split_once("*/\n"));
     let functions = commented.filter_map(|(comment, rest)| {
         let (declaration, _) = rest.split_once(");")?;
-        (!declaration.contains(';')).then_some((comment, declaration))
+        let is_function = !declaration.contains(';') && !declaration.starts_with("typedef");
+        is_function.then_some((comment, declaration))
     });
     let lacking = functions.filter(|(comment, declaration)| {
         let can_fail = declaration.contains("millpond_error **error");
@@ -84,6 +85,7 @@ fn for_ffi(root: &Path) -> String {
         ("shard_key", 1),
         ("group", 1),
         ("consumer", 1),
+        ("text", 1),
     ];
     for (name, count) in fields {
         let binary = format!("    const char *{name};");

@@ -3,11 +3,12 @@
 use millpond::Result;
 use millpond::shuffle;
 
-use super::queue::{Queue, given, millpond_shuffle_queue};
+use super::queue::{Queue, millpond_shuffle_queue};
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
 use crate::keys::{Keys, millpond_keys};
+use crate::options::given;
 use crate::status::millpond_status;
 
 /// Values of tracked messages whose deadline has passed, in batches. Freed with

@@ -7,9 +7,10 @@ use millpond::shuffle::ShuffleQueue;
 use millpond::{Client, Result};
 
 use super::tracking::track_keys;
-use crate::caller::{self, Caller, invalid};
+use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
+use crate::options::given;
 use crate::status::millpond_status;
 
 /// A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
@@ -58,25 +59,6 @@ impl millpond_shuffle_options {
             queue = queue.track_keys(track_keys(number)?);
         }
         Ok(queue)
-    }
-}
-
-/// The value of an option, unless it was not given.
-pub(super) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
-    match value {
-        -1 => Ok(None),
-        _ => T::try_from(value)
-            .map(Some)
-            .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
-    }
-}
-
-impl Caller {
-    /// The options of a call, where NULL stands for none.
-    pub(super) fn options<T: Copy>(&self, options: *const T, none: T) -> Result<T> {
-        let count = usize::from(!options.is_null());
-        let options = self.array(|| "options".to_owned(), options, count)?;
-        Ok(options.first().copied().unwrap_or(none))
     }
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALLS = 1000000, CALLS_PER_TURN = 16, MEMBERS = 10, GROWTH_KIB_MAX = 4096 };
+enum { CALLS = 1000000, CALLS_PER_TURN = 25, MEMBERS = 10, GROWTH_KIB_MAX = 4096 };
 
 static long resident_kib(void) {
     long size, resident = 0;
@@ -87,6 +87,53 @@ static void use_shuffle(millpond_client *client) {
     millpond_shuffle_queue_free(queue);
 }
 
+/* And of tasks. */
+static void use_tasks(millpond_client *client) {
+    millpond_bytes queue = {S("q")};
+    millpond_new_task tasks[3];
+    millpond_new_doc doc;
+    millpond_modification modification = {.inserts = tasks, .insert_count = 3,
+                                          .doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_store *store;
+    millpond_tasks_answer *answer;
+    millpond_tasks_jobs *jobs;
+    millpond_tasks_job *job;
+    millpond_error *error;
+
+    for (int i = 0; i < 3; i++) {
+        millpond_new_task_init(&tasks[i]);
+        tasks[i].queue = queue;
+        tasks[i].value = (millpond_bytes){S("[1, 2, 3]")};
+    }
+    millpond_new_doc_init(&doc);
+    doc.namespace_name = doc.key = queue;
+    OK(millpond_tasks_store_new(client, S("memory tasks"), NULL, 0, &store, &error));
+    OK(millpond_tasks_modify(store, &modification, &answer, &error));
+    const millpond_doc *made = millpond_tasks_answer_data(answer)->docs;
+    millpond_doc_id gone = {made->namespace_name, made->id, made->version};
+    modification = (millpond_modification){.doc_deletes = &gone, .doc_delete_count = 1};
+    OK(millpond_tasks_modify(store, &modification, NULL, &error));
+    CHECK(millpond_tasks_modify(store, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
+    CHECK(millpond_error_dependency(error)->doc_delete_count == 1);
+    millpond_error_free(error);
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_claim(store, &queue, 1, -1, 2, -1, &answer, &error));
+    millpond_task_id done[2];
+    for (int i = 0; i < 2; i++) {
+        const millpond_task *task = &millpond_tasks_answer_data(answer)->tasks[i];
+        done[i] = (millpond_task_id){task->id, task->version};
+    }
+    modification = (millpond_modification){.deletes = done, .delete_count = 2};
+    OK(millpond_tasks_modify(store, &modification, NULL, &error));
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_jobs_new(store, &queue, 1, NULL, &jobs, &error));
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    OK(millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(store);
+}
+
 int main(void) {
     struct backend memory = {"memory", "memory:"};
     millpond_client *client = connect_to(&memory);
@@ -96,6 +143,7 @@ int main(void) {
             before = resident_kib();
         use(client, turn);
         use_shuffle(client);
+        use_tasks(client);
     }
     long after = resident_kib();
     printf("%d calls: %ld KiB before, %ld KiB after\n", CALLS, before, after);

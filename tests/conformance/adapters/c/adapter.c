@@ -27,8 +27,8 @@ static const struct call client_calls[] = {
 };
 
 static const struct call *find(const char *name) {
-    const struct call *lists[] = {client_calls, ick_calls, shuffle_calls,
-                                  shuffle_consumer_calls};
+    const struct call *lists[] = {client_calls,           ick_calls,  shuffle_calls,
+                                  shuffle_consumer_calls, task_calls, task_work_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct call *call = lists[i]; call->name != NULL; call++)
             if (strcmp(call->name, name) == 0)
@@ -36,8 +36,7 @@ static const struct call *find(const char *name) {
     return NULL;
 }
 
-/* The answer to one request. */
-static json_t *answer(json_t *json) {
+json_t *answer_to(json_t *json) {
     struct request request = {.json = json};
     const char *call = json_string_value(json_object_get(json, "call"));
     json_t *result = NULL, *answer = json_object();
@@ -50,18 +49,15 @@ static json_t *answer(json_t *json) {
     if (request.unsupported != NULL) {
         json_object_set_new(answer, "unsupported", json_sprintf("C has no way to say %s", request.unsupported));
     } else if (request.error != NULL) {
-        json_t *error = json_pack("{s:i,s:s,s:s}", "code", (int)millpond_error_code(request.error),
-                                  "name", millpond_error_name(request.error), "message",
-                                  millpond_error_message(request.error));
-        json_object_set_new(answer, "error", error);
+        json_object_set_new(answer, "error", json_error(request.error));
     } else {
         json_object_set(answer, "result", result);
     }
     json_decref(result);
     millpond_error_free(request.error);
-    for (size_t i = 0; i < request.decoded_count; i++)
-        free(request.decoded[i]);
-    free(request.decoded);
+    for (size_t i = 0; i < request.allocated_count; i++)
+        free(request.allocated[i]);
+    free(request.allocated);
     return answer;
 }
 
@@ -69,7 +65,7 @@ int main(void) {
     json_error_t wrong;
     json_t *request;
     while ((request = json_loadf(stdin, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &wrong)) != NULL) {
-        json_t *answered = answer(request);
+        json_t *answered = answer_to(request);
         json_dumpf(answered, stdout, JSON_COMPACT);
         putchar('\n');
         fflush(stdout);

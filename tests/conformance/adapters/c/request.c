@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include "base64.h"
+#include "task_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,17 @@ void *unsupported(struct request *request, const char *why) {
     return NULL;
 }
 
+static void *keep(struct request *request, void *allocated) {
+    size_t count = request->allocated_count++;
+    request->allocated = realloc(request->allocated, (count + 1) * sizeof *request->allocated);
+    request->allocated[count] = allocated;
+    return allocated;
+}
+
+void *allocate(struct request *request, size_t count, size_t size) {
+    return keep(request, calloc(count + 1, size));
+}
+
 millpond_bytes bytes(struct request *request, json_t *value) {
     millpond_bytes found = {json_string_value(value), json_string_length(value)};
     if (json_is_string(value))
@@ -21,11 +33,7 @@ millpond_bytes bytes(struct request *request, json_t *value) {
         unsupported(request, "a name or member that is no string");
         return found;
     }
-    char *decoded = base64_decode(json_string_value(encoded), &found.length);
-    request->decoded =
-        realloc(request->decoded, (request->decoded_count + 1) * sizeof *request->decoded);
-    request->decoded[request->decoded_count++] = decoded;
-    found.data = decoded;
+    found.data = keep(request, base64_decode(json_string_value(encoded), &found.length));
     return found;
 }
 
@@ -49,6 +57,15 @@ bool flag(struct request *request, const char *name) {
     if (!json_is_boolean(value))
         unsupported(request, "a flag that is no bool");
     return json_is_true(value);
+}
+
+json_t *json_error(const millpond_error *error) {
+    json_t *json = json_pack("{s:i,s:s,s:s}", "code", (int)millpond_error_code(error), "name",
+                             millpond_error_name(error), "message", millpond_error_message(error));
+    const millpond_dependency *dependency = millpond_error_dependency(error);
+    if (dependency != NULL)
+        json_object_set_new(json, "dependency", json_dependency(dependency));
+    return json;
 }
 
 json_t *json_bytes(const char *data, size_t length) {

@@ -12,9 +12,9 @@ struct request {
     /* Why C cannot say this. */
     const char *unsupported;
     millpond_error *error;
-    /* Bytes that were decoded, to be freed. */
-    void **decoded;
-    size_t decoded_count;
+    /* What was allocated for it, to be freed. */
+    void **allocated;
+    size_t allocated_count;
 };
 
 /* One call of the protocol. */
@@ -24,10 +24,17 @@ struct call {
 };
 
 /* The calls of each queue; each list ends with a call without a name. */
-extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[];
+extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[], task_calls[],
+    task_work_calls[];
 
 /* The client that is open. */
 extern millpond_client *client;
+
+/* The answer to one request. */
+json_t *answer_to(json_t *json);
+
+/* Memory of zeros that goes with the request. */
+void *allocate(struct request *request, size_t count, size_t size);
 
 /* Says that C cannot say this; answers NULL. */
 void *unsupported(struct request *request, const char *why);
@@ -40,6 +47,7 @@ millpond_bytes named(struct request *request, const char *name);
 uint64_t size(struct request *request, const char *name);
 bool flag(struct request *request, const char *name);
 
+json_t *json_error(const millpond_error *error);
 json_t *json_bytes(const char *data, size_t length);
 
 #endif

@@ -1,0 +1,174 @@
+/* What a store of tasks is for: a step of work and everything that follows from it happen together,
+   once, whoever else has tried it too.
+
+   cc tasks.c -o tasks $(pkg-config --cflags --libs millpond) && ./tasks [URL] */
+
+#include <millpond.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static millpond_bytes text(const char *literal) {
+    millpond_bytes bytes = {literal, strlen(literal)};
+    return bytes;
+}
+
+/* Ends the program if a call failed. */
+static void ok(millpond_status status, millpond_error **error) {
+    if (status == MILLPOND_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    exit(1);
+}
+
+static millpond_tasks_store *store_of(millpond_client *client, const char *claimant) {
+    /* A store of its own for each run. */
+    char name[64];
+    int length = snprintf(name, sizeof name, "examples/tasks/%ld", (long)getpid());
+    millpond_tasks_store *store;
+    millpond_error *error;
+    ok(millpond_tasks_store_new(client, name, (size_t)length, claimant, strlen(claimant), &store,
+                                &error),
+       &error);
+    return store;
+}
+
+/* Claims the order for so long. */
+static millpond_tasks_answer *claim_order(millpond_tasks_store *store, int64_t lease_ms) {
+    millpond_bytes orders = text("orders");
+    millpond_tasks_answer *answer;
+    millpond_error *error;
+    ok(millpond_tasks_claim(store, &orders, 1, lease_ms, 1, -1, &answer, &error), &error);
+    assert(answer != NULL);
+    return answer;
+}
+
+/* An order, and an account that it will be taken from. */
+static void open_shop(millpond_tasks_store *store) {
+    const char order[] = "{\"account\": \"7\", \"price\": 30}";
+    millpond_new_doc account;
+    millpond_modification modification = {.doc_inserts = &account, .doc_insert_count = 1};
+    millpond_error *error;
+    ok(millpond_tasks_insert(store, "orders", 6, order, strlen(order), NULL, &error), &error);
+    millpond_new_doc_init(&account);
+    account.namespace_name = text("accounts");
+    account.key = text("7");
+    account.content = text("{\"balance\": 100}");
+    ok(millpond_tasks_modify(store, &modification, NULL, &error), &error);
+}
+
+/* Does all of an order in one step: the order is gone, the invoice is there, the balance is
+   less. */
+static void settle(millpond_tasks_store *store, const millpond_task *order) {
+    millpond_tasks_answer *account, *done;
+    millpond_error *error;
+    ok(millpond_tasks_claim_docs(store, "accounts", 8, "7", 1, 30000, &account, &error), &error);
+    const millpond_doc *before = millpond_tasks_answer_data(account)->docs;
+    millpond_task_id settled = {order->id, order->version};
+    millpond_new_task invoice;
+    millpond_new_task_init(&invoice);
+    invoice.queue = text("invoices");
+    invoice.value = order->value;
+    millpond_doc_change change;
+    millpond_doc_change_init(&change, before);
+    change.content = text("{\"balance\": 70}");
+    change.delay_ms = 0; /* And release it. */
+    millpond_modification modification = {.deletes = &settled, .delete_count = 1,
+                                          .inserts = &invoice, .insert_count = 1,
+                                          .doc_changes = &change, .doc_change_count = 1};
+    ok(millpond_tasks_modify(store, &modification, &done, &error), &error);
+    assert(millpond_tasks_answer_data(done)->docs->version == before->version + 1);
+    millpond_tasks_answer_free(done);
+    millpond_tasks_answer_free(account);
+}
+
+/* The printer of the invoices, which may be off. */
+static void print(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+    const bool *is_on = context;
+    (void)job;
+    if (*is_on)
+        return;
+    outcome->end = MILLPOND_TASK_RETRY;
+    outcome->err = text("the printer is off");
+}
+
+int main(int count, char **arguments) {
+    const char *url = count > 1 ? arguments[1] : "memory:";
+    millpond_client *client;
+    millpond_error *error;
+    ok(millpond_connect(url, strlen(url), &client, &error), &error);
+    millpond_tasks_store *ann = store_of(client, "ann"), *bob = store_of(client, "bob");
+    open_shop(ann);
+
+    /* Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well. */
+    millpond_tasks_answer *anns = claim_order(ann, 0), *bobs = claim_order(bob, 30000);
+    const millpond_task *late = millpond_tasks_answer_data(anns)->tasks;
+    assert(late->version == 1 && millpond_tasks_answer_data(bobs)->tasks->version == 2);
+    settle(bob, millpond_tasks_answer_data(bobs)->tasks);
+
+    /* Ann's version is old, so nothing of hers happens: no second invoice. */
+    millpond_task_id gone = {late->id, late->version};
+    millpond_new_task second;
+    millpond_new_task_init(&second);
+    second.queue = text("invoices");
+    millpond_modification modification = {.deletes = &gone, .delete_count = 1,
+                                          .inserts = &second, .insert_count = 1};
+    millpond_status status = millpond_tasks_modify(ann, &modification, NULL, &error);
+    assert(status == MILLPOND_DEPENDENCY && millpond_error_dependency(error)->delete_count == 1);
+    printf("one order, one invoice: %s (%d)\n", millpond_error_message(error), (int)status);
+    millpond_error_free(error);
+    millpond_tasks_answer_free(anns);
+    millpond_tasks_answer_free(bobs);
+
+    /* A worker claims, renews while the handler works, tries again what failed, and puts aside what
+       fails too often. */
+    millpond_bytes invoices = text("invoices");
+    millpond_tasks_worker_options options;
+    bool is_on = false;
+    millpond_tasks_worker_options_init(&options);
+    options.backoff_ms = options.backoff_max_ms = 0;
+    options.max_attempts = 2;
+    ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
+    millpond_tasks_answer *page;
+    ok(millpond_tasks_list(bob, "invoices/err", 12, NULL, &page, &error), &error);
+    assert(millpond_tasks_answer_data(page)->task_count == 1);
+    const millpond_task *aside = millpond_tasks_answer_data(page)->tasks;
+    assert(aside->attempt == 2 && aside->err.length == 2 * strlen("the printer is off") + 1);
+    printf("after %d attempts in %.*s: %.*s\n", (int)aside->attempt, (int)aside->queue.length,
+           aside->queue.data, (int)strlen("the printer is off"), aside->err.data);
+
+    /* Somebody switches it on, and moves the invoice back. */
+    is_on = true;
+    millpond_task_change again;
+    millpond_task_change_init(&again, aside);
+    again.queue = invoices;
+    again.attempt = 0;
+    again.err = text("");
+    modification = (millpond_modification){.changes = &again, .change_count = 1};
+    ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
+    millpond_tasks_answer_free(page);
+    ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
+
+    /* Nothing is left to do. */
+    millpond_tasks_filter all;
+    millpond_bytes any = text("");
+    bool empty;
+    millpond_tasks_filter_init(&all);
+    all.prefixes = &any;
+    all.prefix_count = 1;
+    ok(millpond_tasks_are_empty(bob, &all, &empty, &error), &error);
+    assert(empty);
+    ok(millpond_tasks_list_docs(bob, "accounts", 8, NULL, &page, &error), &error);
+    const millpond_doc *account = millpond_tasks_answer_data(page)->docs;
+    millpond_doc_id closed = {account->namespace_name, account->id, account->version};
+    modification = (millpond_modification){.doc_deletes = &closed, .doc_delete_count = 1};
+    ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
+    millpond_tasks_answer_free(page);
+    millpond_tasks_store_free(ann);
+    millpond_tasks_store_free(bob);
+    millpond_client_free(client);
+    return 0;
+}

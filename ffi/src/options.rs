@@ -1,0 +1,24 @@
+//! Options: structures whose fields may be "not given".
+
+use millpond::Result;
+
+use crate::caller::{Caller, invalid};
+
+impl Caller {
+    /// The options of a call, where NULL stands for none.
+    pub(crate) fn options<T: Copy>(&self, options: *const T, none: T) -> Result<T> {
+        let count = usize::from(!options.is_null());
+        let options = self.array(|| "options".to_owned(), options, count)?;
+        Ok(options.first().copied().unwrap_or(none))
+    }
+}
+
+/// The value of an option, unless it was not given.
+pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
+    match value {
+        -1 => Ok(None),
+        _ => T::try_from(value)
+            .map(Some)
+            .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
+    }
+}

@@ -1,0 +1,237 @@
+//! Tasks, documents and statistics, as an answer.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use millpond::tasks::{
+    Doc, DocPage, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task, TaskPage,
+};
+
+use super::doc::millpond_doc;
+use super::list::millpond_task_position;
+use super::list_docs::millpond_doc_position;
+use super::stats::{millpond_namespace_stats, millpond_queue_stats};
+use super::task::millpond_task;
+use crate::caller::{self, Caller};
+use crate::keys::millpond_bytes;
+
+/// What a step on tasks or documents answered. The caller frees it with
+/// `millpond_tasks_answer_free`, which does nothing to the tasks. Any thread may read it.
+pub struct millpond_tasks_answer {
+    _private: (),
+}
+
+/// What is in an answer. Which of it depends on the step; the rest is empty.
+#[repr(C)]
+pub struct millpond_tasks_data {
+    /// The tasks; of a modification those that were inserted, and then those that were changed.
+    pub tasks: *const millpond_task,
+    /// How many there are.
+    pub task_count: usize,
+    /// How many of them were inserted.
+    pub inserted_count: usize,
+    /// The documents; of a modification those that were inserted, and then those that were changed.
+    pub docs: *const millpond_doc,
+    /// How many there are.
+    pub doc_count: usize,
+    /// How many of them were inserted.
+    pub inserted_doc_count: usize,
+    /// Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
+    pub next: *const millpond_task_position,
+    /// Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
+    pub next_doc: *const millpond_doc_position,
+    /// The queues, of `millpond_tasks_queue_stats`.
+    pub queues: *const millpond_queue_stats,
+    /// How many there are.
+    pub queue_count: usize,
+    /// The namespaces, of `millpond_tasks_namespace_stats`.
+    pub namespaces: *const millpond_namespace_stats,
+    /// How many there are.
+    pub namespace_count: usize,
+    /// All texts, one after the other without gaps: of each task, of each document, of the next
+    /// position, of each queue, of each namespace, each in the order of its fields. For
+    /// interpreters, which copy them in one go; not NUL-terminated.
+    pub text: *const c_char,
+    /// How many bytes the texts have together.
+    pub text_length: usize,
+}
+
+/// What a handle of an answer stands for. On the heap, or every handle would take as much room.
+pub(crate) type Answer = Box<Parts>;
+
+/// The parts of an answer, each without gaps, and what points to them.
+pub(crate) struct Parts {
+    data: millpond_tasks_data,
+    _tasks: Box<[millpond_task]>,
+    _docs: Box<[millpond_doc]>,
+    _next: Option<Box<millpond_task_position>>,
+    _next_doc: Option<Box<millpond_doc_position>>,
+    _queues: Box<[millpond_queue_stats]>,
+    _namespaces: Box<[millpond_namespace_stats]>,
+    _text: Box<[u8]>,
+}
+
+// SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
+unsafe impl Send for Parts {}
+// SAFETY: as above; there is nothing to change through a reference.
+unsafe impl Sync for Parts {}
+
+/// What a step of the core answered.
+#[derive(Default)]
+struct Content<'a> {
+    tasks: [&'a [Task]; 2],
+    docs: [&'a [Doc]; 2],
+    next: Option<Position>,
+    next_doc: Option<DocPosition>,
+    queues: &'a [QueueStats],
+    namespaces: &'a [NamespaceStats],
+}
+
+impl Parts {
+    pub(super) fn tasks(tasks: &[Task]) -> Answer {
+        Self::new(&Content { tasks: [tasks, &[]], ..Content::default() })
+    }
+
+    pub(super) fn docs(docs: &[Doc]) -> Answer {
+        Self::new(&Content { docs: [docs, &[]], ..Content::default() })
+    }
+
+    pub(super) fn modified(modified: &Modified) -> Answer {
+        let mut answer = Self::new(&Content {
+            tasks: [&modified.inserted, &modified.changed],
+            docs: [&modified.inserted_docs, &modified.changed_docs],
+            ..Content::default()
+        });
+        answer.data.inserted_count = modified.inserted.len();
+        answer.data.inserted_doc_count = modified.inserted_docs.len();
+        answer
+    }
+
+    pub(super) fn task_page(page: TaskPage) -> Answer {
+        let TaskPage { tasks, next } = page;
+        Self::new(&Content { tasks: [&tasks, &[]], next, ..Content::default() })
+    }
+
+    pub(super) fn doc_page(page: DocPage) -> Answer {
+        let DocPage { docs, next } = page;
+        Self::new(&Content { docs: [&docs, &[]], next_doc: next, ..Content::default() })
+    }
+
+    pub(super) fn queues(queues: &[QueueStats]) -> Answer {
+        Self::new(&Content { queues, ..Content::default() })
+    }
+
+    pub(super) fn namespaces(namespaces: &[NamespaceStats]) -> Answer {
+        Self::new(&Content { namespaces, ..Content::default() })
+    }
+
+    fn new(content: &Content<'_>) -> Answer {
+        let text = content.text();
+        let mut rest = &*text;
+        let mut cut = |text: Option<&str>| {
+            text.map_or(millpond_bytes::NONE, |text| {
+                let (own, after) = rest.split_at(text.len());
+                rest = after;
+                millpond_bytes::of(own)
+            })
+        };
+        // In the order of the texts.
+        let task = |task| millpond_task::new(task, millpond_task::texts(task).map(&mut cut));
+        let tasks: Box<[_]> = content.tasks.iter().copied().flatten().map(task).collect();
+        let doc = |doc| millpond_doc::new(doc, millpond_doc::texts(doc).map(&mut cut));
+        let docs: Box<[_]> = content.docs.iter().copied().flatten().map(doc).collect();
+        let next = content.next.as_ref().map(|next| {
+            Box::new(millpond_task_position { id: cut(Some(&next.id)), at_ms: next.at_ms })
+        });
+        let next_doc = content.next_doc.as_ref().map(|next| {
+            Box::new(millpond_doc_position {
+                key: cut(Some(&next.key)),
+                secondary_key: cut(Some(&next.secondary_key)),
+                id: cut(Some(&next.id)),
+            })
+        });
+        let stats = |stats: &QueueStats| millpond_queue_stats::new(stats, cut(Some(&stats.queue)));
+        let queues: Box<[_]> = content.queues.iter().map(stats).collect();
+        let stats = |stats: &NamespaceStats| {
+            millpond_namespace_stats::new(stats, cut(Some(&stats.namespace)))
+        };
+        let namespaces: Box<[_]> = content.namespaces.iter().map(stats).collect();
+
+        let data = millpond_tasks_data {
+            tasks: tasks.as_ptr(),
+            task_count: tasks.len(),
+            inserted_count: 0,
+            docs: docs.as_ptr(),
+            doc_count: docs.len(),
+            inserted_doc_count: 0,
+            next: next.as_deref().map_or(ptr::null(), ptr::from_ref),
+            next_doc: next_doc.as_deref().map_or(ptr::null(), ptr::from_ref),
+            queues: queues.as_ptr(),
+            queue_count: queues.len(),
+            namespaces: namespaces.as_ptr(),
+            namespace_count: namespaces.len(),
+            text: text.as_ptr().cast(),
+            text_length: text.len(),
+        };
+        Box::new(Self {
+            data,
+            _tasks: tasks,
+            _docs: docs,
+            _next: next,
+            _next_doc: next_doc,
+            _queues: queues,
+            _namespaces: namespaces,
+            _text: text,
+        })
+    }
+
+    pub(super) fn data(&self) -> *const millpond_tasks_data {
+        &raw const self.data
+    }
+}
+
+impl Content<'_> {
+    /// All texts, one after the other.
+    fn text(&self) -> Box<[u8]> {
+        let mut text = Vec::with_capacity(self.texts().map(str::len).sum());
+        self.texts().for_each(|part| text.extend_from_slice(part.as_bytes()));
+        text.into_boxed_slice()
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let tasks = self.tasks.iter().copied().flatten().flat_map(millpond_task::texts).flatten();
+        let docs = self.docs.iter().copied().flatten().flat_map(millpond_doc::texts).flatten();
+        let next = self.next.iter().map(|next| &*next.id);
+        let next_doc =
+            self.next_doc.iter().flat_map(|next| [&*next.key, &*next.secondary_key, &*next.id]);
+        let queues = self.queues.iter().map(|stats| &*stats.queue);
+        let namespaces = self.namespaces.iter().map(|stats| &*stats.namespace);
+        tasks.chain(docs).chain(next).chain(next_doc).chain(queues).chain(namespaces)
+    }
+}
+
+/// What is in the answer. Lives until the answer is freed. NULL for NULL and for a handle that was
+/// freed or is none.
+///
+///     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+///     for (size_t i = 0; i < data->task_count; i++)
+///         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_answer_data(
+    answer: *const millpond_tasks_answer,
+) -> *const millpond_tasks_data {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    let data = || caller.held::<Answer>("answer", answer).map(|answer| answer.data());
+    caller.answer(ptr::null(), || data().unwrap_or(ptr::null()))
+}
+
+/// Frees an answer. NULL and an answer that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_answer_free(answer: *mut millpond_tasks_answer) {
+    caller::free::<Answer>(answer);
+}

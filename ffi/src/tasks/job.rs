@@ -1,0 +1,267 @@
+//! A job: a task that is being worked on.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::time::Duration;
+
+use millpond::Result;
+use millpond::tasks::{self, Modified};
+
+use super::answer::{Answer, Parts, millpond_tasks_answer, millpond_tasks_data};
+use super::modification::millpond_modification;
+use crate::caller::{self, Caller};
+use crate::error::millpond_error;
+use crate::keys::millpond_bytes;
+use crate::options::given;
+use crate::status::millpond_status;
+
+/// A task that is being worked on. A native thread renews it, and the documents that it claims,
+/// twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
+/// becomes of the task (finish, done, retry, move, release), which waits for a renewal that is
+/// under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
+/// of those calls the task stays leased until the lease is over.
+///
+/// Any number of threads may use one job at a time. In the child of a fork it answers
+/// `MILLPOND_FORKED`.
+pub struct millpond_tasks_job {
+    _private: (),
+}
+
+/// What a handle of a job stands for.
+pub(crate) struct Job {
+    job: Box<tasks::Job>,
+    task: Answer,
+}
+
+impl Job {
+    pub(super) fn new(job: tasks::Job) -> Self {
+        let task = Parts::tasks(std::slice::from_ref(job.task()));
+        Self { job: Box::new(job), task }
+    }
+
+    pub(super) fn job(&self) -> &tasks::Job {
+        &self.job
+    }
+}
+
+/// The task, as it was claimed: one of `tasks`. Lives until the job is freed. NULL for NULL and for
+/// a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_data(
+    job: *const millpond_tasks_job,
+) -> *const millpond_tasks_data {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    let data = || caller.held::<Job>("job", job).map(|job| job.task.data());
+    caller.answer(ptr::null(), || data().unwrap_or(ptr::null()))
+}
+
+/// The task's newest version, which renewals change; in the child of a fork, the one that was
+/// claimed.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_version(
+    job: *const millpond_tasks_job,
+    version: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let version = caller.out("version", version, 0)?;
+        version.set(caller.held::<Job>("job", job)?.job.handle().version);
+        Ok(())
+    })
+}
+
+/// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+/// whole lease: stop working. What ends the job is refused then. Sends nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_is_lost(
+    job: *const millpond_tasks_job,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        // Whoever does not look at the status must not think that it is held.
+        let lost = caller.out("lost", lost, true)?;
+        lost.set(caller.held::<Job>("job", job)?.job.is_lost());
+        Ok(())
+    })
+}
+
+/// Leases all documents of a primary key for as long as the job goes on. What ends the job releases
+/// them, unless it changes or deletes them.
+///
+/// `answer` is set to them, by secondary key, which the caller frees with
+/// `millpond_tasks_answer_free`, or on failure to NULL.
+///
+/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
+    job: *mut millpond_tasks_job,
+    namespace_name: *const c_char,
+    namespace_name_length: usize,
+    key: *const c_char,
+    key_length: usize,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.new_handle("answer", answer)?;
+        let job = caller.held::<Job>("job", job)?;
+        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let key = caller.key(key, key_length)?;
+        answer.set(Parts::docs(&job.job.claim_docs(namespace, key)?));
+        Ok(())
+    })
+}
+
+/// Ends the job with a modification, in which the task and the documents that the job holds are
+/// taken at their newest versions, whatever it says. A task that it does not name, such as with a
+/// modification of nothing, stays leased until its lease is over.
+///
+/// `answer` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
+///
+/// Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
+/// `MILLPOND_FORKED` in the child of a fork.
+///
+/// Delivery: as `millpond_tasks_modify`. After an error it can be tried again while the lease
+/// lasts, which is not renewed any more.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_finish(
+    job: *mut millpond_tasks_job,
+    modification: *const millpond_modification,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.wanted_handle(answer);
+        let job = caller.held::<Job>("job", job)?;
+        let modified = job.job.finish(caller.modification(modification)?)?;
+        if let Some(answer) = answer {
+            answer.set(Parts::modified(&modified));
+        }
+        Ok(())
+    })
+}
+
+/// Ends the job and deletes the task.
+///
+/// Errors: as `millpond_tasks_job_finish`.
+///
+/// Delivery: as `millpond_tasks_job_finish`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_done(
+    job: *mut millpond_tasks_job,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    end(job, error, |_, job| job.done())
+}
+
+/// Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
+/// error queue if that was the last. It is put off for `delay_ms` milliseconds, or for -1 as the
+/// worker's options say.
+///
+/// Errors: as `millpond_tasks_job_finish`.
+///
+/// Delivery: as `millpond_tasks_job_finish`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_retry(
+    job: *mut millpond_tasks_job,
+    err: *const c_char,
+    err_length: usize,
+    delay_ms: i64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    end(job, error, |caller, job| {
+        let err =
+            caller.text(|| "err".to_owned(), millpond_bytes { data: err, length: err_length })?;
+        match given("delay_ms", delay_ms)? {
+            None => job.retry(err),
+            Some(delay_ms) => job.retry_after(err, Duration::from_millis(delay_ms)),
+        }
+    })
+}
+
+/// Ends the job and moves the task to this queue, with one more attempt and with why in `err`.
+///
+/// Errors: as `millpond_tasks_job_finish`.
+///
+/// Delivery: as `millpond_tasks_job_finish`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_move(
+    job: *mut millpond_tasks_job,
+    queue: *const c_char,
+    queue_length: usize,
+    err: *const c_char,
+    err_length: usize,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    end(job, error, |caller, job| {
+        let queue = millpond_bytes { data: queue, length: queue_length };
+        let err = millpond_bytes { data: err, length: err_length };
+        let queue = caller.text(|| "queue".to_owned(), queue)?;
+        job.move_to(queue, caller.text(|| "err".to_owned(), err)?)
+    })
+}
+
+/// Ends the job and gives the task back as it was, available at once.
+///
+/// Errors: as `millpond_tasks_job_finish`.
+///
+/// Delivery: as `millpond_tasks_job_finish`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_release(
+    job: *mut millpond_tasks_job,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    end(job, error, |_, job| job.release())
+}
+
+/// A call that ends a job.
+fn end(
+    job: *mut millpond_tasks_job,
+    error: *mut *mut millpond_error,
+    end: impl FnOnce(&Caller, &tasks::Job) -> Result<Modified>,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || end(&caller, &caller.held::<Job>("job", job)?.job).map(drop))
+}
+
+/// Frees a job. The task of one that did not end stays leased until the lease is over, which is not
+/// renewed any more. NULL and a job that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_free(job: *mut millpond_tasks_job) {
+    caller::free::<Job>(job);
+}

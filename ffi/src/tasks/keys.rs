@@ -1,0 +1,61 @@
+//! Keys and scripts of a store of tasks, for connections that somebody else owns.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use millpond::tasks::{
+    Claim, ClaimDocs, DocId, DocQuery, FetchDocs, FetchTasks, Filter, ListDocs, ListTasks,
+    Modification, Modify, ReadNamespaceStats, ReadQueueStats, ReadTime, Renew, TaskQuery,
+};
+use millpond::{Operation, Result, Script};
+
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::keys::{Keys, millpond_keys};
+use crate::status::millpond_status;
+
+/// The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
+///
+/// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
+/// NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_keys(
+    name: *const c_char,
+    name_length: usize,
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let keys = caller.new_handle("keys", keys)?;
+        let step = ReadTime::new(caller.name(name, name_length)?)?;
+        keys.set(Keys::from_iter(step.invocation().keys));
+        Ok(())
+    })
+}
+
+/// The script of each step, by the step's name.
+pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
+    fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
+        (O::NAME, step.invocation().script)
+    }
+    let doc = DocId::new("n", "i", 0);
+    Ok(vec![
+        of(Modify::new("s", "c", Modification::new())?),
+        of(Claim::new("s", "c", ["q"], Duration::ZERO, 1, 0)?),
+        of(Renew::new("s", "c", vec![], vec![doc], Duration::ZERO)?),
+        of(FetchTasks::new("s", ["i"])?),
+        of(ListTasks::new("s", "q", TaskQuery::new())?),
+        of(ReadQueueStats::new("s", Filter::new())?),
+        of(ClaimDocs::new("s", "c", "n", "k", Duration::ZERO)?),
+        of(FetchDocs::new("s", "n", ["i"])?),
+        of(ListDocs::new("s", "n", DocQuery::new())?),
+        of(ReadNamespaceStats::new("s", Filter::new())?),
+        of(ReadTime::new("s")?),
+    ])
+}

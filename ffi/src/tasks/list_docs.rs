@@ -1,0 +1,196 @@
+//! Documents: lease those of a key, find them by their ids, and list a namespace page by page.
+
+use std::ffi::c_char;
+
+use millpond::Result;
+use millpond::tasks::{DocPosition, DocQuery};
+
+use super::answer::{Parts, millpond_tasks_answer};
+use super::store::{Store, millpond_tasks_store};
+use super::when;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::ick::c_bool;
+use crate::keys::millpond_bytes;
+use crate::options::given;
+use crate::status::millpond_status;
+
+/// Where a document stands in the total order of its namespace.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_doc_position {
+    /// The document's primary key.
+    pub key: millpond_bytes,
+    /// The document's secondary key.
+    pub secondary_key: millpond_bytes,
+    /// The document's id.
+    pub id: millpond_bytes,
+}
+
+/// Which documents of a namespace to list. `millpond_doc_query_init` fills it; then set what you
+/// like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_doc_query {
+    /// The page after this position, as the `next_doc` of the page before. NULL: the first.
+    pub after: *const millpond_doc_position,
+    /// How many documents: at most 10,000. -1: not given, which is 1,000.
+    pub limit: i64,
+    /// From this primary key on. Empty: from the first.
+    pub start: millpond_bytes,
+    /// Up to this primary key, and without it. Empty: no end.
+    pub end: millpond_bytes,
+    /// Whether to leave the contents out.
+    pub omit_contents: c_bool,
+}
+
+impl millpond_doc_query {
+    const NOT_GIVEN: Self = Self {
+        after: std::ptr::null(),
+        limit: -1,
+        start: millpond_bytes::NONE,
+        end: millpond_bytes::NONE,
+        omit_contents: c_bool::FALSE,
+    };
+
+    fn read(&self, caller: &Caller) -> Result<DocQuery> {
+        let mut query = DocQuery::new()
+            .start(caller.text(|| "start".to_owned(), self.start)?)
+            .end(caller.text(|| "end".to_owned(), self.end)?);
+        let count = usize::from(!self.after.is_null());
+        if let [after] = caller.array(|| "after".to_owned(), self.after, count)? {
+            query = query.after(DocPosition {
+                key: caller.text(|| "after.key".to_owned(), after.key)?.into(),
+                secondary_key: caller
+                    .text(|| "after.secondary_key".to_owned(), after.secondary_key)?
+                    .into(),
+                id: caller.text(|| "after.id".to_owned(), after.id)?.into(),
+            });
+        }
+        if let Some(limit) = given("limit", self.limit)? {
+            query = query.limit(limit);
+        }
+        Ok(match self.omit_contents.is_true() {
+            true => query.omit_contents(),
+            false => query,
+        })
+    }
+}
+
+/// Fills a query with what stands for "not given". Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_doc_query_init(query: *mut millpond_doc_query) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(query, millpond_doc_query::NOT_GIVEN);
+}
+
+/// Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
+/// another claimant holds one of them. Whoever holds them can claim them again.
+///
+/// `answer` is set to them, by secondary key, which the caller frees with
+/// `millpond_tasks_answer_free`, or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
+/// below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
+/// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
+/// of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased; claiming
+/// them again is safe.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_claim_docs(
+    store: *mut millpond_tasks_store,
+    namespace_name: *const c_char,
+    namespace_name_length: usize,
+    key: *const c_char,
+    key_length: usize,
+    lease_ms: i64,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.new_handle("answer", answer)?;
+        let store = caller.held::<Store>("store", store)?;
+        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let key = caller.key(key, key_length)?;
+        answer.set(Parts::docs(&store.claim_docs(namespace, key, when::lease(lease_ms)?)?));
+        Ok(())
+    })
+}
+
+/// The documents of these ids, in the same order; without those that are not there.
+///
+/// `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+/// to NULL.
+///
+/// Errors: as `millpond_tasks_fetch`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_fetch_docs(
+    store: *mut millpond_tasks_store,
+    namespace_name: *const c_char,
+    namespace_name_length: usize,
+    ids: *const millpond_bytes,
+    id_count: usize,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.new_handle("answer", answer)?;
+        let store = caller.held::<Store>("store", store)?;
+        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let ids = caller.texts("ids", ids, id_count)?;
+        answer.set(Parts::docs(&store.fetch_docs(namespace, ids)?));
+        Ok(())
+    })
+}
+
+/// A page of a namespace's documents, by primary key, secondary key and id; `query` may be NULL.
+///
+/// `answer` is set to it, with what the next page comes after in `next_doc`; the caller frees it
+/// with `millpond_tasks_answer_free`. On failure it is NULL.
+///
+/// Errors: as `millpond_tasks_list`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_list_docs(
+    store: *mut millpond_tasks_store,
+    namespace_name: *const c_char,
+    namespace_name_length: usize,
+    query: *const millpond_doc_query,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.new_handle("answer", answer)?;
+        let store = caller.held::<Store>("store", store)?;
+        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let query = caller.options(query, millpond_doc_query::NOT_GIVEN)?.read(&caller)?;
+        answer.set(Parts::doc_page(store.list_docs(namespace, query)?));
+        Ok(())
+    })
+}
+
+impl Caller {
+    pub(super) fn namespace_name(&self, data: *const c_char, length: usize) -> Result<&str> {
+        self.text(|| "namespace_name".to_owned(), millpond_bytes { data, length })
+    }
+
+    /// A primary key.
+    pub(super) fn key(&self, data: *const c_char, length: usize) -> Result<&str> {
+        self.text(|| "key".to_owned(), millpond_bytes { data, length })
+    }
+}

@@ -1,0 +1,187 @@
+//! Modifications: what is to happen to tasks and documents, all or nothing.
+
+use std::ffi::c_char;
+
+use millpond::Result;
+use millpond::tasks::{Modification, NewTask};
+
+use super::answer::{Parts, millpond_tasks_answer};
+use super::doc::{millpond_doc_change, millpond_doc_id, millpond_new_doc};
+use super::store::{Store, millpond_tasks_store};
+use super::task::{millpond_new_task, millpond_task_change, millpond_task_id};
+use crate::caller::{Caller, invalid};
+use crate::error::millpond_error;
+use crate::keys::millpond_bytes;
+use crate::status::millpond_status;
+
+/// Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
+/// task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
+///
+///     millpond_modification modification = {.deletes = &done, .delete_count = 1,
+///                                           .inserts = &next, .insert_count = 1};
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_modification {
+    /// Tasks to insert. Refused if a task of that id is there, in any queue.
+    pub inserts: *const millpond_new_task,
+    /// How many there are.
+    pub insert_count: usize,
+    /// Tasks to change. Refused if one is not there at that version, or held by another claimant.
+    pub changes: *const millpond_task_change,
+    /// How many there are.
+    pub change_count: usize,
+    /// Tasks to delete. Refused if one is not there at that version, or held by another claimant.
+    pub deletes: *const millpond_task_id,
+    /// How many there are.
+    pub delete_count: usize,
+    /// Tasks that have to be there at that version, whoever holds them.
+    pub depends: *const millpond_task_id,
+    /// How many there are.
+    pub depend_count: usize,
+    /// Documents to insert. Refused if one of that id is there in its namespace.
+    pub doc_inserts: *const millpond_new_doc,
+    /// How many there are.
+    pub doc_insert_count: usize,
+    /// Documents to change. Refused if one is not there at that version, or held by another
+    /// claimant.
+    pub doc_changes: *const millpond_doc_change,
+    /// How many there are.
+    pub doc_change_count: usize,
+    /// Documents to delete. Refused if one is not there at that version, or held by another
+    /// claimant.
+    pub doc_deletes: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_delete_count: usize,
+    /// Documents that have to be there at that version, whoever holds them.
+    pub doc_depends: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_depend_count: usize,
+}
+
+impl Caller {
+    /// The modification of a call.
+    pub(super) fn modification(
+        &self,
+        modification: *const millpond_modification,
+    ) -> Result<Modification> {
+        if modification.is_null() {
+            return Err(invalid("modification is NULL"));
+        }
+        let [given] = self.array(|| "modification".to_owned(), modification, 1)? else {
+            return Ok(Modification::new());
+        };
+        let mut read = Modification::new();
+        let named = |list: &'static str| move || list.to_owned();
+
+        let inserts = self.array(named("inserts"), given.inserts, given.insert_count)?;
+        for (index, task) in inserts.iter().enumerate() {
+            read = read.insert(task.read(self, |field| format!("inserts[{index}].{field}"))?);
+        }
+        let changes = self.array(named("changes"), given.changes, given.change_count)?;
+        for (index, change) in changes.iter().enumerate() {
+            read = read.change(change.read(self, |field| format!("changes[{index}].{field}"))?);
+        }
+        let deletes = self.task_ids("deletes", given.deletes, given.delete_count)?;
+        read = deletes.into_iter().fold(read, Modification::delete);
+        let depends = self.task_ids("depends", given.depends, given.depend_count)?;
+        read = depends.into_iter().fold(read, Modification::depend);
+
+        let inserts =
+            self.array(named("doc_inserts"), given.doc_inserts, given.doc_insert_count)?;
+        for (index, doc) in inserts.iter().enumerate() {
+            read =
+                read.insert_doc(doc.read(self, |field| format!("doc_inserts[{index}].{field}"))?);
+        }
+        let changes =
+            self.array(named("doc_changes"), given.doc_changes, given.doc_change_count)?;
+        for (index, change) in changes.iter().enumerate() {
+            let of = |field: &str| format!("doc_changes[{index}].{field}");
+            read = read.change_doc(change.read(self, of)?);
+        }
+        let deletes = self.doc_ids("doc_deletes", given.doc_deletes, given.doc_delete_count)?;
+        read = deletes.into_iter().fold(read, Modification::delete_doc);
+        let depends = self.doc_ids("doc_depends", given.doc_depends, given.doc_depend_count)?;
+        Ok(depends.into_iter().fold(read, Modification::depend_doc))
+    }
+}
+
+/// Does all of a modification, or nothing. One that is empty succeeds.
+///
+/// `answer` is set to the tasks and documents that were inserted and changed, in the order of the
+/// modification and without those that were skipped; see `millpond_tasks_data`. The caller frees it
+/// with `millpond_tasks_answer_free`; on failure it is NULL. `answer` may be NULL.
+///
+///     millpond_task_id done = {task->id, task->version};
+///     millpond_modification modification = {.deletes = &done, .delete_count = 1};
+///     status = millpond_tasks_modify(store, &modification, NULL, &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
+/// are no JSON texts, and what is named twice, before anything is sent; `MILLPOND_DEPENDENCY` if
+/// something is not as it has to be, with all that is not (`millpond_error_dependency`), and then
+/// nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
+/// something else; those of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
+/// all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
+/// that version any more, so nothing is done twice unless it only inserts; give inserts an id of
+/// your own then.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_modify(
+    store: *mut millpond_tasks_store,
+    modification: *const millpond_modification,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.wanted_handle(answer);
+        let store = caller.held::<Store>("store", store)?;
+        let modified = store.modify(caller.modification(modification)?)?;
+        if let Some(answer) = answer {
+            answer.set(Parts::modified(&modified));
+        }
+        Ok(())
+    })
+}
+
+/// Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
+///
+/// `answer` is set to the task, which the caller frees with `millpond_tasks_answer_free`, or on
+/// failure to NULL. It may be NULL.
+///
+/// Errors: as `millpond_tasks_modify`.
+///
+/// Delivery: as `millpond_tasks_modify`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_insert(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    value: *const c_char,
+    value_length: usize,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.wanted_handle(answer);
+        let store = caller.held::<Store>("store", store)?;
+        let queue = millpond_bytes { data: queue, length: queue_length };
+        let value = millpond_bytes { data: value, length: value_length };
+        let mut task = NewTask::new(caller.text(|| "queue".to_owned(), queue)?);
+        if let Some(value) = caller.optional_text(|| "value".to_owned(), value)? {
+            task = task.value(value);
+        }
+        let modified = store.modify(Modification::new().insert(task))?;
+        if let Some(answer) = answer {
+            answer.set(Parts::modified(&modified));
+        }
+        Ok(())
+    })
+}

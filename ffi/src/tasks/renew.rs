@@ -1,0 +1,58 @@
+//! Renew: hold on to tasks and documents for longer.
+
+use super::doc::millpond_doc_id;
+use super::store::{Store, millpond_tasks_store};
+use super::task::millpond_task_id;
+use super::when;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::status::millpond_status;
+
+/// Holds on to tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now, all of them
+/// or none.
+///
+/// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
+/// documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
+/// epoch. Each may be NULL; on failure nothing is written there, so that a version may go where it
+/// came from.
+///
+///     millpond_task_id held = {task->id, task->version};
+///     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
+///                                   &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
+/// -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
+/// another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at versions
+/// that nobody saw.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_renew(
+    store: *mut millpond_tasks_store,
+    tasks: *const millpond_task_id,
+    task_count: usize,
+    docs: *const millpond_doc_id,
+    doc_count: usize,
+    lease_ms: i64,
+    task_versions: *mut u64,
+    doc_versions: *mut u64,
+    at_ms: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let store = caller.held::<Store>("store", store)?;
+        let tasks = caller.task_ids("tasks", tasks, task_count)?;
+        let docs = caller.doc_ids("docs", docs, doc_count)?;
+        let renewed = store.renew(tasks, docs, when::lease(lease_ms)?)?;
+        let versions = renewed.tasks.iter().map(|task| task.version);
+        caller.wanted_array(task_versions, task_count, 0).set(versions);
+        let versions = renewed.docs.iter().map(|doc| doc.version);
+        caller.wanted_array(doc_versions, doc_count, 0).set(versions);
+        caller.wanted(at_ms, renewed.at_ms);
+        Ok(())
+    })
+}

@@ -1,0 +1,151 @@
+//! A worker with a handler, which is called with one job after the other.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::time::Duration;
+
+use millpond::{ErrorKind, Result};
+
+use super::job::{Job, millpond_tasks_job};
+use super::modification::millpond_modification;
+use super::store::{Store, millpond_tasks_store};
+use super::worker::{self, millpond_tasks_worker_options};
+use crate::caller::{Caller, invalid};
+use crate::error::millpond_error;
+use crate::handle;
+use crate::keys::millpond_bytes;
+use crate::options::given;
+use crate::status::millpond_status;
+
+/// What becomes of a task that a handler worked on.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum millpond_task_end {
+    /// It is deleted.
+    MILLPOND_TASK_DONE = 0,
+    /// What `modification` says happens, as by `millpond_tasks_job_finish`.
+    MILLPOND_TASK_FINISH = 1,
+    /// It is tried again, as by `millpond_tasks_job_retry` with `err` and `delay_ms`.
+    MILLPOND_TASK_RETRY = 2,
+    /// It is moved, as by `millpond_tasks_job_move` with `queue` and `err`.
+    MILLPOND_TASK_MOVE = 3,
+    /// It is given back untried, as by `millpond_tasks_job_release`.
+    MILLPOND_TASK_RELEASE = 4,
+}
+
+use millpond_task_end::*;
+
+/// What a handler says of its job. It finds it with what stands for "done", and sets what it likes.
+/// What it points to has to be there until the handler is called again or `millpond_tasks_run`
+/// returns; the texts of the job's task are.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_task_outcome {
+    /// A `millpond_task_end`.
+    pub end: u32,
+    /// What happens in place of a delete.
+    pub modification: *const millpond_modification,
+    /// Why it failed.
+    pub err: millpond_bytes,
+    /// Where it moves to.
+    pub queue: millpond_bytes,
+    /// In how many milliseconds it is tried again. -1: not given, as the worker's options say.
+    pub delay_ms: i64,
+}
+
+impl millpond_task_outcome {
+    const DONE: Self = Self {
+        end: MILLPOND_TASK_DONE as u32,
+        modification: ptr::null(),
+        err: millpond_bytes::NONE,
+        queue: millpond_bytes::NONE,
+        delay_ms: -1,
+    };
+
+    fn end(&self, caller: &Caller, job: &millpond::tasks::Job) -> Result<()> {
+        const DONE: u32 = MILLPOND_TASK_DONE as u32;
+        const FINISH: u32 = MILLPOND_TASK_FINISH as u32;
+        const RETRY: u32 = MILLPOND_TASK_RETRY as u32;
+        const MOVE: u32 = MILLPOND_TASK_MOVE as u32;
+        const RELEASE: u32 = MILLPOND_TASK_RELEASE as u32;
+        let err = || caller.text(|| "err".to_owned(), self.err);
+        let ended = match self.end {
+            DONE => job.done(),
+            FINISH => job.finish(caller.modification(self.modification)?),
+            RETRY => match given("delay_ms", self.delay_ms)? {
+                None => job.retry(err()?),
+                Some(delay_ms) => job.retry_after(err()?, Duration::from_millis(delay_ms)),
+            },
+            MOVE => job.move_to(caller.text(|| "queue".to_owned(), self.queue)?, err()?),
+            RELEASE => job.release(),
+            other => return Err(invalid(format!("end is {other}, which is no millpond_task_end"))),
+        };
+        match ended {
+            // Somebody else has the task now, or what it depended on is gone.
+            Err(error) if error.kind() == ErrorKind::Dependency => Ok(()),
+            ended => ended.map(drop),
+        }
+    }
+}
+
+/// Works on a job, and says in `outcome` what becomes of it.
+pub type millpond_task_handler = Option<
+    unsafe extern "C" fn(
+        job: *mut millpond_tasks_job,
+        outcome: *mut millpond_task_outcome,
+        context: *mut c_void,
+    ),
+>;
+
+/// Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
+/// with one job after the other and with `context`, and does to each what the handler says. A job
+/// whose lease was lost, or with a modification that the store refuses, is left to whoever has the
+/// task now.
+///
+/// The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
+/// are there until what the handler says is done, and are freed then. For more threads run several.
+///
+///     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+///         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
+///             outcome->end = MILLPOND_TASK_RETRY;
+///             outcome->err = (millpond_bytes){"no such image", 13};
+///         }
+///     }
+///     status = millpond_tasks_run(store, &inbox, 1, NULL, resize, NULL, &error);
+///
+/// Errors: as `millpond_tasks_jobs_new` and `millpond_tasks_claim`; also
+/// `MILLPOND_INVALID_ARGUMENT` for a `handler` that is NULL, and for an outcome that no job can
+/// have, whose task stays leased until the lease is over.
+///
+/// Delivery: as `millpond_tasks_claim`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_run(
+    store: *mut millpond_tasks_store,
+    queues: *const millpond_bytes,
+    queue_count: usize,
+    options: *const millpond_tasks_worker_options,
+    handler: millpond_task_handler,
+    context: *mut c_void,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let handler = handler.ok_or_else(|| invalid("handler is NULL"))?;
+        let store = caller.held::<Store>("store", store)?;
+        let queues = caller.texts("queues", queues, queue_count)?;
+        for job in worker::of(&caller, &store, queues, options)?.jobs() {
+            let handle = handle::make(Job::new(job?));
+            let job = caller.held::<Job>("job", handle as *const millpond_tasks_job)?;
+            let mut outcome = millpond_task_outcome::DONE;
+            // SAFETY: the header says what a handler has to be; the job is there until it is freed.
+            unsafe { handler(handle as *mut millpond_tasks_job, &raw mut outcome, context) };
+            let ended = outcome.end(&caller, job.job());
+            handle::free::<Job>(handle);
+            ended?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,195 @@
+//! A worker: jobs one after the other. The core does the loop; this asks it for the next job.
+
+use std::time::Duration;
+
+use millpond::Result;
+use millpond::tasks::{self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Worker};
+
+use super::job::{Job, millpond_tasks_job};
+use super::store::{Store, millpond_tasks_store};
+use super::when;
+use crate::batches::wait_time;
+use crate::caller::{self, Caller};
+use crate::error::millpond_error;
+use crate::exclusive::Exclusive;
+use crate::keys::millpond_bytes;
+use crate::options::given;
+use crate::status::millpond_status;
+
+/// The jobs of a worker, one after the other. Freed with `millpond_tasks_jobs_free`.
+///
+/// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+/// once. Threads that work together have loops of their own.
+pub struct millpond_tasks_jobs {
+    _private: (),
+}
+
+/// What a handle of such a loop stands for.
+pub(crate) struct Jobs(Exclusive<tasks::Jobs>);
+
+impl Jobs {
+    fn next(&self) -> Result<Option<tasks::Job>> {
+        let busy = "another thread is asking for a job; each thread needs jobs of its own";
+        self.0.run(busy, |jobs| jobs.next().transpose())
+    }
+}
+
+/// How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_tasks_worker_options {
+    /// How many milliseconds a task is leased; a native thread renews it twice a lease. -1: not
+    /// given, which is 30,000.
+    pub lease_ms: i64,
+    /// How many milliseconds to wait for a task when none is available. -1: the loop is over then.
+    pub wait_ms: i64,
+    /// How many milliseconds a task is put off that failed for the first time; then twice as long
+    /// each time, and each time by chance up to half of it less. -1: not given, which is 30,000.
+    pub backoff_ms: i64,
+    /// How many milliseconds a task that failed is put off at most. -1: not given, which is an
+    /// hour.
+    pub backoff_max_ms: i64,
+    /// After so many attempts a task goes to the error queue; 0 for never.
+    pub max_attempts: u32,
+    /// A task that was claimed more often goes to the error queue and becomes no job, as it may be
+    /// what ends the workers; 0 for never.
+    pub max_claims: u32,
+    /// Where tasks go that failed too often. NULL: not given, which is the queue that each is in
+    /// with `/err` behind it.
+    pub error_queue: millpond_bytes,
+}
+
+impl millpond_tasks_worker_options {
+    const NOT_GIVEN: Self = Self {
+        lease_ms: -1,
+        wait_ms: -1,
+        backoff_ms: -1,
+        backoff_max_ms: -1,
+        max_attempts: 0,
+        max_claims: 0,
+        error_queue: millpond_bytes::NONE,
+    };
+
+    fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
+        let time = |option: &str, given_ms: i64, otherwise: Duration| {
+            given(option, given_ms).map(|ms| ms.map_or(otherwise, Duration::from_millis))
+        };
+        let backoff = time("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
+        let backoff_max = time("backoff_max_ms", self.backoff_max_ms, BACKOFF_MAX_DEFAULT)?;
+        let mut worker = worker
+            .lease(when::lease(self.lease_ms)?)
+            .backoff(backoff, backoff_max)
+            .max_attempts(self.max_attempts)
+            .max_claims(self.max_claims);
+        if let Some(wait) = wait_time(self.wait_ms)? {
+            worker = worker.wait(wait);
+        }
+        if let Some(queue) = caller.optional_text(|| "error_queue".to_owned(), self.error_queue)? {
+            worker = worker.error_queue(queue);
+        }
+        Ok(worker)
+    }
+}
+
+/// The worker that a call asks for.
+pub(super) fn of(
+    caller: &Caller,
+    store: &Store,
+    queues: Vec<&str>,
+    options: *const millpond_tasks_worker_options,
+) -> Result<Worker> {
+    let options = caller.options(options, millpond_tasks_worker_options::NOT_GIVEN)?;
+    options.apply(caller, store.worker(queues))
+}
+
+/// Fills options with what stands for "not given". Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_worker_options_init(
+    options: *mut millpond_tasks_worker_options,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(options, millpond_tasks_worker_options::NOT_GIVEN);
+}
+
+/// The jobs of a worker for these queues, which renews what it works on, tries again what failed,
+/// and puts aside what fails too often; `options` may be NULL. `millpond_close` on the client ends
+/// the wait for a job.
+///
+/// `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
+/// to NULL. Makes no call yet.
+///
+///     millpond_tasks_job *job;
+///     while (millpond_tasks_jobs_next(jobs, &job, &error) == MILLPOND_OK && job != NULL) {
+///         const char *failure = work_on(millpond_tasks_job_data(job)->tasks);
+///         status = failure == NULL
+///             ? millpond_tasks_job_done(job, &error)
+///             : millpond_tasks_job_retry(job, failure, strlen(failure), -1, &error);
+///         if (status == MILLPOND_DEPENDENCY)
+///             millpond_error_free(error); // the lease was lost: somebody else has the task
+///         else if (status != MILLPOND_OK)
+///             return failed(error);
+///         millpond_tasks_job_free(job);
+///     }
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
+/// What else is beyond its limits `millpond_tasks_jobs_next` refuses.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_jobs_new(
+    store: *mut millpond_tasks_store,
+    queues: *const millpond_bytes,
+    queue_count: usize,
+    options: *const millpond_tasks_worker_options,
+    jobs: *mut *mut millpond_tasks_jobs,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let jobs = caller.new_handle("jobs", jobs)?;
+        let store = caller.held::<Store>("store", store)?;
+        let queues = caller.texts("queues", queues, queue_count)?;
+        jobs.set(Jobs(Exclusive::new(of(&caller, &store, queues, options)?.jobs())));
+        Ok(())
+    })
+}
+
+/// Takes the next job.
+///
+/// `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
+/// failure, and also on success when the loop is over. After an error that trying again can mend
+/// (see `millpond_error_retry`) the loop may go on.
+///
+/// Errors: as `millpond_tasks_claim`.
+///
+/// Delivery: as `millpond_tasks_claim`.
+///
+/// Threads: one at a time; see `millpond_tasks_jobs`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_jobs_next(
+    jobs: *mut millpond_tasks_jobs,
+    job: *mut *mut millpond_tasks_job,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let out = caller.new_handle("job", job)?;
+        if let Some(job) = caller.held::<Jobs>("jobs", jobs)?.next()? {
+            out.set(Job::new(job));
+        }
+        Ok(())
+    })
+}
+
+/// Frees the loop. Its jobs go on. NULL and a loop that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_jobs_free(jobs: *mut millpond_tasks_jobs) {
+    caller::free::<Jobs>(jobs);
+}

@@ -1,0 +1,397 @@
+/* Jobs of a worker. */
+
+#include "tasks.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <valgrind/valgrind.h>
+
+/* A worker of queue q, with a lease of so many milliseconds. */
+static millpond_tasks_jobs *jobs_of(millpond_tasks_store *store, int64_t lease_ms) {
+    millpond_bytes queue = B("q");
+    millpond_tasks_worker_options options;
+    millpond_tasks_jobs *jobs;
+    millpond_error *error;
+    millpond_tasks_worker_options_init(&options);
+    options.lease_ms = lease_ms;
+    options.max_attempts = 2;
+    options.max_claims = 2;
+    OK(millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
+    return jobs;
+}
+
+/* The next job, which is there. */
+static millpond_tasks_job *next(millpond_tasks_jobs *jobs) {
+    millpond_tasks_job *job;
+    millpond_error *error;
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    CHECK(job != NULL && millpond_tasks_job_data(job)->task_count == 1);
+    return job;
+}
+
+/* The one task of a queue. */
+static millpond_tasks_answer *only(millpond_tasks_store *store, const char *queue) {
+    millpond_tasks_answer *answer;
+    millpond_error *error;
+    OK(millpond_tasks_list(store, queue, strlen(queue), NULL, &answer, &error));
+    task_of(answer);
+    return answer;
+}
+
+static void end_in_every_way(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "jobs", "ann");
+    millpond_tasks_jobs *jobs = jobs_of(store, 60000);
+    millpond_tasks_job *job;
+    millpond_tasks_answer *answer;
+    millpond_error *error;
+    uint64_t version;
+    bool lost = true;
+
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    CHECK(job == NULL);
+
+    /* Done. */
+    insert(store, "q", "1");
+    job = next(jobs);
+    const millpond_task *task = millpond_tasks_job_data(job)->tasks;
+    CHECK(is(task->value, "1") && task->claims == 1 && is(task->claimant, "ann"));
+    OK(millpond_tasks_job_version(job, &version, &error));
+    OK(millpond_tasks_job_is_lost(job, &lost, &error));
+    CHECK(version == 1 && task->version == 1 && !lost);
+    OK(millpond_tasks_job_done(job, &error));
+    FAILS(MILLPOND_DEPENDENCY, "not there", millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+    CHECK(size_of(store, "q") == 0);
+
+    /* Given back. */
+    insert(store, "q", "2");
+    job = next(jobs);
+    OK(millpond_tasks_job_release(job, &error));
+    millpond_tasks_job_free(job);
+    answer = only(store, "q");
+    CHECK(task_of(answer)->attempt == 0 && is(task_of(answer)->claimant, ""));
+    millpond_tasks_answer_free(answer);
+
+    /* Tried again in a minute. */
+    job = next(jobs);
+    OK(millpond_tasks_job_retry(job, S("no"), 60000, &error));
+    millpond_tasks_job_free(job);
+    answer = only(store, "q");
+    task = task_of(answer);
+    CHECK(task->attempt == 1 && is(task->err, "no") && task->at_ms == task->modified_ms + 60000);
+    millpond_task_id gone = {task->id, task->version};
+    millpond_modification delete = {.deletes = &gone, .delete_count = 1};
+    OK(millpond_tasks_modify(store, &delete, NULL, &error));
+    millpond_tasks_answer_free(answer);
+
+    /* Tried again when the worker says, and once too often. */
+    insert(store, "q", "3");
+    job = next(jobs);
+    OK(millpond_tasks_job_retry(job, S("no"), -1, &error));
+    millpond_tasks_job_free(job);
+    answer = only(store, "q");
+    task = task_of(answer);
+    CHECK(task->at_ms >= task->modified_ms + 15000 && task->at_ms <= task->modified_ms + 30000);
+    millpond_task_change change;
+    millpond_modification changes = {.changes = &change, .change_count = 1};
+    millpond_task_change_init(&change, task);
+    OK(millpond_tasks_modify(store, &changes, NULL, &error));
+    millpond_tasks_answer_free(answer);
+    job = next(jobs);
+    OK(millpond_tasks_job_retry(job, S("still no"), 60000, &error));
+    millpond_tasks_job_free(job);
+    answer = only(store, "q/err");
+    CHECK(task_of(answer)->attempt == 2 && is(task_of(answer)->err, "no\nstill no"));
+    millpond_tasks_answer_free(answer);
+
+    /* Moved. */
+    insert(store, "q", "4");
+    job = next(jobs);
+    OK(millpond_tasks_job_move(job, S("other"), S("not mine"), &error));
+    millpond_tasks_job_free(job);
+    answer = only(store, "other");
+    CHECK(task_of(answer)->attempt == 1 && is(task_of(answer)->err, "not mine"));
+    millpond_tasks_answer_free(answer);
+
+    /* Claimed too often: put aside, and no job. */
+    insert(store, "q", "5");
+    answer = claim(store, "q");
+    for (int i = 0; i < 2; i++) {
+        millpond_task_change_init(&change, task_of(answer));
+        OK(millpond_tasks_modify(store, &changes, NULL, &error));
+        millpond_tasks_answer_free(answer);
+        answer = i == 0 ? claim(store, "q") : NULL;
+    }
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    CHECK(job == NULL && size_of(store, "q") == 0 && size_of(store, "q/err") == 2);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
+static void finish_with_documents(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "job documents", "ann");
+    millpond_tasks_jobs *jobs = jobs_of(store, 60000);
+    millpond_tasks_answer *answer, *docs;
+    millpond_new_doc new[2];
+    millpond_modification inserts = {.doc_inserts = new, .doc_insert_count = 2};
+    millpond_error *error;
+
+    for (int i = 0; i < 2; i++) {
+        millpond_new_doc_init(&new[i]);
+        new[i].namespace_name = (millpond_bytes)B("n");
+        new[i].key = (millpond_bytes)B("k");
+        new[i].id = i ? (millpond_bytes)B("b") : (millpond_bytes)B("a");
+    }
+    OK(millpond_tasks_modify(store, &inserts, NULL, &error));
+    insert(store, "q", "1");
+    millpond_tasks_job *job = next(jobs);
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), &docs, &error));
+    const millpond_tasks_data *data = millpond_tasks_answer_data(docs);
+    CHECK(data->doc_count == 2 && is(data->docs[0].claimant, "ann"));
+
+    /* The task, by what it was at, one document, and a new task; the other document is released. */
+    const millpond_task *task = millpond_tasks_job_data(job)->tasks;
+    millpond_task_id done = {task->id, 12345};
+    millpond_new_task next_task;
+    millpond_doc_change change;
+    millpond_new_task_init(&next_task);
+    next_task.queue = (millpond_bytes)B("out");
+    millpond_doc_change_init(&change, &data->docs[0]);
+    change.content = (millpond_bytes)B("7");
+    change.delay_ms = 0;
+    millpond_modification modification = {.deletes = &done, .delete_count = 1,
+                                          .inserts = &next_task, .insert_count = 1,
+                                          .doc_changes = &change, .doc_change_count = 1};
+    OK(millpond_tasks_job_finish(job, &modification, &answer, &error));
+    const millpond_tasks_data *finished = millpond_tasks_answer_data(answer);
+    CHECK(finished->task_count == 1 && finished->inserted_count == 1);
+    CHECK(finished->doc_count == 2 && is(finished->docs[0].content, "7"));
+    CHECK(is(finished->docs[0].claimant, "") && is(finished->docs[1].claimant, ""));
+    CHECK(size_of(store, "q") == 0 && size_of(store, "out") == 1);
+    millpond_tasks_answer_free(answer);
+    millpond_tasks_answer_free(docs);
+    millpond_tasks_job_free(job);
+
+    /* A job that is left keeps its task until the lease is over. */
+    insert(store, "q", "2");
+    millpond_tasks_job_free(next(jobs));
+    CHECK(claim(store, "q") == NULL && size_of(store, "q") == 1);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
+static void are_renewed(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *ann = store_of(client, "job renewals", "ann"),
+                         *bob = store_of(client, "job renewals", "bob");
+    /* Valgrind runs one thread at a time, and this one leaves the renewals little of it. */
+    int64_t lease_ms = RUNNING_ON_VALGRIND ? 10000 : 3000;
+    millpond_tasks_jobs *jobs = jobs_of(ann, lease_ms);
+    millpond_tasks_answer *answer;
+    millpond_new_doc doc;
+    millpond_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_error *error;
+    uint64_t version;
+    bool lost = true;
+
+    millpond_new_doc_init(&doc);
+    doc.namespace_name = (millpond_bytes)B("n");
+    doc.key = (millpond_bytes)B("k");
+    OK(millpond_tasks_modify(ann, &inserts, NULL, &error));
+    insert(ann, "q", "1");
+    millpond_tasks_job *job = next(jobs);
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), &answer, &error));
+    millpond_tasks_answer_free(answer);
+    /* For longer than a lease nobody else gets either. */
+    for (int64_t start = now_ms(); now_ms() - start < lease_ms * 3 / 2; sleep_ms(100)) {
+        CHECK(claim(bob, "q") == NULL);
+        FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
+              millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &answer, &error));
+    }
+    OK(millpond_tasks_job_version(job, &version, &error));
+    OK(millpond_tasks_job_is_lost(job, &lost, &error));
+    CHECK(version >= 3 && !lost && millpond_tasks_job_data(job)->tasks->version == 1);
+    OK(millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &answer, &error));
+    millpond_tasks_answer_free(answer);
+
+    /* One that somebody changed is lost with the next renewal. */
+    insert(ann, "q", "2");
+    job = next(jobs);
+    millpond_task_id stolen = {millpond_tasks_job_data(job)->tasks->id, 0};
+    do {
+        OK(millpond_tasks_job_version(job, &stolen.version, &error));
+        millpond_modification delete = {.deletes = &stolen, .delete_count = 1};
+        CHECK(millpond_tasks_modify(ann, &delete, NULL, NULL) != MILLPOND_INVALID_ARGUMENT);
+    } while (size_of(ann, "q") == 1);
+    for (lost = false; !lost; sleep_ms(10))
+        OK(millpond_tasks_job_is_lost(job, &lost, &error));
+    FAILS(MILLPOND_DEPENDENCY, "not there", millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(ann);
+    millpond_tasks_store_free(bob);
+    millpond_client_free(client);
+}
+
+/* What the handler is called with: what to say of the next tasks, by their values. */
+struct handling {
+    int called;
+    millpond_tasks_store *store;
+    millpond_modification modification;
+    millpond_task_id task;
+    millpond_new_task next;
+};
+
+static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+    struct handling *handling = context;
+    const millpond_task *task = millpond_tasks_job_data(job)->tasks;
+    CHECK(outcome->end == MILLPOND_TASK_DONE && outcome->delay_ms == -1);
+    handling->called++;
+    /* Each priority has one task, so their order is known. */
+    switch (task->priority) {
+    case 9: /* Done. */
+        break;
+    case 8:
+        handling->task = (millpond_task_id){B("eight"), task->version};
+        millpond_new_task_init(&handling->next);
+        handling->next.queue = (millpond_bytes)B("out");
+        handling->modification = (millpond_modification){.deletes = &handling->task,
+                                                         .delete_count = 1,
+                                                         .inserts = &handling->next,
+                                                         .insert_count = 1};
+        outcome->end = MILLPOND_TASK_FINISH;
+        outcome->modification = &handling->modification;
+        break;
+    case 7:
+        outcome->end = MILLPOND_TASK_RETRY;
+        outcome->err = (millpond_bytes)B("no");
+        outcome->delay_ms = 60000;
+        break;
+    case 6:
+        outcome->end = MILLPOND_TASK_MOVE;
+        outcome->queue = (millpond_bytes)B("other");
+        outcome->err = (millpond_bytes)B("not mine");
+        break;
+    case 5: /* Done by itself; to say so once more does no harm. */
+        CHECK(millpond_tasks_job_done(job, NULL) == MILLPOND_OK);
+        break;
+    case 4: /* Freed by itself, which does no harm either. */
+        millpond_tasks_job_free(job);
+        CHECK(millpond_tasks_job_data(job) == NULL);
+        break;
+    case 3: /* Given back, once. */
+        outcome->end = task->claims == 1 ? MILLPOND_TASK_RELEASE : MILLPOND_TASK_DONE;
+        break;
+    default:
+        outcome->end = 77;
+    }
+}
+
+static void a_handler_says_what_becomes_of_them(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    struct handling handling = {.store = store_of(client, "handled", NULL)};
+    millpond_bytes queue = B("q");
+    millpond_tasks_worker_options options;
+    millpond_new_task tasks[8];
+    millpond_modification inserts = {.inserts = tasks, .insert_count = 8};
+    millpond_error *error;
+
+    OK(millpond_tasks_run(handling.store, &queue, 1, NULL, handle, &handling, &error));
+    CHECK(handling.called == 0);
+    for (uint64_t i = 0; i < 8; i++) {
+        millpond_new_task_init(&tasks[i]);
+        tasks[i].queue = queue;
+        tasks[i].priority = i + 2;
+    }
+    tasks[6].id = (millpond_bytes)B("eight");
+    OK(millpond_tasks_modify(handling.store, &inserts, NULL, &error));
+    millpond_tasks_worker_options_init(&options);
+    options.wait_ms = 1;
+    FAILS(MILLPOND_INVALID_ARGUMENT, "end is 77",
+          millpond_tasks_run(handling.store, &queue, 1, &options, handle, &handling, &error));
+    CHECK(handling.called == 9);
+    /* The one that failed and the one of the end that there is not. */
+    CHECK(size_of(handling.store, "q") == 2 && size_of(handling.store, "out") == 1);
+    CHECK(size_of(handling.store, "other") == 1);
+    millpond_tasks_answer *answer = only(handling.store, "other");
+    CHECK(task_of(answer)->attempt == 1 && is(task_of(answer)->err, "not mine"));
+    millpond_tasks_answer_free(answer);
+    FAILS(MILLPOND_INVALID_ARGUMENT, "handler is NULL",
+          millpond_tasks_run(handling.store, &queue, 1, NULL, NULL, NULL, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "at least one queue",
+          millpond_tasks_run(handling.store, NULL, 0, NULL, handle, NULL, &error));
+    millpond_tasks_store_free(handling.store);
+    millpond_client_free(client);
+}
+
+static void *work(void *argument) {
+    millpond_tasks_store *store = argument;
+    millpond_tasks_jobs *jobs = jobs_of(store, 60000);
+    millpond_tasks_job *job;
+    millpond_error *error;
+    int done = 0;
+    while (OK(millpond_tasks_jobs_next(jobs, &job, &error)), job != NULL) {
+        OK(millpond_tasks_job_done(job, &error));
+        millpond_tasks_job_free(job);
+        done++;
+    }
+    millpond_tasks_jobs_free(jobs);
+    return (void *)(intptr_t)done;
+}
+
+static void threads_work_together(const struct backend *backend) {
+    enum { THREADS = 4, TASKS = 100 };
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "job threads", NULL);
+    pthread_t threads[THREADS];
+    intptr_t done = 0;
+    for (int i = 0; i < TASKS; i++)
+        insert(store, "q", "1");
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, work, store) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *count;
+        pthread_join(threads[i], &count);
+        done += (intptr_t)count;
+    }
+    CHECK(done == TASKS && size_of(store, "q") == 0);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
+/* A job may outlive what it was made from. */
+static void outlive_their_client(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "job outlives", NULL);
+    millpond_tasks_jobs *jobs = jobs_of(store, 60000);
+    millpond_tasks_job *job;
+    millpond_error *error;
+    insert(store, "q", "1");
+    insert(store, "q", "2");
+    job = next(jobs);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+    OK(millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+    job = next(jobs);
+    millpond_tasks_jobs_free(jobs);
+    CHECK(millpond_tasks_job_data(job)->tasks->claims == 1);
+    millpond_tasks_job_free(job);
+    CHECK(millpond_tasks_job_data(job) == NULL);
+}
+
+const struct test job_tests[] = {
+    {"jobs_end_in_every_way", end_in_every_way},
+    {"jobs_finish_with_documents", finish_with_documents},
+    {"jobs_are_renewed", are_renewed},
+    {"a_handler_says_what_becomes_of_jobs", a_handler_says_what_becomes_of_them},
+    {"threads_work_together", threads_work_together},
+    {"jobs_outlive_their_client", outlive_their_client},
+    {NULL, NULL},
+};

@@ -1,0 +1,26 @@
+/* Words for the tests of tasks. */
+
+#ifndef TASKS_H
+#define TASKS_H
+
+#include "check.h"
+
+/* A byte string that is written as a literal, as an initializer. */
+#define B(literal) {S(literal)}
+
+/* The store of this name, for this claimant, or for one that the library makes up. */
+millpond_tasks_store *store_of(millpond_client *client, const char *name, const char *claimant);
+
+/* Inserts a task with this JSON text. */
+void insert(millpond_tasks_store *store, const char *queue, const char *value);
+/* Claims a task of this queue for a minute; NULL if there is none. */
+millpond_tasks_answer *claim(millpond_tasks_store *store, const char *queue);
+/* The one task of an answer. */
+const millpond_task *task_of(const millpond_tasks_answer *answer);
+/* How many tasks the queue holds. */
+uint64_t size_of(millpond_tasks_store *store, const char *queue);
+
+/* It is this text; NULL is none. */
+bool is(millpond_bytes text, const char *expected);
+
+#endif

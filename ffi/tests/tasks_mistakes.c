@@ -1,0 +1,311 @@
+/* What callers of tasks do wrong answers an error, and nothing else happens. */
+
+#include "tasks.h"
+
+#include <string.h>
+
+#define WRONG(says, call) FAILS(MILLPOND_INVALID_ARGUMENT, says, call)
+
+static void null_and_lengths(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "wrong", "ann"), *other = (void *)1;
+    millpond_tasks_answer *answer = (void *)1;
+    millpond_tasks_claims *claims = (void *)1;
+    millpond_tasks_jobs *jobs = (void *)1;
+    millpond_keys *keys;
+    millpond_bytes queue = B("q"), bad[] = {B("q"), {NULL, 3}}, not_utf8 = B("\xff");
+    millpond_error *error;
+    uint64_t number = 7;
+    bool flag;
+
+    WRONG("store is NULL; it has to say where",
+          millpond_tasks_store_new(client, S("x"), NULL, 0, NULL, &error));
+    WRONG("name is NULL", millpond_tasks_store_new(client, NULL, 1, NULL, 0, &other, &error));
+    CHECK(other == NULL);
+    WRONG("claimant is NULL", millpond_tasks_store_new(client, S("x"), NULL, 1, &other, &error));
+    WRONG("claimant is not UTF-8",
+          millpond_tasks_store_new(client, S("x"), S("\xff"), &other, &error));
+    WRONG("claimant is NULL", millpond_tasks_claimant(store, NULL, &error));
+    WRONG("time_ms is NULL", millpond_tasks_time(store, NULL, &error));
+    millpond_new_task_init(NULL);
+    millpond_new_doc_init(NULL);
+    millpond_task_change_init(NULL, NULL);
+    millpond_doc_change_init(NULL, NULL);
+    millpond_task_query_init(NULL);
+    millpond_doc_query_init(NULL);
+    millpond_tasks_filter_init(NULL);
+    millpond_tasks_worker_options_init(NULL);
+
+    WRONG("queue is NULL", millpond_tasks_insert(store, NULL, 1, S("1"), NULL, &error));
+    WRONG("queue is not UTF-8", millpond_tasks_insert(store, S("\xff"), S("1"), NULL, &error));
+    WRONG("the queue's name is empty", millpond_tasks_insert(store, NULL, 0, S("1"), NULL, &error));
+    WRONG("value is NULL, but", millpond_tasks_insert(store, S("q"), NULL, 1, NULL, &error));
+    WRONG("not a JSON text", millpond_tasks_insert(store, S("q"), S(""), &answer, &error));
+    CHECK(answer == NULL);
+
+    WRONG("answer is NULL", millpond_tasks_claim(store, &queue, 1, -1, 1, -1, NULL, &error));
+    WRONG("at least one queue", millpond_tasks_claim(store, NULL, 0, -1, 1, -1, &answer, &error));
+    WRONG("queues is NULL", millpond_tasks_claim(store, NULL, 1, -1, 1, -1, &answer, &error));
+    WRONG("queues[1] is NULL", millpond_tasks_claim(store, bad, 2, -1, 1, -1, &answer, &error));
+    WRONG("queues[0] is not UTF-8",
+          millpond_tasks_claim(store, &not_utf8, 1, -1, 1, -1, &answer, &error));
+    WRONG("lease_ms is -2", millpond_tasks_claim(store, &queue, 1, -2, 1, -1, &answer, &error));
+    WRONG("100 years", millpond_tasks_claim(store, &queue, 1, INT64_MAX, 1, -1, &answer, &error));
+    WRONG("1 to 1000 tasks, not 0",
+          millpond_tasks_claim(store, &queue, 1, -1, 0, -1, &answer, &error));
+    WRONG("1 to 1000 tasks, not 1001",
+          millpond_tasks_claim(store, &queue, 1, -1, 1001, -1, &answer, &error));
+    WRONG("wait_ms is -2", millpond_tasks_claim(store, &queue, 1, -1, 1, -2, &answer, &error));
+    CHECK(answer == NULL);
+    WRONG("claims is NULL",
+          millpond_tasks_claims_new(store, &queue, 1, -1, 1, -1, NULL, &error));
+    WRONG("wait_ms is -2", millpond_tasks_claims_new(store, &queue, 1, -1, 1, -2, &claims, &error));
+    CHECK(claims == NULL);
+    OK(millpond_tasks_claims_new(store, &queue, 1, -1, 0, -1, &claims, &error));
+    WRONG("answer is NULL", millpond_tasks_claims_next(claims, NULL, &error));
+    WRONG("1 to 1000 tasks, not 0", millpond_tasks_claims_next(claims, &answer, &error));
+    millpond_tasks_claims_free(claims);
+
+    WRONG("nothing to renew",
+          millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+    WRONG("tasks is NULL",
+          millpond_tasks_renew(store, NULL, 1, NULL, 0, -1, NULL, NULL, NULL, &error));
+    millpond_doc_id doc = {B("n"), {NULL, 1}, 0};
+    WRONG("docs[0].id is NULL",
+          millpond_tasks_renew(store, NULL, 0, &doc, 1, -1, NULL, NULL, &number, &error));
+    WRONG("answer is NULL", millpond_tasks_fetch(store, &queue, 1, NULL, &error));
+    WRONG("at least one id", millpond_tasks_fetch(store, NULL, 0, &answer, &error));
+    WRONG("ids[1] is NULL", millpond_tasks_fetch(store, bad, 2, &answer, &error));
+    WRONG("at least one id", millpond_tasks_fetch_docs(store, S("n"), NULL, 0, &answer, &error));
+    WRONG("namespace_name is NULL",
+          millpond_tasks_fetch_docs(store, NULL, 1, &queue, 1, &answer, &error));
+    WRONG("the key is empty",
+          millpond_tasks_claim_docs(store, S("n"), NULL, 0, -1, &answer, &error));
+    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, -1, &answer, &error));
+    WRONG("the namespace is empty",
+          millpond_tasks_claim_docs(store, NULL, 0, S("k"), -1, &answer, &error));
+
+    millpond_task_query query;
+    millpond_task_query_init(&query);
+    query.limit = 0;
+    WRONG("1 to 10000 entries, not 0", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    query.limit = -2;
+    WRONG("limit is -2", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    millpond_task_query_init(&query);
+    millpond_task_position nowhere = {{NULL, 1}, 0};
+    query.after = &nowhere;
+    WRONG("after.id is NULL", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    millpond_doc_query doc_query;
+    millpond_doc_query_init(&doc_query);
+    doc_query.start = bad[1];
+    WRONG("start is NULL", millpond_tasks_list_docs(store, S("n"), &doc_query, &answer, &error));
+    millpond_tasks_filter filter;
+    millpond_tasks_filter_init(&filter);
+    WRONG("names no queue", millpond_tasks_are_empty(store, &filter, &flag, &error));
+    WRONG("names no queue", millpond_tasks_are_empty(store, NULL, &flag, &error));
+    WRONG("empty is NULL", millpond_tasks_are_empty(store, NULL, NULL, &error));
+    filter.limit = 100001;
+    WRONG("1 to 100000", millpond_tasks_queue_stats(store, &filter, &answer, &error));
+    filter.prefix_count = 1;
+    WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &answer, &error));
+
+    millpond_tasks_worker_options options;
+    millpond_tasks_worker_options_init(&options);
+    WRONG("jobs is NULL", millpond_tasks_jobs_new(store, &queue, 1, NULL, NULL, &error));
+    options.backoff_ms = -2;
+    WRONG("backoff_ms is -2", millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
+    CHECK(jobs == NULL);
+    OK(millpond_tasks_jobs_new(store, NULL, 0, NULL, &jobs, &error));
+    WRONG("job is NULL", millpond_tasks_jobs_next(jobs, NULL, &error));
+    millpond_tasks_job *job = (void *)1;
+    WRONG("at least one queue", millpond_tasks_jobs_next(jobs, &job, &error));
+    CHECK(job == NULL);
+    millpond_tasks_jobs_free(jobs);
+    WRONG("keys is NULL", millpond_tasks_keys(S("x"), NULL, &error));
+    WRONG("the store's name is empty", millpond_tasks_keys(NULL, 0, &keys, &error));
+    millpond_tasks_store_free(store);
+    store = store_of(client, "", NULL);
+    WRONG("the store's name is empty", millpond_tasks_time(store, &number, &error));
+    CHECK(number == 0);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
+static void modifications(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "wrong", "ann");
+    millpond_new_task task, whole;
+    millpond_task_change change;
+    millpond_new_doc doc;
+    millpond_doc_change doc_change;
+    millpond_task_id id = {B("t"), 0};
+    millpond_doc_id doc_id = {B("n"), B("d"), 0};
+    millpond_error *error;
+    char many[66];
+
+    memset(many, 'x', sizeof many);
+    millpond_new_task_init(&whole);
+    whole.queue = (millpond_bytes)B("q");
+    millpond_task_change_init(&change, NULL);
+    millpond_new_doc_init(&doc);
+    millpond_doc_change_init(&doc_change, NULL);
+    WRONG("modification is NULL", millpond_tasks_modify(store, NULL, NULL, &error));
+
+    /* Each list, and each field of what is in it. */
+    millpond_modification inserts = {.inserts = &task, .insert_count = 1};
+#define WRONG_TASK(says, field, ...) \
+    (task = whole, task.field = __VA_ARGS__, \
+     WRONG(says, millpond_tasks_modify(store, &inserts, NULL, &error)))
+    WRONG_TASK("the queue's name is empty", queue, (millpond_bytes){NULL, 0});
+    WRONG_TASK("inserts[0].queue is NULL", queue, (millpond_bytes){NULL, 1});
+    WRONG_TASK("inserts[0].id is not UTF-8", id, (millpond_bytes)B("\xff"));
+    WRONG_TASK("the id is empty", id, (millpond_bytes)B(""));
+    WRONG_TASK("the id has 65 characters; 64 are", id, (millpond_bytes){many, 65});
+    WRONG_TASK("the id holds a NUL", id, (millpond_bytes)B("a\0b"));
+    WRONG_TASK("the value is not a JSON text", value, (millpond_bytes)B("{"));
+    WRONG_TASK("inserts[0].err is NULL", err, (millpond_bytes){NULL, 1});
+    WRONG_TASK("inserts[0].at_ms is -2", at_ms, -2);
+    WRONG_TASK("behind the year 9999", at_ms, INT64_MAX);
+    WRONG_TASK("inserts[0].delay_ms is -5", delay_ms, -5);
+    WRONG_TASK("100 years", delay_ms, INT64_MAX);
+    WRONG_TASK("a millisecond or more", ttl_ms, 0);
+    WRONG_TASK("inserts[0].attempt is 4294967296", attempt, UINT64_C(1) << 32);
+    WRONG_TASK("the priority is 10", priority, 10);
+    WRONG_TASK("inserts[0].priority is 256", priority, 256);
+    whole.at_ms = 1;
+    WRONG_TASK("inserts[0].at_ms and inserts[0].delay_ms are both given", delay_ms, 1);
+    inserts.inserts = NULL;
+    WRONG("inserts is NULL, but its length is 1",
+          millpond_tasks_modify(store, &inserts, NULL, &error));
+    inserts = (millpond_modification){.inserts = &task, .insert_count = SIZE_MAX / 8};
+    WRONG("inserts has the length", millpond_tasks_modify(store, &inserts, NULL, &error));
+    inserts.inserts = (void *)((char *)&task + 1);
+    WRONG("not aligned", millpond_tasks_modify(store, &inserts, NULL, &error));
+
+    millpond_modification changes = {.changes = &change, .change_count = 1};
+    WRONG("the id is empty", millpond_tasks_modify(store, &changes, NULL, &error));
+    change.id = change.queue = (millpond_bytes)B("t");
+    change.retry = true;
+    change.retry_err = (millpond_bytes){NULL, 1};
+    WRONG("changes[0].retry_err is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
+    changes = (millpond_modification){.deletes = &id, .delete_count = 1, .depends = &id,
+                                      .depend_count = 1};
+    WRONG("task t is named twice", millpond_tasks_modify(store, &changes, NULL, &error));
+    id.id = (millpond_bytes){NULL, 1};
+    WRONG("deletes[0].id is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
+    changes.delete_count = 0;
+    WRONG("depends[0].id is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
+
+    millpond_modification docs = {.doc_inserts = &doc, .doc_insert_count = 1};
+    WRONG("the namespace is empty", millpond_tasks_modify(store, &docs, NULL, &error));
+    doc.namespace_name = (millpond_bytes)B("n");
+    doc.content = (millpond_bytes)B("nul");
+    WRONG("the content is not a JSON text", millpond_tasks_modify(store, &docs, NULL, &error));
+    doc.key = (millpond_bytes){NULL, 1};
+    WRONG("doc_inserts[0].key is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
+    docs = (millpond_modification){.doc_changes = &doc_change, .doc_change_count = 1};
+    doc_change.doc.id = (millpond_bytes){NULL, 1};
+    WRONG("doc_changes[0].doc.id is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
+    docs = (millpond_modification){.doc_deletes = &doc_id, .doc_delete_count = 1,
+                                   .doc_depends = &doc_id, .doc_depend_count = 1};
+    WRONG("document n/d is named twice", millpond_tasks_modify(store, &docs, NULL, &error));
+
+    /* Nothing of it was done. */
+    millpond_tasks_answer *answer;
+    OK(millpond_tasks_queue_stats(store, NULL, &answer, &error));
+    CHECK(millpond_tasks_answer_data(answer)->queue_count == 0);
+    millpond_tasks_answer_free(answer);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
+static void never(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+    (void)job, (void)outcome, (void)context;
+    CHECK(!"there is a job");
+}
+
+/* Every function that takes a handle, with one that is none of its. */
+static void with_every_handle(void *handle, const char *says) {
+    millpond_tasks_store *store;
+    millpond_tasks_answer *answer;
+    millpond_tasks_claims *claims;
+    millpond_tasks_jobs *jobs;
+    millpond_tasks_job *job;
+    millpond_bytes text = B("x");
+    millpond_modification nothing = {0};
+    millpond_error *error;
+    uint64_t number;
+    bool flag = false;
+
+    WRONG(says, millpond_tasks_store_new(handle, S("x"), NULL, 0, &store, &error));
+    WRONG(says, millpond_tasks_claimant(handle, &text, &error));
+    CHECK(text.data == NULL);
+    WRONG(says, millpond_tasks_time(handle, &number, &error));
+    WRONG(says, millpond_tasks_modify(handle, &nothing, &answer, &error));
+    WRONG(says, millpond_tasks_insert(handle, S("q"), S("1"), &answer, &error));
+    WRONG(says, millpond_tasks_claim(handle, &text, 1, -1, 1, -1, &answer, &error));
+    WRONG(says, millpond_tasks_claims_new(handle, &text, 1, -1, 1, -1, &claims, &error));
+    WRONG(says, millpond_tasks_claims_next(handle, &answer, &error));
+    WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_fetch(handle, &text, 1, &answer, &error));
+    WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &answer, &error));
+    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), -1, &answer, &error));
+    WRONG(says, millpond_tasks_fetch_docs(handle, S("n"), &text, 1, &answer, &error));
+    WRONG(says, millpond_tasks_list_docs(handle, S("n"), NULL, &answer, &error));
+    WRONG(says, millpond_tasks_queue_stats(handle, NULL, &answer, &error));
+    WRONG(says, millpond_tasks_namespace_stats(handle, NULL, &answer, &error));
+    WRONG(says, millpond_tasks_are_empty(handle, NULL, &flag, &error));
+    WRONG(says, millpond_tasks_jobs_new(handle, &text, 1, NULL, &jobs, &error));
+    WRONG(says, millpond_tasks_jobs_next(handle, &job, &error));
+    WRONG(says, millpond_tasks_run(handle, &text, 1, NULL, never, NULL, &error));
+    WRONG(says, millpond_tasks_job_version(handle, &number, &error));
+    WRONG(says, millpond_tasks_job_is_lost(handle, &flag, &error));
+    CHECK(flag);
+    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), &answer, &error));
+    WRONG(says, millpond_tasks_job_finish(handle, &nothing, &answer, &error));
+    WRONG(says, millpond_tasks_job_done(handle, &error));
+    WRONG(says, millpond_tasks_job_retry(handle, S("e"), -1, &error));
+    WRONG(says, millpond_tasks_job_move(handle, S("q"), S("e"), &error));
+    WRONG(says, millpond_tasks_job_release(handle, &error));
+    CHECK(millpond_tasks_answer_data(handle) == NULL);
+    CHECK(millpond_tasks_job_data(handle) == NULL);
+    CHECK(millpond_error_dependency(handle) == NULL);
+    millpond_tasks_store_free(handle);
+    millpond_tasks_answer_free(handle);
+    millpond_tasks_claims_free(handle);
+    millpond_tasks_jobs_free(handle);
+    millpond_tasks_job_free(handle);
+}
+
+static void handles(const struct backend *backend) {
+    millpond_client *client = connect_to(backend), *none;
+    millpond_tasks_store *store = store_of(client, "handles", NULL);
+    millpond_error *kept, *error;
+    int local;
+
+    with_every_handle(NULL, "is NULL");
+    with_every_handle(&local, "which is no handle of Millpond's");
+    with_every_handle((void *)UINTPTR_MAX, "which is no handle of Millpond's");
+    for (uintptr_t bit = 1; bit != 0; bit <<= 1)
+        with_every_handle((void *)((uintptr_t)store ^ bit), "is ");
+
+    /* One of another kind stays what it is, freed by whichever wrong function. */
+    CHECK(millpond_connect(S("nonsense"), &none, &kept) == MILLPOND_INVALID_URL);
+    with_every_handle(kept, "is a millpond_error, not a millpond_");
+    CHECK(millpond_error_code(kept) == MILLPOND_INVALID_URL);
+    millpond_error_free(kept);
+
+    void *freed = store;
+    millpond_tasks_store_free(store);
+    millpond_tasks_store_free(store);
+    with_every_handle(freed, "is a millpond_tasks_store that was freed");
+    WRONG("client is a millpond_tasks_store that was freed", millpond_close(freed, &error));
+    millpond_client_free(client);
+}
+
+const struct test task_mistake_tests[] = {
+    {"tasks_null_and_lengths", null_and_lengths},
+    {"tasks_wrong_modifications", modifications},
+    {"tasks_handles", handles},
+    {NULL, NULL},
+};

@@ -1,0 +1,37 @@
+/* Values of a store of tasks: those of a request as C has them, and answers as JSON. */
+
+#ifndef TASK_VALUES_H
+#define TASK_VALUES_H
+
+#include "request.h"
+
+/* Whether something of this name was given. */
+bool is_given(json_t *of, const char *name);
+/* The text of this name; NULL where there is none. */
+millpond_bytes text(struct request *request, json_t *of, const char *name);
+/* The texts of this name. */
+millpond_bytes *texts(struct request *request, json_t *of, const char *name, size_t *count);
+/* A whole number, or -1, which stands for "not given", where there is none. */
+int64_t whole(struct request *request, json_t *of, const char *name);
+/* The same from 0 on, and 0 where there is none. */
+uint64_t count(struct request *request, json_t *of, const char *name);
+/* Whether it was given and is true. */
+bool is_true(json_t *of, const char *name);
+
+/* The store of a request, or NULL. */
+millpond_tasks_store *store_of(struct request *request);
+millpond_task_id *task_ids(struct request *request, json_t *of, const char *name, size_t *count);
+millpond_doc_id *doc_ids(struct request *request, json_t *of, const char *name, size_t *count);
+
+json_t *json_text(millpond_bytes text);
+json_t *json_tasks(const millpond_task *task, size_t count);
+json_t *json_docs(const millpond_doc *doc, size_t count);
+/* What tasks_modify answers; frees it. */
+json_t *json_modified(millpond_tasks_answer *answer);
+/* What is behind an error DEPENDENCY. */
+json_t *json_dependency(const millpond_dependency *dependency);
+
+/* The modification whose lists are in this. */
+millpond_modification modification(struct request *request, json_t *of);
+
+#endif

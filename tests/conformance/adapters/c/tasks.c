@@ -1,0 +1,308 @@
+/* The calls of a store of tasks. */
+
+#include "task_values.h"
+
+static json_t *json_number(uint64_t number) {
+    return json_integer((json_int_t)number);
+}
+
+/* The tasks and the documents of an answer; frees it. */
+static json_t *tasks_of(millpond_tasks_answer *answer) {
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    json_t *tasks = data == NULL ? json_array() : json_tasks(data->tasks, data->task_count);
+    millpond_tasks_answer_free(answer);
+    return tasks;
+}
+
+static json_t *docs_of(millpond_tasks_answer *answer) {
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    json_t *docs = data == NULL ? json_array() : json_docs(data->docs, data->doc_count);
+    millpond_tasks_answer_free(answer);
+    return docs;
+}
+
+static json_t *call_insert(struct request *request) {
+    millpond_bytes queue = text(request, request->json, "queue");
+    millpond_bytes value = text(request, request->json, "value");
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_insert(store, queue.data, queue.length, value.data, value.length, &answer,
+                              &request->error);
+    millpond_tasks_store_free(store);
+    json_t *tasks = tasks_of(answer), *task = json_incref(json_array_get(tasks, 0));
+    json_decref(tasks);
+    return task;
+}
+
+static json_t *call_modify(struct request *request) {
+    millpond_modification given = modification(request, request->json);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_modify(store, &given, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return json_modified(answer);
+}
+
+static json_t *claim(struct request *request, uint64_t max) {
+    size_t queue_count;
+    millpond_bytes *queues = texts(request, request->json, "queues", &queue_count);
+    int64_t lease_ms = whole(request, request->json, "lease_ms");
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_claim(store, queues, queue_count, lease_ms, (size_t)max, -1, &answer,
+                             &request->error);
+    millpond_tasks_store_free(store);
+    return tasks_of(answer);
+}
+
+static json_t *call_claim(struct request *request) {
+    json_t *tasks = claim(request, 1), *task = json_incref(json_array_get(tasks, 0));
+    json_decref(tasks);
+    return task != NULL ? task : json_null();
+}
+
+static json_t *call_claim_many(struct request *request) {
+    return claim(request, count(request, request->json, "max"));
+}
+
+static json_t *call_claims(struct request *request) {
+    size_t queue_count;
+    millpond_bytes *queues = texts(request, request->json, "queues", &queue_count);
+    int64_t lease_ms = whole(request, request->json, "lease_ms");
+    int64_t wait_ms = whole(request, request->json, "wait_ms");
+    size_t max = is_given(request->json, "max") ? count(request, request->json, "max") : 1;
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_claims *claims = NULL;
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_claims_new(store, queues, queue_count, lease_ms, max, wait_ms, &claims,
+                                  &request->error);
+    if (claims != NULL)
+        millpond_tasks_claims_next(claims, &answer, &request->error);
+    millpond_tasks_claims_free(claims);
+    millpond_tasks_store_free(store);
+    return tasks_of(answer);
+}
+
+static json_t *call_renew(struct request *request) {
+    size_t task_count, doc_count;
+    millpond_task_id *tasks = task_ids(request, request->json, "tasks", &task_count);
+    millpond_doc_id *docs = doc_ids(request, request->json, "docs", &doc_count);
+    uint64_t *task_versions = allocate(request, task_count, sizeof *task_versions);
+    uint64_t *doc_versions = allocate(request, doc_count, sizeof *doc_versions), at_ms = 0;
+    int64_t lease_ms = whole(request, request->json, "lease_ms");
+    millpond_tasks_store *store = store_of(request);
+    if (store != NULL)
+        millpond_tasks_renew(store, tasks, task_count, docs, doc_count, lease_ms, task_versions,
+                             doc_versions, &at_ms, &request->error);
+    millpond_tasks_store_free(store);
+    json_t *renewed_tasks = json_array(), *renewed_docs = json_array();
+    for (size_t i = 0; i < task_count; i++)
+        json_array_append_new(renewed_tasks,
+                              json_pack("{s:o,s:o}", "id", json_text(tasks[i].id), "version",
+                                        json_number(task_versions[i])));
+    for (size_t i = 0; i < doc_count; i++)
+        json_array_append_new(
+            renewed_docs,
+            json_pack("{s:o,s:o,s:o}", "namespace", json_text(docs[i].namespace_name), "id",
+                      json_text(docs[i].id), "version", json_number(doc_versions[i])));
+    return json_pack("{s:o,s:o,s:o}", "tasks", renewed_tasks, "docs", renewed_docs, "at_ms",
+                     json_number(at_ms));
+}
+
+static json_t *call_fetch(struct request *request) {
+    size_t id_count;
+    millpond_bytes *ids = texts(request, request->json, "ids", &id_count);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_fetch(store, ids, id_count, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return tasks_of(answer);
+}
+
+static json_t *call_list(struct request *request) {
+    json_t *json = request->json, *after = json_object_get(json, "after"), *next = json_null();
+    millpond_bytes queue = text(request, json, "queue");
+    millpond_task_position position = {text(request, after, "id"), count(request, after, "at_ms")};
+    millpond_task_query query;
+    millpond_task_query_init(&query);
+    query.limit = whole(request, json, "limit");
+    query.claimant = text(request, json, "only_claimant");
+    query.omit_values = is_true(json, "omit_values");
+    if (is_given(json, "after"))
+        query.after = &position;
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_list(store, queue.data, queue.length, &query, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    if (data != NULL && data->next != NULL)
+        next = json_pack("{s:o,s:o}", "at_ms", json_number(data->next->at_ms), "id",
+                         json_text(data->next->id));
+    return json_pack("{s:o,s:o}", "next", next, "tasks", tasks_of(answer));
+}
+
+static millpond_tasks_filter filter(struct request *request) {
+    millpond_tasks_filter filter;
+    millpond_tasks_filter_init(&filter);
+    filter.exact = texts(request, request->json, "exact", &filter.exact_count);
+    filter.prefixes = texts(request, request->json, "prefixes", &filter.prefix_count);
+    filter.limit = whole(request, request->json, "limit");
+    return filter;
+}
+
+static millpond_tasks_answer *queue_stats(struct request *request) {
+    millpond_tasks_filter given = filter(request);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_queue_stats(store, &given, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return answer;
+}
+
+static json_t *call_queues(struct request *request) {
+    millpond_tasks_answer *answer = queue_stats(request);
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    json_t *list = json_array();
+    for (size_t i = 0; data != NULL && i < data->queue_count; i++)
+        json_array_append_new(list, json_pack("[o,o]", json_text(data->queues[i].queue),
+                                              json_number(data->queues[i].size)));
+    millpond_tasks_answer_free(answer);
+    return list;
+}
+
+static json_t *call_queue_stats(struct request *request) {
+    millpond_tasks_answer *answer = queue_stats(request);
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    json_t *list = json_array();
+    for (size_t i = 0; data != NULL && i < data->queue_count; i++) {
+        const millpond_queue_stats *stats = &data->queues[i];
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "queue", json_text(stats->queue), "size",
+                            json_number(stats->size), "available", json_number(stats->available),
+                            "claimed", json_number(stats->claimed), "future",
+                            json_number(stats->future), "max_claims",
+                            json_number(stats->max_claims)));
+    }
+    millpond_tasks_answer_free(answer);
+    return list;
+}
+
+static json_t *call_namespace_stats(struct request *request) {
+    millpond_tasks_filter given = filter(request);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    json_t *list = json_array();
+    if (store != NULL)
+        millpond_tasks_namespace_stats(store, &given, &answer, &request->error);
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    for (size_t i = 0; data != NULL && i < data->namespace_count; i++) {
+        const millpond_namespace_stats *stats = &data->namespaces[i];
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "namespace",
+                                              json_text(stats->namespace_name), "size",
+                                              json_number(stats->size), "claimed",
+                                              json_number(stats->claimed)));
+    }
+    millpond_tasks_answer_free(answer);
+    millpond_tasks_store_free(store);
+    return list;
+}
+
+static json_t *call_are_empty(struct request *request) {
+    millpond_tasks_filter given = filter(request);
+    millpond_tasks_store *store = store_of(request);
+    bool empty = false;
+    if (store != NULL)
+        millpond_tasks_are_empty(store, &given, &empty, &request->error);
+    millpond_tasks_store_free(store);
+    return json_boolean(empty);
+}
+
+static json_t *call_claim_docs(struct request *request) {
+    millpond_bytes namespace_name = text(request, request->json, "namespace");
+    millpond_bytes key = text(request, request->json, "key");
+    int64_t lease_ms = whole(request, request->json, "lease_ms");
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_claim_docs(store, namespace_name.data, namespace_name.length, key.data,
+                                  key.length, lease_ms, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return docs_of(answer);
+}
+
+static json_t *call_fetch_docs(struct request *request) {
+    size_t id_count;
+    millpond_bytes namespace_name = text(request, request->json, "namespace");
+    millpond_bytes *ids = texts(request, request->json, "ids", &id_count);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_fetch_docs(store, namespace_name.data, namespace_name.length, ids, id_count,
+                                  &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return docs_of(answer);
+}
+
+static json_t *call_list_docs(struct request *request) {
+    json_t *json = request->json, *after = json_object_get(json, "after"), *next = json_null();
+    millpond_bytes namespace_name = text(request, json, "namespace");
+    millpond_doc_position position = {text(request, after, "key"),
+                                      text(request, after, "secondary_key"),
+                                      text(request, after, "id")};
+    millpond_doc_query query;
+    millpond_doc_query_init(&query);
+    query.limit = whole(request, json, "limit");
+    query.start = text(request, json, "start");
+    query.end = text(request, json, "end");
+    query.omit_contents = is_true(json, "omit_contents");
+    if (is_given(json, "after"))
+        query.after = &position;
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_list_docs(store, namespace_name.data, namespace_name.length, &query,
+                                 &answer, &request->error);
+    millpond_tasks_store_free(store);
+    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    if (data != NULL && data->next_doc != NULL)
+        next = json_pack("{s:o,s:o,s:o}", "key", json_text(data->next_doc->key), "secondary_key",
+                         json_text(data->next_doc->secondary_key), "id",
+                         json_text(data->next_doc->id));
+    return json_pack("{s:o,s:o}", "next", next, "docs", docs_of(answer));
+}
+
+static json_t *call_time(struct request *request) {
+    millpond_tasks_store *store = store_of(request);
+    uint64_t time_ms = 0;
+    if (store != NULL)
+        millpond_tasks_time(store, &time_ms, &request->error);
+    millpond_tasks_store_free(store);
+    return json_number(time_ms);
+}
+
+const struct call task_calls[] = {
+    {"tasks_insert", call_insert},
+    {"tasks_modify", call_modify},
+    {"tasks_claim", call_claim},
+    {"tasks_claim_many", call_claim_many},
+    {"tasks_claims", call_claims},
+    {"tasks_renew", call_renew},
+    {"tasks_fetch", call_fetch},
+    {"tasks_list", call_list},
+    {"tasks_queues", call_queues},
+    {"tasks_are_empty", call_are_empty},
+    {"tasks_queue_stats", call_queue_stats},
+    {"tasks_claim_docs", call_claim_docs},
+    {"tasks_fetch_docs", call_fetch_docs},
+    {"tasks_list_docs", call_list_docs},
+    {"tasks_namespace_stats", call_namespace_stats},
+    {"tasks_time", call_time},
+    {NULL, NULL},
+};
