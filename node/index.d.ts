@@ -67,7 +67,7 @@ export interface AnswerOptions {
    * cannot hold what is not UTF-8: where an answer has such bytes, the call rejects with a
    * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message
    * of a shuffle queue is handed out all the same, and throws that error when it is read; see
-   * {@link Message}.
+   * {@link Message}. Task stores hold text, and answer strings in any case.
    */
   returnBuffers?: boolean
 }
@@ -184,6 +184,9 @@ export class Client<T extends string | Buffer = string> {
     name: Member,
     options?: ShuffleQueueOptions & AnswerOptions
   ): ShuffleQueue<string> | ShuffleQueue<Buffer>
+
+  /** The task store of this name. Makes no call. */
+  tasks(name: Member, options?: TaskStoreOptions): TaskStore
 
   /**
    * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
@@ -963,6 +966,854 @@ export class Garbage<T extends string | Buffer = string> {
 }
 
 /**
+ * A task at a version: what a modification shows to delete it or to depend on it. A Task is one.
+ */
+export interface TaskHandle {
+  readonly id: string
+  readonly version: number
+}
+
+/** A document at a version. A Doc is one. */
+export interface DocHandle {
+  readonly namespace: string
+  readonly id: string
+  readonly version: number
+}
+
+/** The fields of a {@link Task}; what is left out is 0, empty or nothing. */
+export type TaskFields = { readonly id: string } & {
+  readonly [Field in Exclude<TaskField, 'id'>]?: Task[Field]
+}
+
+type TaskField =
+  | 'id'
+  | 'version'
+  | 'queue'
+  | 'atMs'
+  | 'createdMs'
+  | 'modifiedMs'
+  | 'claimant'
+  | 'claims'
+  | 'attempt'
+  | 'err'
+  | 'json'
+  | 'priority'
+  | 'expiresMs'
+
+/**
+ * A task as a store has answered it. Its fields are a copy: nothing that is done to them changes
+ * the store.
+ *
+ * `atMs` does two jobs: a task is available from that time on, and a claim puts it off to the end
+ * of the lease. Each claim, renewal and change adds 1 to `version`, and whoever shows an old one is
+ * refused.
+ *
+ * @example
+ * import { connect, Task } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', undefined, { json: '{"order": 12345678901234567890}' })
+ * const task = await store.claim('inbox')
+ * console.log(task.value.order, task.json)
+ * //=> 12345678901234567000 {"order": 12345678901234567890}
+ *
+ * // One that a Worker was sent, or that was kept as JSON, is a task again.
+ * const sent = new Task(structuredClone(task))
+ * await store.modify({ changes: [sent.change({ delayMs: 60_000 }).retry('no stock')] })
+ * const [later] = await store.fetch([task.id])
+ * console.log(later.attempt, later.err, later.json === task.json) //=> 1 no stock true
+ */
+export class Task implements TaskHandle {
+  constructor(fields: TaskFields)
+
+  /** Unique in the store, over all queues. */
+  readonly id: string
+  /** From 0; 1 more with each claim, renewal and change. */
+  readonly version: number
+  /** The queue that it is in. */
+  readonly queue: string
+  /** From when on it can be claimed, in milliseconds since the Unix epoch, by the store's clock. */
+  readonly atMs: number
+  /** When it was inserted. */
+  readonly createdMs: number
+  /** When it was inserted, claimed, renewed or changed last. */
+  readonly modifiedMs: number
+  /** Who holds it until `atMs`, or put it there; empty for nobody. */
+  readonly claimant: string
+  /** How often it was claimed; renewals do not count. */
+  readonly claims: number
+  /** How often it was tried, as its workers say. */
+  readonly attempt: number
+  /** What went wrong, as its workers say. */
+  readonly err: string
+  /** Its JSON text, byte for byte as it was given; null if it has no value. */
+  readonly json: string | null
+  /** 0 to 9: of the available tasks of a queue those with the highest are claimed first. */
+  readonly priority: number
+  /** When it vanishes, whoever holds it; null for never. */
+  readonly expiresMs: number | null
+
+  /**
+   * What `json` says, parsed when it is first read; undefined if there is no value. Whole numbers
+   * above 2^53 lose digits, as everywhere in JavaScript; `json` has them.
+   */
+  readonly value: any
+
+  /**
+   * A change for {@link TaskStore.modify} that leaves everything as it is but what is said. Without
+   * a time it releases the task: it is available at once.
+   */
+  change(options?: TaskChangeOptions): TaskChange
+}
+
+/** What a change of a task sets. */
+export interface TaskChangeOptions {
+  /** Moves it to this queue; it keeps its id. */
+  queue?: string
+  /** What takes the value's place: anything that JSON has. */
+  value?: unknown
+  /** The same as a JSON text, which is kept byte for byte; null takes the value away. */
+  json?: string | null
+  /**
+   * From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
+   * future whoever changes it holds it.
+   */
+  atMs?: number | bigint
+  /** The same as a delay from now, by the store's clock. */
+  delayMs?: number
+  /** How often it was tried. */
+  attempt?: number | bigint
+  /** What went wrong. */
+  err?: string
+}
+
+/**
+ * What becomes of a task; made by {@link Task.change}. Every method changes this one and answers
+ * it.
+ */
+export class TaskChange {
+  private constructor()
+
+  /** Sets more. */
+  set(options?: TaskChangeOptions): this
+
+  /** One more attempt, with `err` on a line of its own behind what went wrong before. */
+  retry(err?: string): this
+
+  /**
+   * {@link retry}, and with the attempt `max` a move to this queue; never for a `max` of 0 or a
+   * queue without a name.
+   */
+  retryOrQuarantine(err: string, queue: string, max: number | bigint): this
+
+  /** {@link retry}, and a move to this queue. */
+  quarantine(err: string, queue: string): this
+}
+
+/** The fields of a {@link Doc}; what is left out is 0, empty or nothing. */
+export type DocFields = { readonly namespace: string; readonly id: string } & {
+  readonly [Field in Exclude<DocField, 'namespace' | 'id'>]?: Doc[Field]
+}
+
+type DocField =
+  | 'namespace'
+  | 'id'
+  | 'version'
+  | 'key'
+  | 'secondaryKey'
+  | 'json'
+  | 'atMs'
+  | 'claimant'
+  | 'createdMs'
+  | 'modifiedMs'
+
+/**
+ * A document as a store has answered it: found by its namespace and id, sorted by its keys, held
+ * for a time as tasks are, but never consumed. Its fields are a copy.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('bank')
+ * await store.modify({
+ *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
+ * })
+ * const [account] = await store.claimDocs('accounts', 'ann')
+ * const content = { balance: account.content.balance + 1 }
+ * await store.modify({ docChanges: [account.change({ content, release: true })] })
+ * const { docs } = await store.listDocs('accounts')
+ * console.log(docs[0].content, docs[0].version) //=> { balance: 8 } 2
+ */
+export class Doc implements DocHandle {
+  constructor(fields: DocFields)
+
+  /** The namespace that it is in. */
+  readonly namespace: string
+  /** Unique in its namespace. */
+  readonly id: string
+  /** From 0; 1 more with each claim, renewal and change. */
+  readonly version: number
+  /** Its primary key; several documents can have the same. Never changes. */
+  readonly key: string
+  /** Its secondary key: the order of documents with the same primary key. Never changes. */
+  readonly secondaryKey: string
+  /** Its JSON text, byte for byte as it was given; null if it has no content. */
+  readonly json: string | null
+  /** Until when its claimant holds it, in milliseconds since the Unix epoch. */
+  readonly atMs: number
+  /** Who holds it until `atMs`; empty for nobody. */
+  readonly claimant: string
+  /** When it was inserted. */
+  readonly createdMs: number
+  /** When it was inserted, claimed, renewed or changed last. */
+  readonly modifiedMs: number
+
+  /** What `json` says, parsed when it is first read; undefined if there is no content. */
+  readonly content: any
+
+  /**
+   * A change for {@link TaskStore.modify} that leaves everything as it is but what is said, whoever
+   * holds it included.
+   */
+  change(options?: DocChangeOptions): DocChange
+}
+
+/** What a change of a document sets. */
+export interface DocChangeOptions {
+  /** What takes the content's place: anything that JSON has. */
+  content?: unknown
+  /** The same as a JSON text, which is kept byte for byte. */
+  json?: string
+  /** Until when whoever changes it holds it, in milliseconds since the Unix epoch. */
+  atMs?: number | bigint
+  /** The same as a time from now, by the store's clock. */
+  delayMs?: number
+  /** Releases it. */
+  release?: boolean
+}
+
+/** What becomes of a document; made by {@link Doc.change}. */
+export class DocChange {
+  private constructor()
+
+  /** Sets more, and answers this change. */
+  set(options?: DocChangeOptions): this
+}
+
+/** What a task is inserted with beside its queue and its value. */
+export interface NewTaskOptions {
+  /** The value as a JSON text, in place of `value`; it is kept byte for byte. */
+  json?: string | null
+  /** Unique in the store, 1 to 64 characters; 16 random hexadecimal digits by default. */
+  id?: string
+  /**
+   * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
+   * for its age. Now by default.
+   */
+  atMs?: number | bigint
+  /** The same as a delay from now, by the store's clock. */
+  delayMs?: number
+  /** How often it was tried before. */
+  attempt?: number | bigint
+  /** What went wrong before. */
+  err?: string
+  /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
+  priority?: number | bigint
+  /** How long it may be there, done or not, held or not, in milliseconds; for ever by default. */
+  ttlMs?: number
+  /** Leaves this task out if its id is taken, in place of refusing the whole modification. */
+  skipColliding?: boolean
+}
+
+/** A task to insert. */
+export interface NewTask extends NewTaskOptions {
+  queue: string
+  /** Anything that JSON has; without one the task has no value. */
+  value?: unknown
+}
+
+/** A document to insert. */
+export interface NewDoc {
+  namespace: string
+  /** The primary key: up to 256 characters, not unique. */
+  key: string
+  /** The order of documents with the same primary key; empty by default. */
+  secondaryKey?: string
+  /** Unique in the namespace, 1 to 64 characters; 16 random hexadecimal digits by default. */
+  id?: string
+  /** Anything that JSON has; without one the document has no content. */
+  content?: unknown
+  /** The content as a JSON text, in place of `content`; it is kept byte for byte. */
+  json?: string | null
+  /** Leaves this document out if its id is taken, in place of refusing the whole modification. */
+  skipColliding?: boolean
+}
+
+/**
+ * What is to happen, all of it or nothing: up to 100,000 entries. A task or a document may be named
+ * only once.
+ */
+export interface Modification {
+  /** Tasks to insert. Refused if a task of that id is there, in any queue. */
+  inserts?: Iterable<NewTask>
+  /** Tasks to change. Refused if one is not there at its version, or another claimant holds it. */
+  changes?: Iterable<TaskChange>
+  /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
+  deletes?: Iterable<TaskHandle>
+  /** Refused if one of these tasks is not there at its version, whoever holds it. */
+  depends?: Iterable<TaskHandle>
+  /** Documents to insert. Refused if one of that id is there in its namespace. */
+  docInserts?: Iterable<NewDoc>
+  /** Documents to change. Refused as changes of tasks are. */
+  docChanges?: Iterable<DocChange>
+  /** Documents to delete. Refused as deletes of tasks are. */
+  docDeletes?: Iterable<DocHandle>
+  /** Refused if one of these documents is not there at its version, whoever holds it. */
+  docDepends?: Iterable<DocHandle>
+}
+
+/** What a modification did, each list in its order. */
+export interface Modified {
+  /** The tasks that were inserted; without those that were skipped. */
+  inserted: Task[]
+  /** The tasks that were changed, as they are now. */
+  changed: Task[]
+  /** The documents that were inserted; without those that were skipped. */
+  insertedDocs: Doc[]
+  /** The documents that were changed, as they are now. */
+  changedDocs: Doc[]
+}
+
+/** What a renewal made of what it was given, in the same order. */
+export interface Renewed {
+  /** The tasks at their new versions. */
+  tasks: TaskHandle[]
+  /** The documents at their new versions. */
+  docs: DocHandle[]
+  /** Until when all are held, in milliseconds since the Unix epoch. */
+  atMs: number
+}
+
+/** What {@link Client.tasks} takes beside the name. */
+export interface TaskStoreOptions {
+  /**
+   * Who claims, and holds what is claimed: 1 to 64 characters; 16 random hexadecimal digits by
+   * default. It is no secret: whoever takes a claimant's name can do what it could.
+   */
+  claimant?: string
+}
+
+/** What a claim takes. */
+export interface LeaseOptions extends CallOptions {
+  /** How long the lease is, in milliseconds; 30,000 by default, at most 100 years. */
+  leaseMs?: number
+}
+
+/** What the loop of claims takes. */
+export interface ClaimsOptions extends LeaseOptions {
+  /** The most tasks in a batch, 1 to 1,000; 1 by default. */
+  max?: number | bigint
+  /**
+   * How long to wait for a task when none is available, in milliseconds; the time starts anew with
+   * each batch, and Infinity is for ever. Left out, the loop ends when nothing is available. All
+   * that wait in a process share one connection; a task that becomes available, by a call or as its
+   * time comes, wakes one of them.
+   */
+  waitMs?: number
+}
+
+/** What {@link TaskStore.worker} takes beside the queues. */
+export interface TaskWorkerOptions {
+  /** How long a task is leased, in milliseconds; 30,000 by default. It is renewed twice a lease. */
+  leaseMs?: number
+  /**
+   * How long a task is put off that failed for the first time, in milliseconds; 30,000 by default.
+   * Then twice as long each time up to `backoffMaxMs`, and each time by chance up to half of it
+   * less.
+   */
+  backoffMs?: number
+  /** The longest that a task is put off, in milliseconds; an hour by default. */
+  backoffMaxMs?: number
+  /** After so many attempts a task goes to the error queue; 0, the default, for never. */
+  maxAttempts?: number | bigint
+  /**
+   * A task that was claimed more often goes to the error queue and to no handler, as it may be what
+   * ends the workers; 0, the default, for never.
+   */
+  maxClaims?: number | bigint
+  /**
+   * Where tasks go that failed too often; by default the queue that each is in with `/err` behind.
+   */
+  errorQueue?: string
+  /**
+   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
+   */
+  waitMs?: number
+}
+
+/**
+ * Which queues or namespaces to look at: those of these names or prefixes, or all if none is given.
+ */
+export interface FilterOptions extends CallOptions {
+  /** Those with one of these names. */
+  exact?: Iterable<string>
+  /** Also those whose names begin like this. */
+  prefixes?: Iterable<string>
+  /** At most so many, the first by name; 100,000 by default and at most. */
+  limit?: number | bigint
+}
+
+/** Which tasks of a queue to list. */
+export interface ListOptions extends CallOptions {
+  /** The page after this: `next` of the page before, or a task. */
+  after?: { readonly atMs: number; readonly id: string }
+  /** Looks at most at so many tasks, 1 to 10,000; 1,000 by default. */
+  limit?: number | bigint
+  /**
+   * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
+   * and still have a next one.
+   */
+  claimant?: string
+  /** Leaves the values out. */
+  omitValues?: boolean
+}
+
+/** One page of a queue. */
+export interface TaskPage {
+  /** The tasks, by time and id. */
+  tasks: Task[]
+  /** What the next page comes after; null for the last page. */
+  next: { atMs: number; id: string } | null
+}
+
+/** Which documents of a namespace to list. */
+export interface ListDocsOptions extends CallOptions {
+  /** From this primary key on. */
+  start?: string
+  /** Up to this primary key, and without it. */
+  end?: string
+  /** The page after this: `next` of the page before, or a document. */
+  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string }
+  /** At most so many, 1 to 10,000; 1,000 by default. */
+  limit?: number | bigint
+  /** Leaves the contents out. */
+  omitContents?: boolean
+}
+
+/** One page of a namespace. */
+export interface DocPage {
+  /** The documents, by primary key, secondary key and id. */
+  docs: Doc[]
+  /** What the next page comes after; null for the last page. */
+  next: { key: string; secondaryKey: string; id: string } | null
+}
+
+/** What is in a queue: `size` is the sum of `available`, `claimed` and `future`. */
+export interface QueueStats {
+  queue: string
+  /** All tasks. */
+  size: number
+  /** Tasks that can be claimed now. */
+  available: number
+  /** Tasks that cannot be claimed now and were claimed before. */
+  claimed: number
+  /** Tasks that cannot be claimed now and never were. */
+  future: number
+  /** How often the task was claimed that was claimed most. */
+  maxClaims: number
+}
+
+/** What is in a namespace. */
+export interface NamespaceStats {
+  namespace: string
+  /** All documents. */
+  size: number
+  /** Documents that somebody holds now. */
+  claimed: number
+}
+
+/**
+ * A store of tasks in queues, and of documents beside them; made by {@link Client.tasks}.
+ *
+ * There are two ways to change it. A *claim* leases available tasks to a claimant. A *modification*
+ * inserts, changes and deletes tasks and documents and may depend on others, all or nothing; it
+ * names each by id and version, so that it fails as a whole if somebody else was faster. So a
+ * worker that deletes its task and inserts the next in one modification does both or neither, and
+ * one that has lost its lease can do no harm. Everything that one modification spans is in one
+ * store.
+ *
+ * Delivery is at least once: a task is available again when its lease is over, unless it was
+ * deleted or changed before. There is no order: of each queue one of the oldest tasks of the
+ * highest priority is picked by chance, the oldest with a chance of one half.
+ *
+ * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
+ * bytes; ids, claimants and namespaces 64 characters, keys 256; values 16 MiB), before anything is
+ * sent, with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold something
+ * else, and with the errors of the connection.
+ *
+ * @example
+ * import { connect, DependencyError } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', { order: 7 })
+ *
+ * const task = await store.claim('inbox')
+ * // Done with one and on with the next, in one step: both happen or neither does.
+ * const next = { queue: 'outbox', value: { invoice: task.value.order } }
+ * await store.modify({ deletes: [task], inserts: [next] })
+ * try {
+ *   await store.modify({ deletes: [task], inserts: [next] }) // once more
+ * } catch (error) {
+ *   if (!(error instanceof DependencyError)) throw error
+ *   console.log(error.deletes[0].id === task.id) //=> true
+ * }
+ * console.log(await store.queues()) //=> Map(1) { 'outbox' => 1 }
+ */
+export class TaskStore {
+  private constructor()
+
+  /** Who claims. */
+  readonly claimant: string
+
+  /**
+   * Inserts one task, available at once if nothing else is said. `value` is anything that JSON has,
+   * or undefined for none. See {@link modify}.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the task may or may not be
+   * there; with an `id` of your own and `skipColliding` inserting it again is safe, and answers
+   * null if it is there.
+   */
+  insert(
+    queue: string,
+    value?: unknown,
+    options?: NewTaskOptions & CallOptions & { skipColliding?: false }
+  ): Promise<Task>
+  insert(
+    queue: string,
+    value: unknown,
+    options: NewTaskOptions & CallOptions
+  ): Promise<Task | null>
+
+  /**
+   * Does all of a modification, or nothing.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it is done as a whole or
+   * not at all; {@link fetch} tells which. Sent again, what it changed or deleted is not there at
+   * that version any more, so nothing is done twice unless it only inserts; give inserts an id of
+   * your own then.
+   *
+   * @throws {InvalidArgumentError} for what is beyond its limits, is no JSON or is named twice.
+   * @throws {DependencyError} if something is not as it has to be, with all that is not.
+   */
+  modify(modification: Modification, options?: CallOptions): Promise<Modified>
+
+  /**
+   * Leases one available task of these queues, or answers null if there is none now; which queue is
+   * looked at first is left to chance. See {@link claims} to wait.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort a task may be leased that
+   * nobody saw; it comes back when the lease is over.
+   */
+  claim(queues: string | Iterable<string>, options?: LeaseOptions): Promise<Task | null>
+
+  /** Leases up to `max` available tasks, 1 to 1,000, as so many {@link claim}s would; one step. */
+  claimMany(
+    queues: string | Iterable<string>,
+    max: number | bigint,
+    options?: LeaseOptions
+  ): Promise<Task[]>
+
+  /** The loop over batches of leased tasks, which can wait for them; see {@link Claims}. */
+  claims(queues: string | Iterable<string>, options?: ClaimsOptions): Claims
+
+  /**
+   * A worker for these queues, which renews what it works on, tries again what failed, and puts
+   * aside what fails too often; see {@link TaskWorker}.
+   */
+  worker(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker
+
+  /**
+   * Holds on to tasks and documents for so long from now, all of them or none, and answers their
+   * new versions.
+   *
+   * @throws {DependencyError} if one of them is not there at that version or another claimant holds
+   * it, and then nothing has changed.
+   */
+  renew(
+    held: { tasks?: Iterable<TaskHandle>; docs?: Iterable<DocHandle> },
+    options?: LeaseOptions
+  ): Promise<Renewed>
+
+  /**
+   * The tasks of these ids, 1 to 10,000, in the same order, in whatever queue they are; without
+   * those that are not there.
+   */
+  fetch(ids: Iterable<string>, options?: CallOptions): Promise<Task[]>
+
+  /**
+   * A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed
+   * between two pages may be on both or on none.
+   */
+  list(queue: string, options?: ListOptions): Promise<TaskPage>
+
+  /** The queues that hold tasks, by name, with how many. */
+  queues(options?: FilterOptions): Promise<Map<string, number>>
+
+  /** Whether none of these queues holds a task; it has to name some. */
+  areEmpty(options: FilterOptions): Promise<boolean>
+
+  /**
+   * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
+   * without a look at the tasks.
+   */
+  queueStats(options?: FilterOptions): Promise<QueueStats[]>
+
+  /**
+   * Leases all documents of this primary key, and answers them by secondary key. Whoever holds them
+   * can claim them again.
+   *
+   * @throws {DependencyError} if another claimant holds one of them, and then none is leased.
+   */
+  claimDocs(namespace: string, key: string, options?: LeaseOptions): Promise<Doc[]>
+
+  /** The documents of these ids, in the same order; without those that are not there. */
+  fetchDocs(namespace: string, ids: Iterable<string>, options?: CallOptions): Promise<Doc[]>
+
+  /** A page of a namespace's documents, by primary key, secondary key and id. */
+  listDocs(namespace: string, options?: ListDocsOptions): Promise<DocPage>
+
+  /** What is in the namespaces that hold documents, by name. */
+  namespaceStats(options?: FilterOptions): Promise<NamespaceStats[]>
+
+  /**
+   * The time on the clock that decides when tasks are available and leases are over, in
+   * milliseconds since the Unix epoch.
+   */
+  time(options?: CallOptions): Promise<number>
+}
+
+/**
+ * The loop of a claimant over batches of leased tasks, of one task if nothing is said; made by
+ * {@link TaskStore.claims}.
+ *
+ * Asking for the next batch does nothing to the one before: its tasks are leased until they are
+ * deleted or changed, or until the lease is over. A loop that is left by an exception, `break` or a
+ * signal leaves them so. A signal that aborts while the loop waits ends it with the signal's
+ * reason; a batch that was on its way comes with the next question.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * for (const order of [1, 2, 3]) await store.insert('inbox', { order })
+ * for await (const tasks of store.claims('inbox', { max: 2, leaseMs: 60_000 })) {
+ *   console.log(tasks.length)
+ *   //=> 2
+ *   //=> 1
+ *   await store.modify({ deletes: tasks })
+ * }
+ */
+export class Claims {
+  private constructor()
+
+  /**
+   * The next batch. Ask for one at a time. After an error that trying again can mend the next
+   * question goes on.
+   */
+  next(): Promise<IteratorResult<Task[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Task[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * What a handler answers: nothing, and the task is deleted, or a modification, which ends the job.
+ * The task and the documents that the job holds are taken at their newest versions. With a
+ * modification that does not name the task it stays leased until its lease is over. Of a handler that
+ * has ended the job itself the answer does not matter.
+ */
+export type Handled = Modification | Modified | void | null | undefined
+
+/**
+ * A worker of a store; made by {@link TaskStore.worker}. {@link run} works with a handler,
+ * {@link jobs} hands out the tasks one by one. Run several for several tasks at a time.
+ *
+ * @example
+ * import { connect, Move, Retry } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * for (const order of [7, 13, 'seven']) await store.insert('inbox', { order })
+ *
+ * const worker = store.worker('inbox', { maxAttempts: 3, backoffMs: 1_000 })
+ * await worker.run(async (job) => {
+ *   const { order } = job.task.value
+ *   if (order === 13) throw new Retry('out of stock', { delayMs: 60_000 })
+ *   if (typeof order !== 'number') throw new Move('rejected', 'no number')
+ *   return { ...job.delete(), inserts: [{ queue: 'outbox', value: { invoice: order } }] }
+ * })
+ * console.log(await store.queues()) //=> Map(3) { 'inbox' => 1, 'outbox' => 1, 'rejected' => 1 }
+ */
+export class TaskWorker {
+  private constructor()
+
+  /** The jobs, one after the other; see {@link Jobs}. */
+  jobs(options?: CallOptions): Jobs
+
+  /**
+   * Works until there is nothing left to do and `waitMs` is over. What the handler answers happens
+   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws say what
+   * becomes of the task; with any other exception it is tried again later, with the exception's
+   * name and message as its `err`. A job whose lease was lost, or with a modification that the
+   * store refuses with {@link DependencyError}, is left to whoever has it now.
+   *
+   * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
+   * an `AbortError` then has given back its task. It rejects as {@link TaskStore.claim} does, and
+   * if a handler answers what is no modification.
+   */
+  run(handler: (job: Job) => Handled | Promise<Handled>, options?: CallOptions): Promise<void>
+}
+
+/** Thrown by a handler: its task is to be tried again. */
+export class Retry extends Error {
+  /** As the worker says, or after `delayMs` milliseconds. */
+  constructor(err?: string, options?: { delayMs?: number; cause?: unknown })
+  readonly delayMs: number | undefined
+}
+
+/** Thrown by a handler: its task is to be moved to this queue, with one more attempt. */
+export class Move extends Error {
+  constructor(queue: string, err?: string)
+  readonly queue: string
+}
+
+/** Thrown by a handler: its task is given back untried, for another worker. */
+export class Release extends Error {}
+
+/**
+ * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job does
+ * nothing to the one before.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', { order: 7 })
+ * for await (const job of store.worker('inbox').jobs()) {
+ *   console.log(job.task.value.order, job.isLost) //=> 7 false
+ *   await job.done()
+ * }
+ */
+export class Jobs {
+  private constructor()
+
+  /**
+   * The next job. Ask for one at a time. After an error that trying again can mend the next
+   * question goes on.
+   */
+  next(): Promise<IteratorResult<Job, undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Job, undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A task that is being worked on; made by {@link Jobs}.
+ *
+ * A native thread renews it, and the documents that it claims, twice a lease, so a busy event loop
+ * keeps them. A job ends by one of the methods that say what becomes of the task, or by {@link
+ * leave}; one that is forgotten is left when it is collected as garbage. Methods that end a job
+ * wait for a renewal that is under way, answer what was modified, and reject with {@link
+ * DependencyError} if the lease was lost. After another error they can be tried again while the
+ * lease lasts, which is not renewed any more.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('bank')
+ * await store.modify({
+ *   inserts: [{ queue: 'deposits', value: { to: 'ann', amount: 5 } }],
+ *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
+ * })
+ * await store.worker('deposits').run(async (job) => {
+ *   const { to, amount } = job.task.value
+ *   const [account] = await job.claimDocs('accounts', to)
+ *   const content = { balance: account.content.balance + amount }
+ *   return { ...job.delete(), docChanges: [account.change({ content, release: true })] }
+ * })
+ * console.log((await store.listDocs('accounts')).docs[0].content) //=> { balance: 12 }
+ */
+export class Job {
+  private constructor()
+
+  /** The task, as it was claimed. */
+  readonly task: Task
+
+  /** The task at its newest version. */
+  readonly handle: TaskHandle
+
+  /**
+   * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+   * whole lease: stop working. What ends the job is refused then. A job that was left is lost too.
+   */
+  readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
+   * what the work calls. Once it was asked for, it is looked at ten times a second.
+   */
+  readonly signal: AbortSignal
+
+  /** A modification that deletes the task: the usual end of a job, to add to. */
+  delete(): { deletes: TaskHandle[] }
+
+  /**
+   * Leases all documents of this primary key for as long as the job goes on. What ends the job
+   * releases them, unless it changes or deletes them. See {@link TaskStore.claimDocs}.
+   */
+  claimDocs(namespace: string, key: string, options?: CallOptions): Promise<Doc[]>
+
+  /**
+   * Ends the job with a modification, in which the task and the documents that the job holds are
+   * taken at their newest versions. See {@link TaskStore.modify}.
+   */
+  finish(modification: Modification, options?: CallOptions): Promise<Modified>
+
+  /** Ends the job and deletes the task. */
+  done(options?: CallOptions): Promise<Modified>
+
+  /**
+   * Ends the job and puts the task off for another attempt, as the worker says or for `delayMs`
+   * milliseconds, or into the error queue if that was the last.
+   */
+  retry(err?: string, options?: CallOptions & { delayMs?: number }): Promise<Modified>
+
+  /** Ends the job and moves the task to this queue, with one more attempt and this reason. */
+  moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
+
+  /** Ends the job and gives the task back as it was, available at once. */
+  release(options?: CallOptions): Promise<Modified>
+
+  /**
+   * Lets go of the job: it is not renewed any more, and the task comes back when its lease is over.
+   * Nothing after the job has ended.
+   */
+  leave(): void
+
+  /** {@link leave}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
  * Something went wrong; the message is one line for people. There is a class for each kind, with a
  * code and a number that are the same in every language Millpond has.
  *
@@ -1040,3 +1891,41 @@ export class ClosedError extends MillpondError {}
 export class CancelledError extends MillpondError {}
 /** A bug in Millpond. */
 export class InternalError extends MillpondError {}
+/**
+ * A task or a document is not as a modification says, a task or document to renew is not held, or
+ * documents to claim are another's: nothing was done. It says all that is not as it has to be.
+ */
+export class DependencyError extends MillpondError {
+  /** Tasks to insert whose id is taken, at the version that is there. */
+  readonly inserts: TaskHandle[]
+  /** Tasks to change that are not there at the version that was asked for. */
+  readonly changes: TaskHandle[]
+  /** Tasks to delete that are not there at the version that was asked for. */
+  readonly deletes: TaskHandle[]
+  /** Tasks to depend on that are not there at the version that was asked for. */
+  readonly depends: TaskHandle[]
+  /** Tasks to delete or to change that another claimant holds. */
+  readonly claims: TaskHandle[]
+  /** Documents to insert whose id is taken, at the version that is there. */
+  readonly docInserts: DocHandle[]
+  /** Documents to change that are not there at the version that was asked for. */
+  readonly docChanges: DocHandle[]
+  /** Documents to delete that are not there at the version that was asked for. */
+  readonly docDeletes: DocHandle[]
+  /** Documents to depend on that are not there at the version that was asked for. */
+  readonly docDepends: DocHandle[]
+  /** Documents to delete, to change or to claim that another claimant holds. */
+  readonly docClaims: DocHandle[]
+  /** Whether a task is not there at the version that was asked for. */
+  readonly hasMissing: boolean
+  /** Whether a document is not there at the version that was asked for. */
+  readonly hasMissingDocs: boolean
+  /** Whether another claimant holds a task. */
+  readonly hasClaims: boolean
+  /** Whether another claimant holds a document. */
+  readonly hasClaimedDocs: boolean
+  /** Whether an id is taken. */
+  readonly hasCollisions: boolean
+  /** Whether nothing is wrong but that others hold something: the same can succeed later. */
+  readonly onlyClaims: boolean
+}

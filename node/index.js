@@ -11,6 +11,13 @@ const { ShuffleConsumer } = require('./lib/shuffle-consumer.js')
 const { Messages } = require('./lib/shuffle-messages.js')
 const { Garbage } = require('./lib/shuffle-garbage.js')
 const { Message } = require('./lib/shuffle-answers.js')
+const { TaskStore } = require('./lib/tasks.js')
+const { Task, TaskChange } = require('./lib/task.js')
+const { Doc, DocChange } = require('./lib/doc.js')
+const { Claims } = require('./lib/claims.js')
+const { Move, Release, Retry, TaskWorker } = require('./lib/task-worker.js')
+const { Jobs } = require('./lib/jobs.js')
+const { Job } = require('./lib/job.js')
 const { classes } = require('./lib/errors.js')
 
 module.exports = {
@@ -27,5 +34,17 @@ module.exports = {
   Messages,
   Garbage,
   Message,
+  TaskStore,
+  Task,
+  TaskChange,
+  Doc,
+  DocChange,
+  Claims,
+  TaskWorker,
+  Jobs,
+  Job,
+  Retry,
+  Move,
+  Release,
   ...classes
 }

@@ -15,6 +15,18 @@ export const {
   Messages,
   Garbage,
   Message,
+  TaskStore,
+  Task,
+  TaskChange,
+  Doc,
+  DocChange,
+  Claims,
+  TaskWorker,
+  Jobs,
+  Job,
+  Retry,
+  Move,
+  Release,
   MillpondError,
   InvalidArgumentError,
   InvalidUrlError,
@@ -36,5 +48,6 @@ export const {
   ForkedError,
   ClosedError,
   CancelledError,
-  InternalError
+  InternalError,
+  DependencyError
 } = millpond

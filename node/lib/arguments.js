@@ -205,5 +205,6 @@ module.exports = {
   smallSize,
   someMilliseconds,
   taking,
-  text
+  text,
+  wrong
 }

@@ -8,6 +8,7 @@ const { atOnce, invalid, madeBy } = require('./errors.js')
 const { Ick } = require('./ick.js')
 const { Client: Native } = require('./native.js')
 const { ShuffleQueue } = require('./shuffle.js')
+const { TaskStore } = require('./tasks.js')
 
 const CONNECT = {
   returnBuffers: check.flag,
@@ -27,6 +28,7 @@ const SHUFFLE_QUEUE = {
   trackKeys: check.oneOf('global', 'queue'),
   ...HANDLE
 }
+const TASKS = { claimant: check.text }
 const SIGNAL = { signal: check.abortSignal }
 
 async function connect(url, options) {
@@ -66,6 +68,12 @@ class Client {
     const { returnBuffers = this.#returnBuffers, ...given } = check.options(options, SHUFFLE_QUEUE)
     const all = { text: !returnBuffers, ...given }
     return new ShuffleQueue(atOnce(() => this.#native.shuffleQueue(bytes, all)))
+  }
+
+  tasks(name, options) {
+    const bytes = check.bytes(name, 'name')
+    const { claimant } = check.options(options, TASKS)
+    return new TaskStore(atOnce(() => this.#native.tasks(bytes, claimant)))
   }
 
   async close(options) {

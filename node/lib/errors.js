@@ -13,6 +13,48 @@ class MillpondError extends Error {
   }
 }
 
+const LISTS = [
+  'inserts',
+  'changes',
+  'deletes',
+  'depends',
+  'claims',
+  'docInserts',
+  'docChanges',
+  'docDeletes',
+  'docDepends',
+  'docClaims'
+]
+const PREDICATES = [
+  'hasMissing',
+  'hasMissingDocs',
+  'hasClaims',
+  'hasClaimedDocs',
+  'hasCollisions',
+  'onlyClaims'
+]
+
+class DependencyError extends MillpondError {
+  #found
+
+  constructor(message, options = {}) {
+    super(message, options)
+    this.#found = options.dependency ?? {}
+  }
+
+  static {
+    // Getters, since the message says all of it: a program that prints an error shows it once.
+    const define = (name, none) => {
+      const get = function () {
+        return this.#found[name] ?? none()
+      }
+      Object.defineProperty(this.prototype, name, { get, configurable: true })
+    }
+    for (const name of LISTS) define(name, () => [])
+    for (const name of PREDICATES) define(name, () => false)
+  }
+}
+
 const classes = {
   MillpondError,
   InvalidArgumentError: class InvalidArgumentError extends MillpondError {},
@@ -35,7 +77,8 @@ const classes = {
   ForkedError: class ForkedError extends MillpondError {},
   ClosedError: class ClosedError extends MillpondError {},
   CancelledError: class CancelledError extends MillpondError {},
-  InternalError: class InternalError extends MillpondError {}
+  InternalError: class InternalError extends MillpondError {},
+  DependencyError
 }
 
 /** CONNECTION_LOST is the code of ConnectionLostError. */
@@ -57,9 +100,10 @@ for (const found of Object.values(classes)) {
 }
 
 /** The error for what the native half says of a failure. */
-function errorOf({ number, message, operation, cause }) {
+function errorOf({ number, message, operation, cause, dependency }) {
   const Kind = byNumber.get(number)
-  return new Kind(message, { operation, cause: cause === null ? undefined : new Error(cause) })
+  const options = { operation, cause: cause === null ? undefined : new Error(cause), dependency }
+  return new Kind(message, options)
 }
 
 /** The error for an argument that is wrong. */

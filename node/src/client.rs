@@ -16,6 +16,7 @@ use crate::errors;
 use crate::handle::Handle;
 use crate::ick::Ick;
 use crate::shuffle::{QueueOptions, ShuffleQueue};
+use crate::tasks::TaskStore;
 
 /// What `connect` takes beside the URL.
 #[napi(object, object_to_js = false)]
@@ -133,6 +134,22 @@ impl Client {
         let queue = errors::catch(|| Ok(self.0.core.shuffle_queue(&name.0)));
         let queue = queue.map_err(|error| errors::thrown(&env, &error))?;
         Ok(ShuffleQueue::new(self.0.with(queue), options))
+    }
+
+    /// The task store of this name.
+    #[napi]
+    pub fn tasks(
+        &self,
+        env: Env,
+        name: Bytes,
+        claimant: Option<String>,
+    ) -> napi::Result<TaskStore> {
+        let store = errors::catch(|| Ok(self.0.core.tasks(&name.0)));
+        let mut store = store.map_err(|error| errors::thrown(&env, &error))?;
+        if let Some(claimant) = claimant {
+            store = store.claimant(claimant);
+        }
+        Ok(TaskStore::new(self.0.with(store)))
     }
 
     /// Closes it. The disk may have to take a last write.

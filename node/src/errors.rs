@@ -8,6 +8,8 @@ use millpond::{Error, ErrorKind, Result, Retry};
 use napi::bindgen_prelude::{Env, Null, Object};
 use napi_derive::napi;
 
+use crate::tasks_convert;
+
 /// A kind of error.
 #[napi(object, object_from_js = false)]
 pub struct Kind {
@@ -52,6 +54,9 @@ pub(crate) fn failure<'env>(env: &'env Env, error: &Error) -> napi::Result<Objec
     match error.source() {
         Some(source) => failure.set("cause", source.to_string())?,
         None => failure.set("cause", Null)?,
+    }
+    if let Some(dependency) = error.dependency() {
+        failure.set("dependency", tasks_convert::dependency(env, dependency)?)?;
     }
     Ok(failure)
 }

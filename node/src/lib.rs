@@ -19,6 +19,11 @@ mod shuffle_convert;
 mod shuffle_garbage;
 mod shuffle_messages;
 mod shuffle_tracking;
+mod tasks;
+mod tasks_convert;
+mod tasks_entries;
+mod tasks_job;
+mod tasks_loop;
 
 use napi_derive::napi;
 

@@ -31,8 +31,8 @@ function examples(title, programs, count) {
 }
 
 const inReadme = [...read('../README.md').matchAll(/```js\n([^]*?)```/g)]
-examples('the README', inReadme.map(([, program]) => program), 7)
+examples('the README', inReadme.map(([, program]) => program), 8)
 
 const inDeclarations = [...read('../index.d.ts').matchAll(/@example\n([^]*?)\n *\*\//g)]
 const stripped = inDeclarations.map(([, program]) => program.replaceAll(/^ *\* ?/gm, ''))
-examples('the declarations', stripped, 13)
+examples('the declarations', stripped, 20)

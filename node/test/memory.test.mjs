@@ -66,6 +66,40 @@ async function useShuffle(client, name, calls) {
   await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))
 }
 
+/** The same for task stores, 20 at a time. */
+async function useTasks(client, name, calls) {
+  const CALLS_A_TURN = 12
+  const one = async (number) => {
+    const store = client.tasks(`${name}-${number}`)
+    const doc = { namespace: 'n', key: 'k', content: 1, skipColliding: true }
+    for (let turn = 0; turn < calls / 20 / CALLS_A_TURN; turn += 1) {
+      const inserts = [1, 2, 3].map((value) => ({ queue: 'q', value }))
+      await store.modify({ inserts, docInserts: [{ ...doc, id: 'd' }] })
+      await store.modify({ deletes: [{ id: 'none', version: 0 }] }).catch(() => {})
+      const task = await store.claim('q')
+      await store.modify({ changes: [task.change({ value: 4 }).retry('no')] })
+      const controller = new AbortController()
+      const { signal } = controller
+      const waits = [
+        store.claims('none', { waitMs: Infinity, signal }).next(),
+        store.worker('none', { waitMs: Infinity }).run(() => {}, { signal })
+      ]
+      const aborted = Promise.allSettled(waits)
+      await store.queueStats()
+      controller.abort()
+      await aborted
+      await store.worker('q').run(async (job) => {
+        await job.claimDocs('n', 'k')
+        if (job.signal.aborted) throw new Error('lost')
+      })
+      await store.insert('left', 1)
+      await store.worker('left').jobs().next() // and it is forgotten
+      await store.modify({ deletes: (await store.list('left')).tasks })
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))
+}
+
 function readOf(message) {
   try {
     return message.fields.length
@@ -116,6 +150,11 @@ test('shuffle queues', { timeout: 300_000 }, async () => {
   await grows((await sharedServer()).url, 10_000, useShuffle)
 })
 
+test('task stores', { timeout: 300_000 }, async () => {
+  await grows('memory:', 25_000, useTasks)
+  await grows((await sharedServer()).url, 10_000, useTasks)
+})
+
 /** Collects garbage while the event loop goes on. */
 async function collectGarbage() {
   for (let count = 0; count < 20; count += 1) {
@@ -141,7 +180,9 @@ test('what waits keeps what it needs', async () => {
     return [
       lease.batches(1, { waitMs: Infinity }).next(),
       consumer.read({ blockMs: Infinity }),
-      consumer.messages({ max: 1, waitMs: Infinity }).next()
+      consumer.messages({ max: 1, waitMs: Infinity }).next(),
+      client.tasks('x').claims('q', { waitMs: Infinity }).next(),
+      client.tasks('x').worker('p', { waitMs: Infinity }).jobs().next()
     ]
   }
   const asked = await waits()
@@ -150,9 +191,25 @@ test('what waits keeps what it needs', async () => {
   assert.equal(await client.ick('x').lease(60_000), null)
   await client.ick('x').add([[1, 'a']])
   await client.shuffleQueue('x').writeMany([['a', { n: '1' }], ['a', { n: '2' }]])
-  const [batch, message, loop] = await Promise.all(asked)
+  await client.tasks('x').modify({ inserts: ['p', 'q'].map((queue) => ({ queue })) })
+  const [batch, message, loop, claimed, job] = await Promise.all(asked)
   assert.deepEqual(batch.value, [['a', 1]])
   assert.deepEqual([message.field('n'), loop.value[0].field('n')].sort(), ['1', '2'])
+  assert.deepEqual([claimed.value[0].queue, job.value.task.queue], ['q', 'p'])
+})
+
+test('nobody renews a job that is forgotten', async () => {
+  const store = (await connect('memory:')).tasks('x')
+  await store.insert('q', 1)
+  const forget = async () => {
+    const { value: job } = await store.worker('q', { leaseMs: 300 }).jobs().next()
+    return job.signal
+  }
+  const signal = await forget()
+  await collectGarbage()
+  const { value } = await store.claims('q', { waitMs: 20_000 }).next()
+  assert.equal(value[0].claims, 2)
+  assert.equal(signal.aborted, false)
 })
 
 test('clients that are forgotten', { timeout: 300_000 }, async () => {

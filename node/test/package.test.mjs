@@ -103,7 +103,10 @@ describe('packed', { timeout: 600_000 }, () => {
       'producer.js',
       'shuffle.js',
       'shuffle_consumer.js',
-      'shuffle_producer.js'
+      'shuffle_producer.js',
+      'tasks.js',
+      'tasks_producer.js',
+      'tasks_worker.js'
     ])
     for (const name of names) assert.ok(await example(name), name)
     const { url } = await sharedServer()
@@ -113,6 +116,9 @@ describe('packed', { timeout: 600_000 }, () => {
     for (const turn of ['first', 'second']) assert.ok(await example('shuffle.js', url), turn)
     assert.match(await example('shuffle_producer.js', url), /9 messages written/)
     assert.match(await example('shuffle_consumer.js', url), /9 pages, 0 given up, 0 still with/)
+    assert.match(await example('tasks.js', url), /one order, one invoice[^]*printed/)
+    assert.match(await example('tasks_producer.js', url), /6 mails to send/)
+    assert.match(await example('tasks_worker.js', url), /eve[^]*6 mails archived/)
   })
 
   test('another machine is told what is missing', async () => {

@@ -31,8 +31,10 @@ const SYMBOLS = new Map([
 /** The names of what instances of a class have, as types. */
 function publicNames(found) {
   const own = Reflect.ownKeys(found.prototype).filter((name) => name !== 'constructor')
-  // Only messages hold something that everybody can see.
+  // Only these hold something that everybody can see.
   if (found === millpond.Message) own.push(...Object.keys(new millpond.Message()))
+  if (found === millpond.Job) own.push('task')
+  if (found === millpond.Task || found === millpond.Doc) own.push(...Object.keys(new found({})))
   return own.map((name) => SYMBOLS.get(name) ?? `'${name}'`)
 }
 

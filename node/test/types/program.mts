@@ -3,24 +3,46 @@
 import {
   type Added,
   Batches,
+  Claims,
   Client,
   connect,
   type DeadLetter,
+  DependencyError,
+  Doc,
+  type DocHandle,
+  type DocPage,
   type Entry,
   type Fields,
   Garbage,
   Ick,
   IckChannel,
+  Job,
+  Jobs,
   type Message,
   MillpondError,
+  type Modification,
+  type Modified,
+  Move,
+  type NamespaceStats,
+  type NewTask,
+  type QueueStats,
   type Receipt,
   type Reclaimed,
+  Release,
+  type Renewed,
+  Retry,
   shard,
   ShuffleConsumer,
   type Messages,
   ShuffleQueue,
   type ShuffleStats,
   type Stats,
+  Task,
+  TaskChange,
+  type TaskHandle,
+  type TaskPage,
+  TaskStore,
+  TaskWorker,
   TimeoutError,
   version
 } from 'millpond'
@@ -129,11 +151,80 @@ await consumer.extend([receipt, message!])
 await consumer.ack({ stream: null, id: '1-1' })
 const reclaimed: Reclaimed = await consumer.reclaim(60_000, 10)
 
+const store: TaskStore = client.tasks('shop', { claimant: 'me' })
+same<ReturnType<typeof buffers.tasks>, TaskStore>(true)
+const task = await store.insert('inbox', { order: 7 }, { priority: 5, delayMs: 1_000 })
+same<typeof task, Task>(true)
+const skipped = await store.insert('inbox', 1, { id: 'a', skipColliding: true })
+same<typeof skipped, Task | null>(true)
+await store.insert('inbox')
+await store.insert('inbox', undefined, { json: '1', signal: AbortSignal.timeout(1_000) })
+const claimed: Task | null = await store.claim('inbox', { leaseMs: 1_000 })
+const several: Task[] = await store.claimMany(['a', 'b'], 10n)
+const order: number = claimed!.value.order
+const raw: string | null = claimed!.json
+const expires: number | null = claimed!.expiresMs
+const change: TaskChange = task.change({ queue: 'x', json: null, atMs: 5n }).retry('x')
+change.set({ value: 1 }).retryOrQuarantine('x', 'y', 3).quarantine('x', 'y')
+const newTask: NewTask = { queue: 'q', value: [1], ttlMs: 1_000 }
+const doc: Doc = new Doc({ namespace: 'n', id: 'd' })
+const modification: Modification = {
+  inserts: new Set([newTask]),
+  changes: [change],
+  deletes: several,
+  depends: [{ id: 'a', version: 1 }],
+  docInserts: [{ namespace: 'n', key: 'k', content: { a: 1 } }],
+  docChanges: [doc.change({ content: 1, release: true }).set()],
+  docDeletes: [doc],
+  docDepends: [{ namespace: 'n', id: 'd', version: 1 }]
+}
+const modified: Modified = await store.modify(modification, { signal: AbortSignal.timeout(1_000) })
+const again: Task = new Task(structuredClone({ ...modified.changed[0]! }))
+const renewed: Renewed = await store.renew({ tasks: [task], docs: [doc] }, { leaseMs: 1_000 })
+const handles: [TaskHandle[], DocHandle[]] = [renewed.tasks, renewed.docs]
+const fetched: Task[] = await store.fetch(new Set(['a']))
+const page: TaskPage = await store.list('inbox', { limit: 10, omitValues: true })
+await store.list('inbox', { after: page.next ?? page.tasks[0] })
+const docPage: DocPage = await store.listDocs('n', { start: 'a', end: 'b', omitContents: true })
+await store.listDocs('n', { after: docPage.next ?? doc })
+same<Awaited<ReturnType<typeof store.queues>>, Map<string, number>>(true)
+const areEmpty: boolean = await store.areEmpty({ exact: ['q'], prefixes: new Set(['x']) })
+const queueStats: QueueStats[] = await store.queueStats()
+const namespaceStats: NamespaceStats[] = await store.namespaceStats({ limit: 5 })
+const leased: Doc[] = (await store.claimDocs('n', 'k')).concat(await store.fetchDocs('n', ['d']))
+const now: number = await store.time()
+const claims: Claims = store.claims('inbox', { max: 10, waitMs: Infinity })
+for await (const batch of claims) same<typeof batch, Task[]>(true)
+const worker: TaskWorker = store.worker(['inbox'], { backoffMs: 1, maxAttempts: 3n, errorQueue: 'x' })
+const jobs: Jobs = worker.jobs()
+for await (const job of jobs) {
+  same<typeof job, Job>(true)
+  await job.finish({ ...job.delete(), inserts: [newTask] })
+  const ended: Modified = await job.retry('x', { delayMs: 5 })
+  await job.moveTo('q')
+  const held: Doc[] = await job.claimDocs('n', 'k')
+  await fetch('http://localhost', { signal: job.signal })
+  job.leave()
+}
+await worker.run(() => {})
+await worker.run(async (job) => job.delete())
+await worker.run((job) => job.moveTo('x'))
+await worker.run((job) => (job.isLost ? null : { deletes: [job.handle] }))
+await worker.run(async ({ task }) => {
+  if (task.attempt > 3) throw new Move('aside', 'x')
+  if (task.claims > 3) throw new Release()
+  throw new Retry('x', { delayMs: 5, cause: new Error() })
+})
+
 const error: unknown = new TimeoutError('x', { operation: 'ick.add' })
 if (error instanceof MillpondError) {
   const code: string = error.code
   const number: number = error.number + TimeoutError.number
   const retry: 'never' | 'later' | 'unknown' = error.retry
+}
+if (error instanceof DependencyError) {
+  const missing: [TaskHandle[], DocHandle[]] = [error.deletes, error.docClaims]
+  const isLater: boolean = error.onlyClaims
 }
 const text: string = version
 await client.close()
@@ -172,6 +263,26 @@ const none: unknown = (await consumer.read()).field('a')
 await consumer.ack('1-1')
 // @ts-expect-error made by a queue
 new ShuffleConsumer()
+// @ts-expect-error there may be no task
+claimed.value
+// @ts-expect-error tasks are changed by what change() makes
+await store.modify({ changes: [task] })
+// @ts-expect-error there is no such list
+await store.modify({ delete: [task] })
+// @ts-expect-error an id alone has no version
+await store.modify({ deletes: ['a'] })
+// @ts-expect-error a document has a namespace
+await store.modify({ docDeletes: [task] })
+// @ts-expect-error fields are copies
+task.queue = 'x'
+// @ts-expect-error times say what they are in
+await store.claim('inbox', { lease: 30 })
+// @ts-expect-error what a handler answers is a modification
+await worker.run(() => 5)
+// @ts-expect-error a filter has names
+await store.areEmpty()
+// @ts-expect-error made by a store
+new TaskWorker()
 // @ts-expect-error a promise
 connect('memory:').ick('x')
 // @ts-expect-error a signal is not its controller

@@ -2,7 +2,8 @@
 
 import readline from 'node:readline'
 
-import { connect, MillpondError, shard } from '../../../node/index.mjs'
+import { connect, DependencyError, MillpondError, shard } from '../../../node/index.mjs'
+import { asSaid, dependency, taskCalls } from './node_tasks.mjs'
 
 const STATS = {
   ver: 'ver',
@@ -151,6 +152,18 @@ const SHUFFLE = {
     shard(decoded(request.streams), decoded(request.streams_per_shard), decoded(request.key))
 }
 
+const TASKS = taskCalls({ perform: answer, answer: answerOf, Unsupported })
+
+/** Makes a request later, while others are made. */
+function later({ ms, request }) {
+  const made = async () => {
+    const { error, unsupported } = await answer(request)
+    if (error || unsupported) console.error('later:', error?.message ?? unsupported)
+  }
+  setTimeout(made, ms)
+  return null
+}
+
 /** Makes the call of one request. */
 async function result(request) {
   const { call } = request
@@ -162,6 +175,12 @@ async function result(request) {
   if (call === 'close') return (await client.close()) ?? null
   const shuffle = SHUFFLE[call.replace(/^shuffle_/, '')]
   if (call.startsWith('shuffle_') && shuffle) return shuffle(request)
+  if (call === 'later') return later(request)
+  const tasks = TASKS[call.replace(/^tasks_/, '')]
+  if (call.startsWith('tasks_') && tasks) {
+    const store = client.tasks(request.store, { claimant: request.claimant ?? undefined })
+    return tasks(store, asSaid(request))
+  }
   const ick = client.ick(decoded(request.name))
   const options = { backwash: request.backwash }
   if (call === 'add') {
@@ -184,13 +203,19 @@ async function result(request) {
 }
 
 /** The answer to one request. */
-async function answer(request) {
+function answer(request) {
+  return answerOf(() => result(request))
+}
+
+async function answerOf(call) {
   try {
-    return { result: encoded(await result(request)) }
+    return { result: encoded(await call()) }
   } catch (error) {
     if (error instanceof Unsupported) return { unsupported: error.message }
     if (!(error instanceof MillpondError)) throw error
-    return { error: { code: error.number, name: error.code, message: error.message } }
+    const answered = { code: error.number, name: error.code, message: error.message }
+    if (error instanceof DependencyError) answered.dependency = dependency(error)
+    return { error: answered }
   }
 }
 

@@ -1,0 +1,78 @@
+'use strict'
+
+const check = require('./arguments.js')
+const { invalid } = require('./errors.js')
+const {
+  DOC_CHANGE,
+  object,
+  pushDocId,
+  pushSteps,
+  settings,
+  wholeNumber
+} = require('./task-arguments.js')
+
+class Doc {
+  // The content, once it was asked for.
+  #parsed
+
+  constructor(fields) {
+    const { namespace, id, version = 0, key = '', secondaryKey = '' } = object('fields', fields)
+    const { json = null, atMs = 0, claimant = '', createdMs = 0, modifiedMs = 0 } = fields
+    this.namespace = namespace
+    this.id = id
+    this.version = version
+    this.key = key
+    this.secondaryKey = secondaryKey
+    this.json = json
+    this.atMs = atMs
+    this.claimant = claimant
+    this.createdMs = createdMs
+    this.modifiedMs = modifiedMs
+  }
+
+  get content() {
+    if (this.json === null) return undefined
+    this.#parsed ??= { content: JSON.parse(this.json) }
+    return this.#parsed.content
+  }
+
+  change(options) {
+    return new DocChange(this).set(options)
+  }
+}
+
+/** Puts a change among the entries of a modification. */
+let pushDocChange
+
+class DocChange {
+  #doc
+  #steps = []
+
+  static {
+    pushDocChange = (entries, place, change) => {
+      if (!(change instanceof DocChange)) {
+        throw invalid(`${place} has to be what change() of a Doc makes`)
+      }
+      pushDocId(entries, place, change.#doc)
+      pushSteps(entries, change.#steps)
+    }
+  }
+
+  constructor(doc) {
+    if (!(doc instanceof Doc)) {
+      throw new TypeError('DocChange has no public constructor; change() of a Doc makes one')
+    }
+    this.#doc = {
+      namespace: check.text('doc.namespace', doc.namespace),
+      id: check.text('doc.id', doc.id),
+      version: wholeNumber('doc.version', doc.version)
+    }
+  }
+
+  set(options = {}) {
+    this.#steps.push(...settings('', object('options', options), DOC_CHANGE))
+    return this
+  }
+}
+
+module.exports = { Doc, DocChange, pushDocChange }

@@ -1,0 +1,120 @@
+'use strict'
+
+const { clearInterval, setInterval } = require('node:timers')
+
+const check = require('./arguments.js')
+const { begin, unwrap } = require('./calls.js')
+const { classes, madeBy } = require('./errors.js')
+const { entriesOf } = require('./modification.js')
+const { Job: Native } = require('./native.js')
+const answers = require('./task-answers.js')
+
+const SIGNAL = { signal: check.abortSignal }
+const RETRY = { delayMs: check.milliseconds, ...SIGNAL }
+
+/** How often a signal looks whether the lease is lost. */
+const LOOK_MS = 100
+
+/** Whether somebody has ended a job, or left it. */
+let isEnded
+
+class Job {
+  #native
+  #lost
+  #isEnded = false
+
+  static {
+    isEnded = (job) => job.#isEnded
+  }
+
+  constructor(native, task) {
+    this.#native = madeBy('jobs() of a TaskWorker', native, Native)
+    this.task = task
+  }
+
+  get handle() {
+    return { id: this.task.id, version: this.#native.version ?? this.task.version }
+  }
+
+  get isLost() {
+    return this.#native.isLost
+  }
+
+  get signal() {
+    if (this.#lost === undefined) {
+      this.#lost = new AbortController()
+      if (!this.#isEnded) Job.#look(new WeakRef(this))
+    }
+    return this.#lost.signal
+  }
+
+  /** Aborts a job's signal when its lease is lost. Keeps neither the job nor the program alive. */
+  static #look(job) {
+    const timer = setInterval(() => {
+      const found = job.deref()
+      if (found !== undefined && !found.#isEnded && found.isLost) found.#lost.abort(lost())
+      if (found === undefined || found.#isEnded || found.isLost) clearInterval(timer)
+    }, LOOK_MS)
+    timer.unref()
+  }
+
+  delete() {
+    return { deletes: [this.handle] }
+  }
+
+  async claimDocs(namespace, key, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const names = [check.text('namespace', namespace), check.text('key', key)]
+    const send = (number) => this.#native.claimDocs(number, ...names)
+    return unwrap(await begin(signal, answers.docs, send))
+  }
+
+  async finish(modification, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const { texts, numbers } = entriesOf(modification)
+    return this.#end(signal, (number) => this.#native.finish(number, texts, numbers))
+  }
+
+  async done(options) {
+    const { signal } = check.options(options, SIGNAL)
+    return this.#end(signal, (number) => this.#native.done(number))
+  }
+
+  async retry(err = '', options = undefined) {
+    const { delayMs, signal } = check.options(options, RETRY)
+    check.text('err', err)
+    return this.#end(signal, (number) => this.#native.retry(number, err, delayMs))
+  }
+
+  async moveTo(queue, err = '', options = undefined) {
+    const { signal } = check.options(options, SIGNAL)
+    const texts = [check.text('queue', queue), check.text('err', err)]
+    return this.#end(signal, (number) => this.#native.moveTo(number, ...texts))
+  }
+
+  async release(options) {
+    const { signal } = check.options(options, SIGNAL)
+    return this.#end(signal, (number) => this.#native.release(number))
+  }
+
+  leave() {
+    this.#isEnded = true
+    this.#native.leave()
+  }
+
+  async [Symbol.asyncDispose]() {
+    this.leave()
+  }
+
+  async #end(signal, send) {
+    const done = unwrap(await begin(signal, answers.modified, send))
+    this.#isEnded = true
+    return done
+  }
+}
+
+function lost() {
+  return new classes.LeaseLostError('the lease of the task was lost')
+}
+
+module.exports = { Job, isEnded }

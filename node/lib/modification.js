@@ -1,0 +1,54 @@
+'use strict'
+
+const check = require('./arguments.js')
+const { pushDocChange } = require('./doc.js')
+const { pushChange } = require('./task.js')
+const args = require('./task-arguments.js')
+
+/** How each kind of entry is put into the lists, in the order in which they are read. */
+const KINDS = {
+  inserts: args.pushNewTask,
+  changes: pushChange,
+  deletes: args.pushTaskId,
+  depends: args.pushTaskId,
+  docInserts: args.pushNewDoc,
+  docChanges: pushDocChange,
+  docDeletes: args.pushDocId,
+  docDepends: args.pushDocId
+}
+
+/** The two lists of a modification. */
+function entriesOf(modification) {
+  const given = args.known('modification', modification, Object.keys(KINDS))
+  const entries = new args.Entries()
+  for (const kind in KINDS) pushAll(entries, kind, KINDS[kind], given[kind])
+  return entries
+}
+
+/** The two lists of one insert. */
+function entriesOfInsert(task) {
+  const entries = new args.Entries()
+  entries.push(1)
+  args.pushNewTask(entries, '', task)
+  // There is nothing of the other kinds.
+  entries.push(...Object.keys(KINDS).slice(1).map(() => 0))
+  return entries
+}
+
+/** The two lists of what is to be renewed. */
+function heldOf(held) {
+  const { tasks, docs } = args.known('held', held, ['tasks', 'docs'])
+  const entries = new args.Entries()
+  pushAll(entries, 'tasks', args.pushTaskId, tasks)
+  pushAll(entries, 'docs', args.pushDocId, docs)
+  return entries
+}
+
+/** How many there are, and those. */
+function pushAll(entries, kind, push, values = []) {
+  const all = Array.from(check.iterable(kind, values))
+  entries.push(all.length)
+  all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
+}
+
+module.exports = { entriesOf, entriesOfInsert, heldOf }

@@ -1,0 +1,192 @@
+'use strict'
+
+// Checks what is said of tasks and documents before anything is sent, and puts it into the two
+// lists that the native half reads; see arguments.js.
+
+const check = require('./arguments.js')
+const { invalid } = require('./errors.js')
+
+/** Texts and numbers, in the order in which the native half reads them. */
+class Entries {
+  texts = []
+  numbers = []
+
+  push(...values) {
+    for (const value of values) (typeof value === 'string' ? this.texts : this.numbers).push(value)
+  }
+}
+
+/** A whole number that is exact. */
+function wholeNumber(argument, value) {
+  if (!Number.isSafeInteger(Number(check.size(argument, value)))) {
+    throw invalid(`${argument} is ${value}, which is too large`)
+  }
+  return Number(value)
+}
+
+/** A number of eight bits; what it may be is the core's to say. */
+function priority(argument, value) {
+  const number = wholeNumber(argument, value)
+  if (number > 255) throw invalid(`${argument} is ${value}; it goes from 0 to 9`)
+  return number
+}
+
+/** Names: one string, or an iterable of several. */
+function names(argument, values) {
+  if (typeof values === 'string') return [check.text(argument, values)]
+  return texts(argument, values)
+}
+
+/** An iterable of strings. */
+function texts(argument, values) {
+  const take = (value, index) => check.text(`${argument}[${index}]`, value)
+  return Array.from(check.iterable(argument, values), take)
+}
+
+/** A JSON text; null is no text, as false is nothing said. */
+function textOrNone(argument, value) {
+  return value === null ? false : check.text(argument, value)
+}
+
+/** A JSON text; null takes away what there is. */
+function textOrNull(argument, value) {
+  return value === null ? null : check.text(argument, value)
+}
+
+/** The JSON text of a value. */
+function jsonOf(argument, value) {
+  let written
+  try {
+    written = JSON.stringify(value)
+  } catch (error) {
+    // A bigint or a circle; toJSON() of a value may throw what it likes.
+    if (!(error instanceof TypeError)) throw error
+    throw invalid(`${argument} cannot be written as JSON: ${error.message}`)
+  }
+  if (written !== undefined) return written
+  throw invalid(`${argument} has to be something that JSON has, not a ${typeof value}`)
+}
+
+const TIMES = { atMs: wholeNumber, delayMs: check.milliseconds }
+const INSERT = {
+  value: jsonOf,
+  json: textOrNone,
+  id: check.text,
+  ...TIMES,
+  attempt: check.smallSize,
+  err: check.text,
+  priority,
+  ttlMs: check.milliseconds,
+  skipColliding: check.flag
+}
+/** What a task is inserted with beside its queue and value. */
+const INSERT_OPTIONS = Object.keys(INSERT).filter((name) => name !== 'value')
+const CHANGE = {
+  queue: check.text,
+  value: jsonOf,
+  json: textOrNull,
+  ...TIMES,
+  attempt: check.smallSize,
+  err: check.text
+}
+const DOC_INSERT = {
+  content: jsonOf,
+  json: textOrNone,
+  id: check.text,
+  secondaryKey: check.text,
+  skipColliding: check.flag
+}
+const DOC_CHANGE = { content: jsonOf, json: check.text, ...TIMES, release: check.flag }
+
+/** An object that has none but these names; another one would silently do nothing. */
+function known(place, given, names) {
+  const unknown = Object.keys(object(place, given)).find((name) => !names.includes(name))
+  if (unknown === undefined) return given
+  const at = place === '' ? unknown : `${place}.${unknown}`
+  throw invalid(`${at} is not known; there is ${names.join(', ')}`)
+}
+
+/** Of each of these only one can be meant. */
+const EITHER = [['value', 'json'], ['content', 'json'], ['atMs', 'delayMs', 'release']]
+
+/**
+ * What is said in an object, as steps of the native half, `[[name, checked value], …]`. `place`
+ * is where the object is, if anywhere, and `others` are names that it has beside those.
+ */
+function settings(place, given, checks, others = []) {
+  const at = (name) => (place === '' ? name : `${place}.${name}`)
+  known(place, given, [...others, ...Object.keys(checks)])
+  const said = []
+  for (const name in checks) {
+    const value = given[name]
+    if (value === undefined) continue
+    const checked = checks[name](at(name), value)
+    if (checked !== false) said.push([name, checked])
+  }
+  for (const names of EITHER) {
+    const both = said.map(([name]) => name).filter((name) => names.includes(name))
+    if (both.length > 1) throw invalid(`${at(both[0])} and ${both[1]} cannot both be given`)
+  }
+  return said.map(step)
+}
+
+function step([name, value]) {
+  if (value === null) return ['noValue']
+  if (value === true) return [name]
+  return [name === 'value' || name === 'content' ? 'json' : name, value]
+}
+
+/** How many steps, and their parts. */
+function pushSteps(entries, steps) {
+  entries.push(steps.length)
+  for (const parts of steps) entries.push(...parts)
+}
+
+function object(argument, value) {
+  if (typeof value === 'object' && value !== null) return value
+  throw check.wrong(argument, 'an object', value)
+}
+
+function pushNewTask(entries, place, given) {
+  object(place, given)
+  entries.push(check.text(place === '' ? 'queue' : `${place}.queue`, given.queue))
+  pushSteps(entries, settings(place, given, INSERT, ['queue']))
+}
+
+function pushNewDoc(entries, place, given) {
+  object(place, given)
+  entries.push(check.text(`${place}.namespace`, given.namespace))
+  entries.push(check.text(`${place}.key`, given.key))
+  pushSteps(entries, settings(place, given, DOC_INSERT, ['namespace', 'key']))
+}
+
+/** A task, or its id and version. */
+function pushTaskId(entries, place, given) {
+  const { id, version } = object(place, given)
+  entries.push(check.text(`${place}.id`, id))
+  entries.push(wholeNumber(`${place}.version`, version))
+}
+
+/** A document, or its namespace, id and version. */
+function pushDocId(entries, place, given) {
+  entries.push(check.text(`${place}.namespace`, object(place, given).namespace))
+  pushTaskId(entries, place, given)
+}
+
+module.exports = {
+  CHANGE,
+  DOC_CHANGE,
+  Entries,
+  INSERT_OPTIONS,
+  known,
+  names,
+  object,
+  pushDocId,
+  pushNewDoc,
+  pushNewTask,
+  pushSteps,
+  pushTaskId,
+  settings,
+  texts,
+  wholeNumber
+}

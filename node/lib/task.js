@@ -1,0 +1,97 @@
+'use strict'
+
+const check = require('./arguments.js')
+const { invalid } = require('./errors.js')
+const { CHANGE, object, pushSteps, settings, wholeNumber } = require('./task-arguments.js')
+
+class Task {
+  // The value, once it was asked for.
+  #parsed
+
+  constructor(fields) {
+    const { id, version = 0, queue = '', atMs = 0, createdMs = 0 } = object('fields', fields)
+    const { modifiedMs = 0, claimant = '', claims = 0, attempt = 0, err = '' } = fields
+    const { json = null, priority = 0, expiresMs = null } = fields
+    this.id = id
+    this.version = version
+    this.queue = queue
+    this.atMs = atMs
+    this.createdMs = createdMs
+    this.modifiedMs = modifiedMs
+    this.claimant = claimant
+    this.claims = claims
+    this.attempt = attempt
+    this.err = err
+    this.json = json
+    this.priority = priority
+    this.expiresMs = expiresMs
+  }
+
+  get value() {
+    if (this.json === null) return undefined
+    this.#parsed ??= { value: JSON.parse(this.json) }
+    return this.#parsed.value
+  }
+
+  change(options) {
+    return new TaskChange(this).set(options)
+  }
+}
+
+/** Puts a change among the entries of a modification. */
+let pushChange
+
+class TaskChange {
+  #task
+  #steps = []
+
+  static {
+    pushChange = (entries, place, change) => {
+      if (!(change instanceof TaskChange)) {
+        throw invalid(`${place} has to be what change() of a Task makes`)
+      }
+      const { id, version, queue, attempt, err, json } = change.#task
+      entries.push(id, version, queue, attempt, err)
+      entries.push(json === null ? 0 : 1)
+      if (json !== null) entries.push(json)
+      pushSteps(entries, change.#steps)
+    }
+  }
+
+  constructor(task) {
+    if (!(task instanceof Task)) {
+      throw new TypeError('TaskChange has no public constructor; change() of a Task makes one')
+    }
+    this.#task = {
+      id: check.text('task.id', task.id),
+      version: wholeNumber('task.version', task.version),
+      queue: check.text('task.queue', task.queue),
+      attempt: check.smallSize('task.attempt', task.attempt),
+      err: check.text('task.err', task.err),
+      json: task.json === null ? null : check.text('task.json', task.json)
+    }
+  }
+
+  set(options = {}) {
+    this.#steps.push(...settings('', object('options', options), CHANGE))
+    return this
+  }
+
+  retry(err = '') {
+    this.#steps.push(['retry', check.text('err', err)])
+    return this
+  }
+
+  retryOrQuarantine(err, queue, max) {
+    const texts = [check.text('err', err), check.text('queue', queue)]
+    this.#steps.push(['retryOrQuarantine', ...texts, check.smallSize('max', max)])
+    return this
+  }
+
+  quarantine(err, queue) {
+    this.#steps.push(['quarantine', check.text('err', err), check.text('queue', queue)])
+    return this
+  }
+}
+
+module.exports = { Task, TaskChange, pushChange }

@@ -1,0 +1,116 @@
+//! A task that is being worked on.
+
+use std::cell::RefCell;
+
+use millpond::tasks::{self, Modified};
+use millpond::{Async, Error, ErrorKind, Pending, Result};
+use napi::Env;
+use napi::bindgen_prelude::Array;
+use napi_derive::napi;
+
+use crate::convert::{Converted, duration};
+use crate::handle::Handle;
+use crate::tasks_convert as converted;
+use crate::tasks_entries::Entries;
+
+type Core = tasks::Job<Async>;
+
+/// A job, there until it is left. What is missing here about a method is in the declarations of the
+/// package. What ends a job answers what was modified.
+#[napi]
+pub struct Job(Handle<RefCell<Option<Core>>>);
+
+impl Job {
+    pub(crate) fn new(job: Handle<Core>) -> Self {
+        let empty = job.with(RefCell::default());
+        empty.core.replace(Some(job.core));
+        Self(empty)
+    }
+
+    fn call<T: Send + 'static>(
+        &self,
+        number: u32,
+        call: impl FnOnce(&Core) -> Pending<T>,
+        convert: impl FnOnce(&Env, T) -> Converted + 'static,
+    ) -> bool {
+        self.0.try_start(number, |job| with(job, call), convert)
+    }
+
+    fn end(&self, number: u32, end: impl FnOnce(&Core) -> Pending<Modified>) -> bool {
+        self.call(number, end, |env, done| converted::modified(env, &done))
+    }
+}
+
+fn with<T>(job: &RefCell<Option<Core>>, call: impl FnOnce(&Core) -> T) -> Result<T> {
+    let left = || Error::new(ErrorKind::LeaseLost, "the job was left");
+    job.borrow().as_ref().map(call).ok_or_else(left)
+}
+
+#[napi]
+impl Job {
+    /// The task's newest version; null of a job that was left.
+    #[napi(getter)]
+    pub fn version(&self) -> Option<f64> {
+        with(&self.0.core, |job| job.handle().version as f64).ok()
+    }
+
+    /// A job that was left is lost as well: nobody may work on.
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        with(&self.0.core, Core::is_lost).unwrap_or(true)
+    }
+
+    /// Answers documents.
+    #[napi]
+    pub fn claim_docs(&self, number: u32, namespace: String, key: String) -> bool {
+        let claim = |job: &Core| job.claim_docs(namespace, key);
+        self.call(number, claim, |env, docs| converted::docs(env, &docs))
+    }
+
+    /// Takes a modification as [`Entries`] reads it.
+    #[napi]
+    pub fn finish(
+        &self,
+        env: Env,
+        number: u32,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let modification = Entries::new(&env, &texts, numbers)?.modification()?;
+        Ok(self.end(number, |job| job.finish(modification)))
+    }
+
+    /// Deletes the task.
+    #[napi]
+    pub fn done(&self, number: u32) -> bool {
+        self.end(number, Core::done)
+    }
+
+    /// Puts the task off, as the worker says without a time.
+    #[napi]
+    pub fn retry(&self, number: u32, err: String, delay_ms: Option<f64>) -> bool {
+        self.end(number, |job| match delay_ms {
+            Some(delay) => job.retry_after(&err, duration(delay)),
+            None => job.retry(&err),
+        })
+    }
+
+    /// Moves the task to another queue.
+    #[napi]
+    pub fn move_to(&self, number: u32, queue: String, err: String) -> bool {
+        self.end(number, |job| job.move_to(&queue, &err))
+    }
+
+    /// Gives the task back.
+    #[napi]
+    pub fn release(&self, number: u32) -> bool {
+        self.end(number, Core::release)
+    }
+
+    /// Renews it no more.
+    #[napi]
+    pub fn leave(&self) {
+        let job = self.0.core.take();
+        drop(job);
+    }
+}

@@ -1,0 +1,173 @@
+//! The loops of a task store: claims, and jobs. The core does the loop; this asks it for what is
+//! next.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use millpond::{Async, Result, tasks};
+use napi::Env;
+use napi::bindgen_prelude::Null;
+use napi_derive::napi;
+
+use crate::convert::{Answer, Converted, Failure};
+use crate::handle::Handle;
+use crate::tasks_convert as converted;
+use crate::tasks_job::Job;
+
+/// A loop of the core's.
+trait Source: 'static {
+    type Item: 'static;
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Self::Item>>>;
+    fn stop_waiting(&mut self);
+}
+
+impl Source for tasks::Claims<Async> {
+    type Item = Vec<tasks::Task>;
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Self::Item>>> {
+        pin!(self.next()).poll(context)
+    }
+
+    fn stop_waiting(&mut self) {
+        self.stop_waiting();
+    }
+}
+
+impl Source for tasks::Jobs<Async> {
+    type Item = tasks::Job<Async>;
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Self::Item>>> {
+        pin!(self.next()).poll(context)
+    }
+
+    fn stop_waiting(&mut self) {
+        self.stop_waiting();
+    }
+}
+
+/// A loop. JavaScript asks for one thing at a time.
+struct Loop<S: Source>(Rc<Slot<S>>);
+
+type Slot<S> = Handle<RefCell<State<S>>>;
+
+struct State<S: Source> {
+    /// Nothing when the loop was left.
+    source: Option<S>,
+    /// What the core has answered and JavaScript has not got yet. Whoever asked may have given up
+    /// in between; then it waits here for the next question.
+    unread: Option<Result<S::Item>>,
+}
+
+impl<S: Source> State<S> {
+    /// Asks the core, if there is nothing to read yet; if there is nothing then, the loop is over.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        if let (None, Some(source)) = (&self.unread, &mut self.source) {
+            self.unread = ready!(source.poll(context));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A question. When it is dropped nobody waits for its answer any more, which is left to the next
+/// one.
+struct Asking<S: Source>(Rc<Slot<S>>);
+
+/// A loop that listens is told of tasks in place of another one that waits.
+impl<S: Source> Drop for Asking<S> {
+    fn drop(&mut self) {
+        if let Some(source) = &mut self.0.core.borrow_mut().source {
+            source.stop_waiting();
+        }
+    }
+}
+
+impl<S: Source> Loop<S> {
+    fn new(source: Handle<S>) -> Self {
+        let empty = source.with(());
+        let state = State { source: Some(source.core), unread: None };
+        Self(Rc::new(empty.with(RefCell::new(state))))
+    }
+
+    fn next(
+        &self,
+        number: u32,
+        convert: impl FnOnce(&Env, S::Item) -> Converted + 'static,
+    ) -> bool {
+        let (slot, asking) = (self.0.clone(), Asking(self.0.clone()));
+        let next = poll_fn(move |context| asking.0.core.borrow_mut().poll(context));
+        let answer = move |env: &Env, ()| {
+            let unread = slot.core.borrow_mut().unread.take();
+            match unread {
+                Some(item) => convert(env, item.map_err(Failure::Core)?),
+                None => Answer::value(env, Null),
+            }
+        };
+        self.0.start(number, |_| next, answer)
+    }
+
+    fn end(&self) {
+        let mut state = self.0.core.borrow_mut();
+        let left = (state.source.take(), state.unread.take());
+        drop(state);
+        drop(left);
+    }
+}
+
+/// The loop of claims.
+#[napi]
+pub struct Claims(Loop<tasks::Claims<Async>>);
+
+impl Claims {
+    pub(crate) fn new(claims: Handle<tasks::Claims<Async>>) -> Self {
+        Self(Loop::new(claims))
+    }
+}
+
+#[napi]
+impl Claims {
+    /// Answers tasks, or null when the loop is over.
+    #[napi]
+    pub fn next(&self, number: u32) -> bool {
+        self.0.next(number, |env, tasks| converted::tasks(env, &tasks))
+    }
+
+    /// Lets go of all that nobody has seen.
+    #[napi]
+    pub fn end(&self) {
+        self.0.end();
+    }
+}
+
+/// The jobs of a worker.
+#[napi]
+pub struct Jobs(Loop<tasks::Jobs<Async>>);
+
+impl Jobs {
+    pub(crate) fn new(jobs: Handle<tasks::Jobs<Async>>) -> Self {
+        Self(Loop::new(jobs))
+    }
+}
+
+#[napi]
+impl Jobs {
+    /// Answers a task and its job, or null when the loop is over.
+    #[napi]
+    pub fn next(&self, number: u32) -> bool {
+        let handle = self.0.0.with(());
+        self.0.next(number, move |env, job| {
+            let mut list = converted::List::new(env)?;
+            list.push_task(job.task())?;
+            list.push(Job::new(handle.with(job)))?;
+            list.finish()
+        })
+    }
+
+    /// Lets go of all that nobody has seen.
+    #[napi]
+    pub fn end(&self) {
+        self.0.end();
+    }
+}
