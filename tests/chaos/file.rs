@@ -265,7 +265,7 @@ fn check_shared(client: &Client, round: u64, heard: &[Heard], counts: &mut Count
 }
 
 /// The URL of a directory, whatever bytes its path has that a URL would read in its own way.
-fn url_of(directory: &Path, sync: &str) -> String {
+pub(crate) fn url_of(directory: &Path, sync: &str) -> String {
     format!("file:{}?sync={sync}", directory.display())
 }
 
@@ -275,7 +275,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// The file with the highest number among those with this extension.
-fn newest(directory: &Path, extension: &str) -> Option<(u64, PathBuf)> {
+pub(crate) fn newest(directory: &Path, extension: &str) -> Option<(u64, PathBuf)> {
     let numbered = files(directory).into_iter().filter_map(|path| {
         let number = path.file_stem()?.to_str()?.parse().ok()?;
         (path.extension()? == extension).then_some((number, path))
@@ -283,7 +283,7 @@ fn newest(directory: &Path, extension: &str) -> Option<(u64, PathBuf)> {
     numbered.max()
 }
 
-fn has_unfinished(directory: &Path) -> bool {
+pub(crate) fn has_unfinished(directory: &Path) -> bool {
     files(directory).iter().any(|path| path.extension().is_some_and(|ending| ending == "tmp"))
 }
 

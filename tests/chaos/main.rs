@@ -5,13 +5,15 @@
 //! millpond-chaos redis [--kills N] [--seed S]
 //! millpond-chaos fold
 //! millpond-chaos shuffle [--kills N] [--seed S]
+//! millpond-chaos tasks [--kills N] [--seed S]
 //! ```
 //!
 //! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise;
 //! `redis` kills redis-server and producers, 20 times, while a consumer works; `fold` stops a
 //! consumer for longer than its lease; `shuffle` kills writers, consumers and the server of a shuffle
 //! queue that is resized meanwhile, 60 times, and as often a process that does all of it on the
-//! embedded engine. The seed is printed and draws the same steps again; when a
+//! embedded engine; `tasks` kills a process that works on a task store, 100 times on the embedded engine
+//! and half as often, with the server, on Redis. The seed is printed and draws the same steps again; when a
 //! kill comes relative to them is the scheduler's. The program ends with 1 and says what was
 //! wrong, or with 3 if nothing moved for two minutes.
 
@@ -27,6 +29,7 @@ mod producer;
 mod random;
 mod redis;
 mod shuffle;
+mod tasks;
 mod watchdog;
 mod way;
 mod writer;
@@ -36,7 +39,7 @@ use std::process::ExitCode;
 // One for all processes of a run.
 use millpond_tests::clock;
 
-const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle [--kills N] [--seed S]";
+const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks [--kills N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -57,6 +60,10 @@ fn main() -> ExitCode {
         }
         ["shuffle-child", role, url, seed, life] => match (seed.parse(), life.parse()) {
             (Ok(seed), Ok(life)) => shuffle::work(role, url, seed, life),
+            _ => Err(USAGE.to_owned()),
+        },
+        ["tasks-child", url, seed, round] => match (seed.parse(), round.parse()) {
+            (Ok(seed), Ok(round)) => tasks::work(url, seed, round).map_err(said),
             _ => Err(USAGE.to_owned()),
         },
         ["consumer", url] => fold::consume(url).map_err(said),
@@ -108,6 +115,7 @@ impl Options {
             "redis" => redis::run(self.kills.unwrap_or(20), self.seed),
             "fold" => fold::run(),
             "shuffle" => shuffle::run(self.kills.unwrap_or(60), self.seed),
+            "tasks" => tasks::run(self.kills.unwrap_or(100), self.seed),
             _ => Err(USAGE.to_owned()),
         }
     }

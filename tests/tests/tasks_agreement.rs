@@ -25,13 +25,39 @@ const KEYS: [&str; 3] = ["k", "k2", "l"];
 enum Step {
     /// A claimant and what it asks for.
     Modify(usize, Vec<Wish>),
-    Claim { claimant: usize, queues: Vec<usize>, max: usize, seed: u32 },
-    Renew { claimant: usize, tasks: Vec<(u8, bool)>, docs: Vec<(usize, u8, bool)> },
-    ClaimDocs { claimant: usize, namespace: usize, key: usize },
-    List { queue: usize, limit: usize },
-    Fetch { ids: Vec<u8> },
-    Docs { namespace: usize, start: Option<usize>, end: Option<usize>, limit: usize },
-    FetchDocs { namespace: usize, ids: Vec<u8> },
+    Claim {
+        claimant: usize,
+        queues: Vec<usize>,
+        max: usize,
+        seed: u32,
+    },
+    Renew {
+        claimant: usize,
+        tasks: Vec<(u8, bool)>,
+        docs: Vec<(usize, u8, bool)>,
+    },
+    ClaimDocs {
+        claimant: usize,
+        namespace: usize,
+        key: usize,
+    },
+    List {
+        queue: usize,
+        limit: usize,
+    },
+    Fetch {
+        ids: Vec<u8>,
+    },
+    Docs {
+        namespace: usize,
+        start: Option<usize>,
+        end: Option<usize>,
+        limit: usize,
+    },
+    FetchDocs {
+        namespace: usize,
+        ids: Vec<u8>,
+    },
     Counts,
     /// The durable engine is closed and opened again.
     Reopen,
@@ -266,9 +292,8 @@ fn modification(entries: &[Entry]) -> Modification {
         Entry::Delete { id, version } => whole.delete(TaskId::new(id, *version)),
         Entry::Depend { id, version } => whole.depend(TaskId::new(id, *version)),
         Entry::InsertDoc { doc, skip } => {
-            let mut new = NewDoc::new(&doc.namespace, &doc.key)
-                .id(&doc.id)
-                .secondary_key(&doc.secondary_key);
+            let mut new =
+                NewDoc::new(&doc.namespace, &doc.key).id(&doc.id).secondary_key(&doc.secondary_key);
             if let Some(content) = &doc.content {
                 new = new.content(content);
             }
@@ -447,8 +472,7 @@ impl Ours<'_> {
             Step::Claim { claimant, queues, max, seed } => {
                 let queues = queues.iter().map(|queue| QUEUES[*queue]);
                 let claimant = CLAIMANTS[*claimant];
-                let claim =
-                    Claim::new(self.name, claimant, queues, lease(number), *max, *seed);
+                let claim = Claim::new(self.name, claimant, queues, lease(number), *max, *seed);
                 self.client.run(claim).map(|claimed| Answer::Tasks(self.tasks(&claimed.tasks)))
             }
             Step::Renew { claimant, .. } => {
@@ -532,7 +556,8 @@ impl Ours<'_> {
 }
 
 fn refusal(dependency: &Dependency) -> Refusal {
-    let tasks = |ids: &[TaskId]| ids.iter().map(|task| format!("{}:{}", task.id, task.version)).collect();
+    let tasks =
+        |ids: &[TaskId]| ids.iter().map(|task| format!("{}:{}", task.id, task.version)).collect();
     let docs = |ids: &[DocId]| {
         ids.iter().map(|doc| format!("{}/{}:{}", doc.namespace, doc.id, doc.version)).collect()
     };

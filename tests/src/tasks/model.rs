@@ -40,13 +40,31 @@ pub struct Doc {
 /// One entry of a modification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    Insert { task: Task, skip: bool },
-    Change { task: Task },
-    Delete { id: String, version: u64 },
-    Depend { id: String, version: u64 },
-    InsertDoc { doc: Doc, skip: bool },
+    Insert {
+        task: Task,
+        skip: bool,
+    },
+    Change {
+        task: Task,
+    },
+    Delete {
+        id: String,
+        version: u64,
+    },
+    Depend {
+        id: String,
+        version: u64,
+    },
+    InsertDoc {
+        doc: Doc,
+        skip: bool,
+    },
     /// The content that takes the old one's place, and the time, if either is said.
-    ChangeDoc { doc: DocRef, content: Option<String>, at_ms: Option<u64> },
+    ChangeDoc {
+        doc: DocRef,
+        content: Option<String>,
+        at_ms: Option<u64>,
+    },
     DeleteDoc(DocRef),
     DependDoc(DocRef),
 }
@@ -197,9 +215,7 @@ impl Model {
                 }
             }
         }
-        for (list, what) in
-            ["claims", "claims", "doc_claims", "doc_claims"].into_iter().zip(held)
-        {
+        for (list, what) in ["claims", "claims", "doc_claims", "doc_claims"].into_iter().zip(held) {
             what.into_iter().for_each(|what| refuse(list, what));
         }
         match refusal.is_empty() {
@@ -215,8 +231,12 @@ impl Model {
             match entry {
                 Entry::Insert { task, .. } => {
                     if self.task(&task.id).is_none() {
-                        let task =
-                            Task { version: 0, claimant: claimant.into(), claims: 0, ..task.clone() };
+                        let task = Task {
+                            version: 0,
+                            claimant: claimant.into(),
+                            claims: 0,
+                            ..task.clone()
+                        };
                         done.inserted.push(task.clone());
                         self.tasks.push(task);
                     }
