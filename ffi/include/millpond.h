@@ -1545,7 +1545,8 @@ typedef void (*millpond_task_handler)(millpond_tasks_job *job,
 /**
  * The Lua script of a step, for a Redis connection of your own: send
  * `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with
- * the same. The comment at the end of the source says what the arguments and the answer are.
+ * the same. An `AGAIN` error says that nothing was done yet: send the same again at once. The comment at
+ * the end of the source says what the arguments and the answer are.
  * Everything in it lives for ever.
  *
  * Such a connection must not send a call again by itself after a dropped connection, as some

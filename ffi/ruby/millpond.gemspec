@@ -7,10 +7,11 @@ Gem::Specification.new do |spec|
   spec.version = Millpond::VERSION
   spec.authors = ["Millpond contributors"]
   spec.summary = "Queues for programs in several languages, on Redis or embedded; in place of redis-ick."
-  spec.description = "The Ick, a dirty list with write-folding and two-phase commit, and the shuffle queue, " \
-                     "which many tenants share, on Redis, Valkey or an embedded engine. The same queues in " \
-                     "Ruby, Python, Node, PHP, C and Rust. Has the methods of the gem redis-ick too, for " \
-                     "redis-rb 4 and 5."
+  spec.description = "The Ick, a dirty list with write-folding and two-phase commit, the shuffle queue, which " \
+                     "many tenants share, and stores of tasks, which are claimed and finished in one step " \
+                     "with what follows, on Redis, Valkey or an embedded engine. The same queues in Ruby, " \
+                     "Python, Node, PHP, C and Rust. Has the methods of the gem redis-ick too, for redis-rb " \
+                     "4 and 5."
   spec.homepage = "https://github.com/millpond/millpond"
   spec.licenses = ["MIT", "Apache-2.0"]
   spec.required_ruby_version = ">= 2.7"

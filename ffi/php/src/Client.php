@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use Millpond\Tasks\TaskStore;
+
 /**
  * A server or an embedded engine, and the way to the queues on it; made by `Millpond::connect()` or
  * `Millpond::over()`. On Redis it can be used after a fork too.
@@ -56,6 +58,19 @@ interface Client
         float $ttl = 86_400.0,
         TrackKeys $trackKeys = TrackKeys::Global,
     ): ShuffleQueue;
+
+    /**
+     * The store of tasks and documents of this name, for a claimant. Makes no call.
+     *
+     * @param string      $name     any bytes but none, at most 64 KiB
+     * @param string|null $claimant who claims, and holds what is claimed: 1 to 64 characters; null is 16
+     *                              random hexadecimal digits. It is no secret: whoever takes a claimant's
+     *                              name can do what it could
+     *
+     * @throws Exception\InvalidArgumentException over a connection that is not Millpond's own; names that
+     *                                            no store can have are refused by the step that needs them
+     */
+    public function tasks(string $name, ?string $claimant = null): TaskStore;
 
     /**
      * Closes the client: calls throw a ClosedException from now on, and what an embedded engine

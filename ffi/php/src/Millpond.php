@@ -83,9 +83,9 @@ final class Millpond
      * A client that sends through a connection that is there, where a second one is not wanted.
      *
      * It has the same Icks, without what needs a thread or a connection of its own: leases, loops
-     * that wait, channels, and without shuffle queues. The connection's prefix, if it has one, becomes a part of the name of
-     * every Ick: `ick('files')` behind the prefix `app:` is what `ick('app:files')` is for
-     * everybody else. Its serializer and its compression are left aside.
+     * that wait, channels, and without shuffle queues and stores of tasks. The connection's prefix, if
+     * it has one, becomes a part of the name of every Ick: `ick('files')` behind the prefix `app:` is
+     * what `ick('app:files')` is for everybody else. Its serializer and its compression are left aside.
      *
      * @param \Redis|\RedisCluster|\Predis\ClientInterface $connection phpredis, or Predis to one
      *        server; Predis to a cluster or to replicas sends calls again by itself, which could

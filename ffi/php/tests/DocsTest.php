@@ -39,7 +39,7 @@ final class DocsTest extends TestCase
      */
     public function shown(): iterable
     {
-        foreach (\glob(\dirname(__DIR__) . '/src/{*,Exception/*,Internal/*}.php', \GLOB_BRACE) as $file) {
+        foreach (\glob(\dirname(__DIR__) . '/src/{*,Exception/*,Internal/*,Tasks/*}.php', \GLOB_BRACE) as $file) {
             \preg_match_all('~^ *+/\*\*\n(.*?)^ *+\*/~ms', \file_get_contents($file), $comments);
             foreach ($comments[1] as $number => $comment) {
                 // Behind a tag such as @param text is indented too.
@@ -55,7 +55,8 @@ final class DocsTest extends TestCase
     /** @dataProvider shown */
     public function testInTheSource(string $code): void
     {
-        $imports = 'use Millpond\Millpond; use Millpond\Exception\MillpondException; ';
+        $imports = 'use Millpond\Millpond; use Millpond\Exception\{DependencyException, MillpondException}; '
+            . 'use Millpond\Tasks\{Job, Modification, TaskId}; ';
         $printed = self::program([\PHP_BINARY, '-r', $imports . self::AUTOLOAD . $code, __DIR__ . '/bootstrap.php']);
         $printed = \explode("\n", \rtrim($printed));
         // What a line prints stands behind it, or below the last.
@@ -73,7 +74,8 @@ final class DocsTest extends TestCase
             \array_keys(\iterator_to_array($this->shown())),
         );
         self::assertSame(['Batches.php', 'ConsumerLease.php', 'Garbage.php', 'Ick.php', 'IckChannel.php', 'Messages.php',
-            'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'MillpondException.php',
-            'TracksMessages.php'], $files);
+            'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'DependencyException.php',
+            'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php', 'Claims.php', 'Doc.php', 'Job.php', 'Jobs.php',
+            'Modification.php', 'Task.php', 'Task.php', 'TaskChange.php', 'TaskStore.php', 'Worker.php'], $files);
     }
 }

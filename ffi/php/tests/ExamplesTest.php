@@ -27,6 +27,9 @@ final class ExamplesTest extends TestCase
         self::assertStringEndsWith("had taken that died was taken over\n", self::example('shuffle'));
         self::assertSame("9 messages written\n", self::example('shuffle_producer'));
         self::assertStringEndsWith("3 pages, 0 given up, 0 still with others\n", self::example('shuffle_consumer'));
+        self::assertStringStartsWith('one order, one invoice: tasks.modify: tasks to delete that are not there: ', self::example('tasks'));
+        self::assertSame("6 mails to send\n", self::example('tasks_producer'));
+        self::assertStringEndsWith("3 mails archived\n", self::example('tasks_worker'));
     }
 
     public function testProducerAndConsumerShareAServer(): void
@@ -38,6 +41,11 @@ final class ExamplesTest extends TestCase
         self::assertSame("9 messages written\n", self::example('shuffle_producer', $servers->url));
         self::assertStringEndsWith("9 pages, 0 given up, 0 still with others\n", self::example('shuffle_consumer', $servers->url));
         self::assertStringContainsString('was taken over', self::example('shuffle', $servers->url));
+        self::assertSame("6 mails to send\n", self::example('tasks_producer', $servers->url));
+        $worked = self::example('tasks_worker', $servers->url);
+        self::assertStringStartsWith("sending to dee\n", $worked);
+        self::assertStringEndsWith("sending to eve\n6 mails archived\n", $worked);
+        self::assertStringEndsWith('printed {"account":"7","price":30}' . "\n", self::example('tasks', $servers->url));
     }
 
     /** A run that was cut off has left messages that its workers had taken, and others. */

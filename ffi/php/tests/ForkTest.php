@@ -6,6 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Exception\ForkedException;
 use Millpond\Millpond;
+use Millpond\Tasks\Modification;
 
 /**
  * Fork is normal: a client on Redis works in every child, whatever the parent did before.
@@ -61,6 +62,63 @@ final class ForkTest extends TestCase
         $queue->write('t', ['n' => 'after']);
         self::assertSame('after', $messages->next()[0]->field('n'));
         self::assertSame((int) $used + 1, $queue->pendingCount('g'));
+    }
+
+    /** @dataProvider used */
+    public function testATaskStoreWorksInAChild(bool $used): void
+    {
+        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
+        [$claims, $jobs] = [$store->claims('q', wait: 0.1), $store->worker('q', wait: 0.1)->jobs()];
+        if ($used) {
+            $store->insert('q');
+            $store->modify((new Modification())->delete($claims->next()[0]));
+            $jobs->next();
+        }
+        self::inChild(static function () use ($store, $claims, $jobs): void {
+            $modification = new Modification();
+            \array_map(static fn (int $number) => $modification->insert('q', $number), \range(1, 50));
+            $store->modify($modification);
+            $store->modify((new Modification())->delete($claims->next()[0]));
+            $store->modify((new Modification())->delete($store->claim('q')));
+            foreach ($jobs as $job) {
+                $job->done();
+            }
+            self::assertSame([], $store->queues());
+        });
+        self::assertNull($claims->next());
+        $store->insert('q', 'after');
+        $jobs->next()->done();
+        self::assertNull($store->claim('q'));
+    }
+
+    public function testAJobIsItsParents(): void
+    {
+        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
+        $store->insert('q');
+        $held = [$store->worker('q', lease: 0.6)->jobs()->next()];
+        self::inChild(static function () use (&$held): void {
+            // Longer than a lease, in which this copy renews nothing and gives nothing back.
+            \usleep(900_000);
+            $held = [];
+        });
+        self::assertFalse($held[0]->isLost());
+        self::assertNull($store->claim('q'));
+        $held[0]->done();
+        self::assertSame([], $store->queues());
+    }
+
+    public function testAChildsJobRenewsItself(): void
+    {
+        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
+        $store->worker('q', lease: 0.6)->jobs()->next();
+        $store->insert('q');
+        self::inChild(static function () use ($store): void {
+            $job = $store->worker('q', lease: 0.6)->jobs()->next();
+            \usleep(1_300_000);
+            self::assertGreaterThan(2, $job->handle()->version);
+            $job->done();
+        });
+        self::assertSame([], $store->queues());
     }
 
     /** @dataProvider used */
@@ -167,7 +225,11 @@ final class ForkTest extends TestCase
         $queue = $client->shuffleQueue('q');
         $consumer = $queue->consumer('g', 'c');
         $messages = $consumer->messages(1, wait: \INF);
-        self::inChild(static function () use ($client, $ick, $batches, $queue, $consumer, $messages): void {
+        $store = $client->tasks('t');
+        $store->insert('q');
+        $job = $store->worker('q')->jobs()->next();
+        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', wait: \INF)->jobs()];
+        self::inChild(static function () use ($client, $ick, $batches, $queue, $consumer, $messages, $store, $claims, $jobs, $job): void {
             $calls = [
                 $ick->stats(...),
                 $batches->next(...),
@@ -177,6 +239,11 @@ final class ForkTest extends TestCase
                 static fn () => $consumer->read(\INF),
                 $messages->next(...),
                 $queue->gc()->next(...),
+                static fn () => $store->insert('q'),
+                static fn () => $store->claim('q'),
+                $claims->next(...),
+                $jobs->next(...),
+                $job->done(...),
             ];
             foreach ($calls as $call) {
                 self::assertInstanceOf(ForkedException::class, self::thrown($call));
@@ -187,6 +254,9 @@ final class ForkTest extends TestCase
         self::assertSame(1, $ick->add([[1, 'c']])->new);
         $queue->write('t', ['n' => '1']);
         self::assertCount(1, $messages->next());
+        $job->done();
+        $store->insert('q');
+        self::assertCount(1, $claims->next());
     }
 
     public function testAChildThatEndsByItself(): void

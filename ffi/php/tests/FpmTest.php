@@ -170,6 +170,8 @@ final class FpmTest extends TestCase
             \usleep(10_000);
         }
         self::assertNotNull($lease);
+        $job = $this->connect('redis')->tasks("$this->name-tasks")->worker('q', wait: 5)->jobs()->next();
+        self::assertSame(2, $job->task->claims, 'nothing renews a job of a request that is over');
         // The release is sent over a connection of its own, which may come after the other is gone.
         for ($quiet = $tries = 0; $quiet < 20 && $tries < 1_000; ++$tries) {
             $quiet = Servers::shared()->clients($this->name) === [] ? $quiet + 1 : 0;

@@ -6,6 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Ick;
 use Millpond\Millpond;
+use Millpond\Tasks\Modification;
 use Millpond\TrackKeys;
 
 /**
@@ -77,6 +78,42 @@ final class MemoryTest extends TestCase
         self::assertGrowth($every, 500, 3_000);
     }
 
+    public function testEveryKindOfCallOfATaskStore(): void
+    {
+        $client = Millpond::connect('memory:');
+        $every = static function (int $rounds) use ($client): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                $store = $client->tasks('t');
+                $done = $store->modify((new Modification())->insert('q', \str_repeat('x', 1_000))->insert('q', [1], id: 'x')
+                    ->insertDoc('n', 'k', ['a' => 1]));
+                self::thrown(static fn () => $store->insert('q', id: 'x'));
+                self::thrown(static fn () => $store->insert('q', json: '{'));
+                foreach ($store->claims('q', max: 2, wait: 0) as $tasks) {
+                    $renewed = $store->renew($tasks, $store->claimDocs('n', 'k'), 60);
+                    [$first, $second] = $store->fetch([$renewed->tasks[0]->id, $renewed->tasks[1]->id]);
+                    $store->modify((new Modification())->change($first->change(queue: 'p')->retry('why'))
+                        ->change($second->change(queue: 'p'))->deleteDoc($renewed->docs[0]));
+                }
+                $store->list('p', limit: 1);
+                $store->listDocs('n', limit: 1);
+                $store->fetchDocs('n', 'x');
+                $store->queues(['p'], 'x');
+                $store->areEmpty('p');
+                $store->namespaceStats('n');
+                $store->time();
+                $jobs = $store->worker('p', wait: 0, errorQueue: 'e')->jobs();
+                $job = $jobs->next();
+                $job->claimDocs('n', 'k');
+                $job->isLost();
+                $job->finish($job->delete());
+                self::thrown($job->done(...));
+                $jobs->next()->moveTo('r', 'why');
+                $store->worker('r')->run(static fn () => null);
+            }
+        };
+        self::assertGrowth($every, 500, 3_000);
+    }
+
     /**
      * @return array<string, array{string}>
      */
@@ -124,6 +161,9 @@ final class MemoryTest extends TestCase
             'dead letters' => ['$queue->deadLetters()'],
             'keys' => ['$queue->cordonDeadlineExceeded(10 ** 12)'],
             'entries' => ['$ick->peek(100)'],
+            'tasks' => ['$store->claimMany("q", 10)'],
+            'a job' => ['$jobs->next()'],
+            'documents' => ['$store->listDocs("n")'],
         ];
     }
 
@@ -156,6 +196,12 @@ final class MemoryTest extends TestCase
                 \$ick->add([\$long]);
                 \$queue->writeTracked('u', ['job' => \$long], 'job', 1_000_000_000);
             }
+            \$store = \$client->tasks('t');
+            for (\$number = 0; \$number < 3; ++\$number) {
+                \$long = '"' . str_repeat((string) \$number, 16_000_000) . '"';
+                \$store->modify((new Millpond\Tasks\Modification())->insert('q', json: \$long)->insertDoc('n', 'k', json: \$long));
+            }
+            \$jobs = \$store->worker('q')->jobs();
             unset(\$long);
             gc_mem_caches();
             ini_set('memory_limit', '30M');

@@ -32,6 +32,10 @@ final class PackageTest extends TestCase
             $queue->write('t', ['n' => '1']);
             $consumer = $queue->consumer('g', 'c');
             echo $consumer->ack($consumer->read()), function_exists('ctype_digit') ? ' with ctype' : '';
+            $store = Millpond\Millpond::connect('memory:')->tasks('t');
+            $store->insert('q', ['ä' => "\u{fffd}"]);
+            $store->worker('q', maxAttempts: 1)->run(fn ($job) => throw new DomainException($job->task->json . "\xff"));
+            echo ' ', $store->list('q/err')->tasks[0]->err;
             try {
                 $consumer->ack(new Millpond\Receipt(0, 'x'));
             } catch (Millpond\Exception\InvalidArgumentException $refused) {
@@ -39,7 +43,7 @@ final class PackageTest extends TestCase
             }
             PHP;
         $command = [\PHP_BINARY, '-n', '-d', 'extension=ffi', '-d', 'ffi.enable=1', '-r', $program, __DIR__ . '/bootstrap.php'];
-        self::assertSame('1 messages.id', self::program($command));
+        self::assertSame("1 DomainException: {\"ä\":\"\u{fffd}\"}\u{fffd} messages.id", self::program($command));
     }
 
     public function testComposerJson(): void

@@ -8,6 +8,7 @@ use Millpond\Client;
 use Millpond\Entry;
 use Millpond\Millpond;
 use Millpond\ShuffleQueue;
+use Millpond\Tasks\TaskStore;
 
 abstract class TestCase extends \PHPUnit\Framework\TestCase
 {
@@ -17,6 +18,9 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     /** @var list<string> */
     private array $folders = [];
 
+    /** @var array<string, Client> the clients of stores of tasks, by the kind */
+    private array $clients = [];
+
     protected function setUp(): void
     {
         $this->name = \bin2hex(\random_bytes(8));
@@ -24,6 +28,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
 
     protected function tearDown(): void
     {
+        $this->clients = [];
         foreach ($this->folders as $folder) {
             \exec('rm -rf ' . \escapeshellarg($folder));
         }
@@ -72,6 +77,17 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     protected function shuffleQueue(string $kind, mixed ...$settings): ShuffleQueue
     {
         return $this->connect($kind)->shuffleQueue("{{$this->name}}", ...$settings);
+    }
+
+    /**
+     * The store of tasks of this test, for a claimant. With another store it is on the same client, since
+     * an embedded engine is a client's own.
+     */
+    protected function store(string $kind, string $claimant = 'ann', ?TaskStore $beside = null): TaskStore
+    {
+        $this->clients[$kind] = $beside === null ? $this->connect($kind) : $this->clients[$kind];
+
+        return $this->clients[$kind]->tasks("{{$this->name}}", $claimant);
     }
 
     protected function redisCluster(float $readTimeout = 60.0): \RedisCluster

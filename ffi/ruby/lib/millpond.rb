@@ -6,7 +6,7 @@ require "millpond/client"
 require "millpond/script"
 
 # Queues for programs in several languages that share one Redis, or no server at all. The work is
-# done by libmillpond; see {Millpond.connect}, {Ick}, {ShuffleQueue} and {Error}.
+# done by libmillpond; see {Millpond.connect}, {Ick}, {ShuffleQueue}, {TaskStore} and {Error}.
 module Millpond
   # The version of libmillpond.
   #

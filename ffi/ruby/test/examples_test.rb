@@ -58,6 +58,19 @@ class ExamplesTest < MillpondTest
     busy&.kill&.join
   end
 
+  def test_tasks_producer_and_worker_share_a_server
+    url = own_server.url
+    assert_includes output_of(example("tasks_producer"), url), "6 mails to send"
+    assert_match(/\Asending to dee\n.*eve.*6 mails archived/m, output_of(example("tasks_worker"), url))
+    2.times { assert_match(/[56] mails to send/, output_of(example("tasks_producer"), url)) }
+    # Two at the same time work on them, and whoever ends last archives what is left.
+    archived = Array.new(2) { Thread.new { output_of(example("tasks_worker"), url) } }.sum do |worker|
+      Integer(worker.value[/(\d+) mails archived/, 1])
+    end
+    assert_equal 11, archived
+    assert_includes output_of(example("tasks"), url), "after 2 attempts"
+  end
+
   # There is one as soon as the README shows Ruby.
   def test_program_in_the_readme
     File.read(File.join(ROOT, "README.md")).scan(/```ruby\n(.*?)```/m) do |(program)|

@@ -55,6 +55,15 @@ class MillpondTest < Minitest::Test
     connect(url).shuffle_queue(name_of_queue, track_keys: :queue, **settings)
   end
 
+  # A store of tasks that nobody else uses.
+  def store_on(url, **settings)
+    connect(url).tasks(name_of_queue, **settings)
+  end
+
+  def modification
+    Millpond::Modification.new
+  end
+
   # Messages to write, each for a tenant of its own.
   def numbered(count)
     Array.new(count) { |number| ["tenant-#{number}", { "n" => number.to_s }] }

@@ -10,6 +10,7 @@
 declare(strict_types=1);
 
 use Millpond\Client;
+use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
 use Millpond\IckSet;
@@ -22,6 +23,8 @@ use Millpond\ShuffleStats;
 use Millpond\Stats;
 use Millpond\StreamStats;
 use Millpond\TrackKeys;
+
+require __DIR__ . '/php_tasks.php';
 
 spl_autoload_register(static function (string $class): void {
     require __DIR__ . '/../../../ffi/php/src/' . strtr(substr($class, strlen('Millpond\\')), '\\', '/') . '.php';
@@ -250,6 +253,15 @@ function result(stdClass $request, ?Client &$client, callable $connect): mixed
     if (str_starts_with($request->call, 'shuffle_')) {
         return shuffleResult($request, $client);
     }
+    if (str_starts_with($request->call, 'tasks_')) {
+        $perform = static fn (stdClass $request): array =>
+            answer(static fn (): mixed => result($request, $client, $connect));
+
+        return tasksResult($request, $client, $perform);
+    }
+    if ($request->call === 'later') {
+        throw new Unsupported('there is nothing beside what the program does');
+    }
     $ick = $client->ick(decoded($request->name));
 
     return match ($request->call) {
@@ -270,29 +282,39 @@ function result(stdClass $request, ?Client &$client, callable $connect): mixed
     };
 }
 
-ini_set('memory_limit', '-1');
-$connect = in_array('--phpredis', $argv, true) ? over(...) : Millpond::connect(...);
-$client = null;
-while (($line = fgets(STDIN)) !== false) {
-    $request = json_decode($line, flags: JSON_THROW_ON_ERROR);
+/** What a call answers, as the protocol has it. */
+function answer(callable $call): array
+{
     try {
-        $answer = ['result' => encoded(result($request, $client, $connect))];
+        return ['result' => encoded($call())];
     } catch (Unsupported $why) {
-        $answer = ['unsupported' => $why->getMessage()];
+        return ['unsupported' => $why->getMessage()];
     } catch (MillpondException $error) {
-        $answer = ['error' => [
+        $found = $error instanceof DependencyException ? ['dependency' => dependency($error)] : [];
+
+        return ['error' => [
             'code' => $error->getCode(),
             'name' => $error->errorName,
             'message' => $error->getMessage(),
-        ]];
+        ] + $found];
     } catch (TypeError $error) {
         // What PHP itself says of a wrong argument before it reaches the library.
-        $answer = ['error' => [
+        return ['error' => [
             'code' => InvalidArgumentException::CODE,
             'name' => InvalidArgumentException::NAME,
             'message' => $error->getMessage(),
         ]];
     }
+}
+
+ini_set('memory_limit', '-1');
+$connect = in_array('--phpredis', $argv, true) ? over(...) : Millpond::connect(...);
+$client = null;
+while (($line = fgets(STDIN)) !== false) {
+    $request = json_decode($line, flags: JSON_THROW_ON_ERROR);
+    $answer = answer(static function () use ($request, &$client, $connect): mixed {
+        return result($request, $client, $connect);
+    });
     $answer['id'] = $request->id;
     $flags = JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION | JSON_INVALID_UTF8_SUBSTITUTE;
     fwrite(STDOUT, json_encode($answer, $flags) . "\n");

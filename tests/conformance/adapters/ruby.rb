@@ -4,11 +4,13 @@
 
 require "millpond"
 require_relative "ruby_shuffle"
+require_relative "ruby_tasks"
 require_relative "ruby_values"
 
 # The client that is open and the calls on it.
 class Session
   include ShuffleCalls
+  include TaskCalls
   include Values
 
   def open(url)
@@ -28,7 +30,9 @@ class Session
     call = request["call"]
     return open(request["url"]) if call == "open"
     return close if call == "close"
+    return later(request) if call == "later"
     return shuffle_result(request) if call.start_with?("shuffle_")
+    return tasks_result(request) if call.start_with?("tasks_")
 
     ick = @client.ick(decoded(request["name"]))
     backwash = request["backwash"]
@@ -46,15 +50,21 @@ class Session
 
   # The answer to one request.
   def answer(request)
-    { result: encoded(result(request)) }
+    answered { result(request) }
+  end
+
+  private
+
+  def answered
+    { result: encoded(yield) }
   rescue Millpond::Error => error
-    { error: { code: error.code, name: error.name, message: error.message } }
+    told = { code: error.code, name: error.name, message: error.message }
+    told[:dependency] = dependency(error) if error.is_a?(Millpond::DependencyError)
+    { error: told }
   rescue TypeError => error
     # What is said of a wrong type before the library sees it.
     { error: { code: 1, name: "INVALID_ARGUMENT", message: "TypeError: #{error.message}" } }
   end
-
-  private
 
   def pairs(request)
     request["pairs"].map do |score, member|

@@ -60,4 +60,14 @@ final class Block
         $this->messages = $ffi->cast('millpond_shuffle_new_message *', $this->memory);
         $this->receipts = $ffi->cast('millpond_shuffle_receipt *', $this->memory);
     }
+
+    /**
+     * Writes bytes from a byte on. PHP would keep the type of `$memory + $start` as long as it runs, for
+     * each block anew.
+     */
+    public function write(int $start, string $bytes): void
+    {
+        $place = FFI::addr($this->owned[$start]);
+        FFI::memcpy($place, $bytes, \strlen($bytes));
+    }
 }

@@ -10,6 +10,7 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Ick;
 use Millpond\IckChannel;
 use Millpond\ShuffleQueue;
+use Millpond\Tasks\TaskStore;
 use Millpond\TrackKeys;
 
 /**
@@ -59,6 +60,13 @@ final class ForeignClient implements Client
     ): ShuffleQueue {
         throw new InvalidArgumentException(
             'a shuffle queue needs a connection of Millpond\'s own, made by Millpond::connect()',
+        );
+    }
+
+    public function tasks(string $name, ?string $claimant = null): TaskStore
+    {
+        throw new InvalidArgumentException(
+            'a store of tasks needs a connection of Millpond\'s own, made by Millpond::connect()',
         );
     }
 

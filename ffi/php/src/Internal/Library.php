@@ -49,6 +49,7 @@ final class Library
         Exception\ClosedException::CODE => Exception\ClosedException::class,
         Exception\CancelledException::CODE => Exception\CancelledException::class,
         Exception\InternalException::CODE => Exception\InternalException::class,
+        Exception\DependencyException::CODE => Exception\DependencyException::class,
     ];
 
     private static ?self $loaded = null;
@@ -82,6 +83,12 @@ final class Library
             millpond_shuffle_stats *shuffle_stats[1];
             millpond_shuffle_garbage *garbage[1];
             millpond_shuffle_receipt receipt[1];
+            millpond_tasks_store *store[1];
+            millpond_tasks_claims *claims[1];
+            millpond_tasks_jobs *jobs[1];
+            millpond_tasks_job *job[1];
+            millpond_tasks_answer *answer[1];
+            millpond_bytes text[1];
             uint64_t number[1];
             uint64_t second[1];
             uint32_t small[1];
@@ -229,7 +236,9 @@ final class Library
             $operation = $ffi->millpond_error_operation($error);
         }
         $previous = $cause === null ? null : new \RuntimeException($cause);
-        $exception = new $class($message, $operation, $previous);
+        $dependency = $ffi->millpond_error_dependency($error);
+        $found = $dependency === null ? [] : TaskAnswers::dependency($dependency);
+        $exception = new $class($message, $operation, $previous, ...$found);
         $ffi->millpond_error_free($error);
 
         return $exception;

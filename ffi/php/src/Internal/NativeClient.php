@@ -10,6 +10,7 @@ use Millpond\Client;
 use Millpond\Ick;
 use Millpond\IckChannel;
 use Millpond\ShuffleQueue;
+use Millpond\Tasks\TaskStore;
 use Millpond\TrackKeys;
 
 /**
@@ -98,6 +99,11 @@ final class NativeClient implements Client
         TrackKeys $trackKeys = TrackKeys::Global,
     ): ShuffleQueue {
         return ShuffleQueue::make($this, $name, $streams, $streamsPerShard, $ttl, $trackKeys);
+    }
+
+    public function tasks(string $name, ?string $claimant = null): TaskStore
+    {
+        return TaskStore::make($this, $name, $claimant);
     }
 
     public function close(): void

@@ -18,6 +18,7 @@ final class Packed
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, MEMBER_BYTES = 16, NUMBER_BYTES = 4;
     private const FIELD_BYTES = 32, MESSAGE_BYTES = 32, RECEIPT_BYTES = 24;
+    private const WORD_BYTES = 8;
 
     /** The memory of one list is kept for the next, unless it is larger than this. */
     private const SPARE_BYTES_MAX = 1_048_576;
@@ -179,6 +180,103 @@ final class Packed
     }
 
     /**
+     * An array of structures whose fields are cells: an int is a word, a bool fills one, a string is
+     * pointer and length, and null is a string that is not given.
+     *
+     * @param string                           $type    the type of the array
+     * @param list<list<string|int|bool|null>> $records the cells of each structure
+     */
+    public static function records(FFI $ffi, string $type, array $records): self
+    {
+        $count = \count($records);
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $cells = \array_merge(...$records);
+        $start = self::words($cells) * self::WORD_BYTES;
+        $block = self::block($ffi, $start, self::texts($cells));
+        self::cells($block, 0, $block->address + $start, $cells);
+
+        return new self($ffi->cast($type, $block->memory), $count, $block);
+    }
+
+    /**
+     * One structure of lists: pointer to the structures of each list and how many there are. Behind it
+     * are these, as records() has them.
+     *
+     * @param string                                 $type  the type of a pointer to it
+     * @param list<list<list<string|int|bool|null>>> $lists
+     */
+    public static function lists(FFI $ffi, string $type, array $lists): self
+    {
+        $cells = \array_map(static fn (array $records): array => \array_merge(...$records), $lists);
+        $words = \array_map(self::words(...), $cells);
+        $first = 2 * \count($lists);
+        $start = ($first + \array_sum($words)) * self::WORD_BYTES;
+        $all = \array_merge(...$cells);
+        $block = self::block($ffi, $start, self::texts($all));
+        $address = $block->address + $first * self::WORD_BYTES;
+        foreach ($lists as $list => $records) {
+            $count = \count($records);
+            $block->words[2 * $list] = $count === 0 ? 0 : $address;
+            $block->words[2 * $list + 1] = $count;
+            $address += $words[$list] * self::WORD_BYTES;
+        }
+        self::cells($block, $first, $block->address + $start, $all);
+
+        return new self($ffi->cast($type, $block->memory), 1, $block);
+    }
+
+    /**
+     * How many words cells fill.
+     *
+     * @param list<string|int|bool|null> $cells
+     */
+    private static function words(array $cells): int
+    {
+        $words = \count($cells);
+        foreach ($cells as $cell) {
+            if (\is_string($cell) || $cell === null) {
+                ++$words;
+            }
+        }
+
+        return $words;
+    }
+
+    /** @param list<string|int|bool|null> $cells */
+    private static function texts(array $cells): string
+    {
+        return \implode('', \array_filter($cells, \is_string(...)));
+    }
+
+    /**
+     * Writes cells from a word on.
+     *
+     * @param int                        $address where the bytes of the first string are
+     * @param list<string|int|bool|null> $cells
+     */
+    private static function cells(Block $block, int $word, int $address, array $cells): void
+    {
+        [$words, $true] = [$block->words, $block->true];
+        foreach ($cells as $cell) {
+            if (\is_string($cell)) {
+                $length = \strlen($cell);
+                $words[$word] = $address;
+                $words[$word + 1] = $length;
+                $word += 2;
+                $address += $length;
+            } elseif ($cell === null) {
+                $words[$word] = $words[$word + 1] = 0;
+                $word += 2;
+            } else {
+                $words[$word] = \is_int($cell) ? $cell : ($cell ? $true : 0);
+                ++$word;
+            }
+        }
+    }
+
+    /**
      * Writes pointer and length of each string from a word on.
      *
      * @param int          $address where the bytes of the first one are
@@ -207,7 +305,7 @@ final class Packed
         if ($block === null || $block->bytes < $needed) {
             $block = new Block($ffi, $needed);
         }
-        FFI::memcpy($block->memory + $array, $bytes, \strlen($bytes));
+        $block->write($array, $bytes);
 
         return $block;
     }

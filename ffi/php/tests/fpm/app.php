@@ -31,6 +31,9 @@ try {
     }
     if (isset($query['fatal'])) {
         $lease = $client->ick($name)->lease(1) ?? throw new LogicException('no lease');
+        $store = $client->tasks("$name-tasks");
+        $store->insert('q');
+        $job = $store->worker('q', lease: 1)->jobs()->next() ?? throw new LogicException('no job');
         ini_set('memory_limit', '4M');
         str_repeat('x', 10_000_000);
     }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "millpond/dependency"
 require "millpond/errors"
 
 module Millpond
@@ -81,8 +82,9 @@ module Millpond
 
     def self.fail_with(status, pointer)
       kind = ERROR_CLASSES.fetch(status, InternalError)
-      error = kind.new(text(Native.millpond_error_message(pointer)),
-                       text(Native.millpond_error_operation(pointer)))
+      told = [Native.millpond_error_message(pointer), Native.millpond_error_operation(pointer)]
+      told.map! { |string| text(string) }
+      error = kind <= DependencyError ? kind.new(*told, **Dependency.of(pointer)) : kind.new(*told)
       cause = Native.millpond_error_cause(pointer)
       cause ? raise(error, cause: RuntimeError.new(text(cause))) : raise(error)
     end

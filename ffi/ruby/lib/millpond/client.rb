@@ -3,6 +3,7 @@
 require "millpond/ick"
 require "millpond/ick_channel"
 require "millpond/shuffle_queue"
+require "millpond/task_store"
 
 module Millpond
   # A server or an embedded engine, and the way to the queues on it; made by {Millpond.connect}.
@@ -77,6 +78,24 @@ module Millpond
       end
       settings[:ttl_ms] = Convert.milliseconds("ttl", ttl) unless ttl.nil?
       ShuffleQueue.new(self, name, settings)
+    end
+
+    # The store of tasks of this name. Makes no call: what no store can have is refused by the first call.
+    #
+    # @param name [String] any bytes, at most 64 KiB
+    # @param claimant [String, nil] who claims, and holds what is claimed: 1 to 64 characters. Without it,
+    #   16 random hexadecimal digits for each store that is made. It is no secret: whoever takes a
+    #   claimant's name can do what it could.
+    # @return [TaskStore]
+    # @raise [TypeError] for what is no String
+    # @raise [InvalidArgumentError] for a claimant that is not UTF-8
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   client.tasks("shop", claimant: "worker-1").claimant # => "worker-1"
+    #   client.tasks("shop").claimant.size # => 16
+    def tasks(name, claimant: nil)
+      TaskStore.new(self, name, claimant)
     end
 
     # Closes the client: calls raise {ClosedError} from now on, whoever waits for a batch finds that

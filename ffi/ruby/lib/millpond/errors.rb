@@ -161,6 +161,158 @@ module Millpond
     include Error
   end
 
+  # A task or a document is not as a modification says: nothing was done. Each list has what is wrong in
+  # one way, and a modification that is refused is wrong in all of them at once.
+  #
+  # @example
+  #   client = Millpond.connect("memory:")
+  #   mine, others = client.tasks("shop"), client.tasks("shop")
+  #   mine.insert("inbox", id: "t")
+  #   held = mine.claim("inbox")
+  #   begin
+  #     others.modify(Millpond::Modification.new.delete(held))
+  #   rescue Millpond::DependencyError => error
+  #     [error.claims.map(&:to_a), error.only_claims?]
+  #   end # => [[["t", 1]], true]
+  class DependencyError < StandardError
+    include Error
+
+    # For tests of programs: the library makes its errors itself.
+    #
+    # @param message [String, nil] one line for people
+    # @param operation [String] the operation that failed
+    # @param found [Hash] lists by their names, and `has_missing: true` and so on
+    # @example
+    #   held = [Millpond::TaskId.new("t", 1)]
+    #   Millpond::DependencyError.new("held", claims: held, has_claims: true).has_claims? # => true
+    def initialize(message = nil, operation = "", **found)
+      super(message, operation)
+      @found = found.freeze
+    end
+
+    # @return [Array<TaskId>] tasks to insert whose id is taken, at the versions that are there
+    # @example
+    #   Millpond::DependencyError.new.inserts # => []
+    def inserts
+      list(:inserts)
+    end
+
+    # @return [Array<TaskId>] tasks to change that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.changes # => []
+    def changes
+      list(:changes)
+    end
+
+    # @return [Array<TaskId>] tasks to delete that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.deletes # => []
+    def deletes
+      list(:deletes)
+    end
+
+    # @return [Array<TaskId>] tasks to depend on that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.depends # => []
+    def depends
+      list(:depends)
+    end
+
+    # @return [Array<TaskId>] tasks that are there and that another claimant holds
+    # @example
+    #   Millpond::DependencyError.new.claims # => []
+    def claims
+      list(:claims)
+    end
+
+    # @return [Array<DocId>] documents to insert whose id is taken, at the versions that are there
+    # @example
+    #   Millpond::DependencyError.new.doc_inserts # => []
+    def doc_inserts
+      list(:doc_inserts)
+    end
+
+    # @return [Array<DocId>] documents to change that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.doc_changes # => []
+    def doc_changes
+      list(:doc_changes)
+    end
+
+    # @return [Array<DocId>] documents to delete that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.doc_deletes # => []
+    def doc_deletes
+      list(:doc_deletes)
+    end
+
+    # @return [Array<DocId>] documents to depend on that are not there at that version
+    # @example
+    #   Millpond::DependencyError.new.doc_depends # => []
+    def doc_depends
+      list(:doc_depends)
+    end
+
+    # @return [Array<DocId>] documents that are there and that another claimant holds
+    # @example
+    #   Millpond::DependencyError.new.doc_claims # => []
+    def doc_claims
+      list(:doc_claims)
+    end
+
+    # @return [Boolean] whether a task to change, delete or depend on is not there at that version
+    # @example
+    #   Millpond::DependencyError.new.has_missing? # => false
+    def has_missing?
+      holds?(:has_missing)
+    end
+
+    # @return [Boolean] whether a document to change, delete or depend on is not there at that version
+    # @example
+    #   Millpond::DependencyError.new.has_missing_docs? # => false
+    def has_missing_docs?
+      holds?(:has_missing_docs)
+    end
+
+    # @return [Boolean] whether another claimant holds a task
+    # @example
+    #   Millpond::DependencyError.new.has_claims? # => false
+    def has_claims?
+      holds?(:has_claims)
+    end
+
+    # @return [Boolean] whether another claimant holds a document
+    # @example
+    #   Millpond::DependencyError.new.has_claimed_docs? # => false
+    def has_claimed_docs?
+      holds?(:has_claimed_docs)
+    end
+
+    # @return [Boolean] whether the id of a task or a document to insert is taken
+    # @example
+    #   Millpond::DependencyError.new.has_collisions? # => false
+    def has_collisions?
+      holds?(:has_collisions)
+    end
+
+    # @return [Boolean] whether nothing is wrong but that others hold what is there: later, then
+    # @example
+    #   Millpond::DependencyError.new.only_claims? # => false
+    def only_claims?
+      holds?(:only_claims)
+    end
+
+    private
+
+    def list(name)
+      @found.fetch(name, [])
+    end
+
+    def holds?(name)
+      @found.fetch(name, false)
+    end
+  end
+
   # The rows of the library's table of errors.
   #
   # @api private

@@ -5,7 +5,8 @@ require "millpond/call"
 module Millpond
   # The Lua script of a step, for a Redis connection of your own: send
   # `EVALSHA sha1 <number of keys> keys … arguments …`, and on a `NOSCRIPT` error `EVAL source` with
-  # the same. The comment at the end of the source says what the arguments and the answer are;
+  # the same. An `AGAIN` error says that nothing was done yet: send the same again at once. The comment at
+  # the end of the source says what the arguments and the answer are;
   # {Ick.keys}, {ShuffleQueue.keys} and {ShuffleQueue.tracking_keys} say the keys.
   #
   # Such a connection must not send a call again by itself after a dropped connection: an exchange

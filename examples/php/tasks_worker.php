@@ -1,0 +1,58 @@
+<?php
+
+/**
+ * Works on what tasks_producer.php inserts, until nothing has come for a second.
+ *
+ * php examples/php/tasks_worker.php redis://localhost
+ *
+ * Any number of workers may run. With the default, memory:, it inserts a few tasks for itself first.
+ */
+
+declare(strict_types=1);
+
+use Millpond\Millpond;
+use Millpond\Tasks\Job;
+use Millpond\Tasks\Modification;
+use Millpond\Tasks\Release;
+
+require __DIR__ . '/autoload.php';
+
+/**
+ * Sends a mail. What follows from it happens in the same step as the end of the task: here a note for
+ * the archive.
+ */
+function send(Job $job): Modification
+{
+    if ($job->isLost()) {
+        throw new Release();
+    }
+    $mail = $job->task->value();
+    echo "sending to {$mail['to']}\n";
+
+    return $job->delete()->insert('archive', $mail);
+}
+
+$url = $argv[1] ?? 'memory:';
+$client = Millpond::connect($url);
+$store = $client->tasks('examples/mail');
+if ($url === 'memory:') {
+    foreach (['ann', 'bob', 'cy'] as $to) {
+        $store->insert('mails', ['to' => $to]);
+    }
+}
+
+// A task is leased and renewed while send() runs. If it fails it is tried again, later each time; after
+// five attempts, or if its workers have died over it ten times, it goes to `mails/err`.
+$store->worker('mails', wait: 1, maxAttempts: 5, maxClaims: 10)->run(send(...));
+
+$archived = 0;
+foreach ($store->claims('archive', max: 100) as $batch) {
+    $done = new Modification();
+    array_map($done->delete(...), $batch);
+    $store->modify($done);
+    $archived += count($batch);
+}
+
+assert($archived === 3 || $url !== 'memory:');
+echo "$archived mails archived\n";
+$client->close();

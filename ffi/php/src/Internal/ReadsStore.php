@@ -1,0 +1,275 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+use Millpond\Exception;
+use Millpond\Tasks\Doc;
+use Millpond\Tasks\DocPage;
+use Millpond\Tasks\DocPosition;
+use Millpond\Tasks\NamespaceStats;
+use Millpond\Tasks\Position;
+use Millpond\Tasks\QueueStats;
+use Millpond\Tasks\Task;
+use Millpond\Tasks\TaskPage;
+
+/**
+ * What a store of tasks says of what it holds.
+ *
+ * @internal
+ */
+trait ReadsStore
+{
+    /**
+     * The tasks of these ids, in the same order, in whatever queue they are; without those that are not
+     * there.
+     *
+     * @param string|iterable<string> $ids up to 10,000
+     *
+     * @return list<Task>
+     *
+     * @throws Exception\InvalidArgumentException for no id, too many, and ids beyond their limits
+     */
+    public function fetch(string|iterable $ids): array
+    {
+        $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
+
+        return $this->answered('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch(
+            $this->handle,
+            $names->array,
+            $names->count,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed between
+     * two pages may be on both or on none.
+     *
+     *     $store = Millpond::connect('memory:')->tasks('shop');
+     *     $store->modify((new Modification())->insert('inbox', 1)->insert('inbox', 2)->insert('inbox', 3));
+     *     $first = $store->list('inbox', limit: 2);
+     *     $rest = $store->list('inbox', after: $first->next);
+     *     echo count($first->tasks), ' and ', count($rest->tasks), "\n"; // 2 and 1
+     *
+     * @param Position|Task|null $after      the page after this position; null is the first
+     * @param int|null           $limit      how many tasks to look at: 1 to 10,000, null is 1,000
+     * @param string|null        $claimant   only tasks that are this claimant's or available. A page may
+     *                                       hold fewer tasks then, or none, and still have a next one
+     * @param bool               $omitValues whether to leave the values out
+     *
+     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     */
+    public function list(
+        string $queue,
+        Position|Task|null $after = null,
+        ?int $limit = null,
+        ?string $claimant = null,
+        bool $omitValues = false,
+    ): TaskPage {
+        $ffi = $this->library->ffi;
+        $position = Packed::records($ffi, 'millpond_task_position *', $after === null ? [] : [
+            [$after->id, Arguments::size('after.atMs', $after->atMs)],
+        ]);
+        $only = Packed::members($ffi, $claimant === null ? [] : [$claimant]);
+        $query = $ffi->new('millpond_task_query');
+        $place = FFI::addr($query);
+        $ffi->millpond_task_query_init($place);
+        $query->after = $position->array;
+        $query->omit_values = $omitValues;
+        if ($limit !== null) {
+            $query->limit = Arguments::size('limit', $limit);
+        }
+        if ($only->array !== null) {
+            $query->claimant = $only->array[0];
+        }
+
+        return $this->answered('page', fn (CData $call): int => $ffi->millpond_tasks_list(
+            $this->handle,
+            $queue,
+            \strlen($queue),
+            $place,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * The queues that hold tasks, by name, with how many. PHP makes an int of a name like '7'.
+     *
+     * @param string|iterable<string> $exact    those of these names,
+     * @param string|iterable<string> $prefixes and those whose names begin like these; all if neither is
+     *                                          given
+     * @param int|null                $limit    only the first so many, from 1 to 100,000
+     *
+     * @return array<string, int>
+     *
+     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     */
+    public function queues(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array
+    {
+        return \array_column($this->queueStats($exact, $prefixes, $limit), 'size', 'queue');
+    }
+
+    /**
+     * Whether none of these queues holds a task.
+     *
+     * @param string|iterable<string> $exact    those of these names,
+     * @param string|iterable<string> $prefixes and those whose names begin like these
+     *
+     * @throws Exception\InvalidArgumentException if no queue is named
+     */
+    public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool
+    {
+        [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, null);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_are_empty(
+            $this->handle,
+            $filter,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
+    /**
+     * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
+     * without a look at the tasks.
+     *
+     * @param string|iterable<string> $exact    as for queues()
+     * @param string|iterable<string> $prefixes as for queues()
+     * @param int|null                $limit    as for queues()
+     *
+     * @return list<QueueStats>
+     *
+     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     */
+    public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array
+    {
+        [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, $limit);
+
+        return $this->answered('queueStats', fn (CData $call): int => $this->library->ffi->millpond_tasks_queue_stats(
+            $this->handle,
+            $filter,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * The documents of these ids, in the same order; without those that are not there.
+     *
+     * @param string|iterable<string> $ids up to 10,000
+     *
+     * @return list<Doc>
+     *
+     * @throws Exception\InvalidArgumentException as fetch()
+     */
+    public function fetchDocs(string $namespace, string|iterable $ids): array
+    {
+        $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
+
+        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch_docs(
+            $this->handle,
+            $namespace,
+            \strlen($namespace),
+            $names->array,
+            $names->count,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * A page of a namespace's documents, by primary key, secondary key and id.
+     *
+     * @param string               $start        from this primary key on
+     * @param string               $end          up to this primary key, and without it; '' is no end
+     * @param DocPosition|Doc|null $after        the page after this position; null is the first
+     * @param int|null             $limit        how many: 1 to 10,000, null is 1,000
+     * @param bool                 $omitContents whether to leave the contents out
+     *
+     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     */
+    public function listDocs(
+        string $namespace,
+        string $start = '',
+        string $end = '',
+        DocPosition|Doc|null $after = null,
+        ?int $limit = null,
+        bool $omitContents = false,
+    ): DocPage {
+        $ffi = $this->library->ffi;
+        $position = Packed::records($ffi, 'millpond_doc_position *', $after === null ? [] : [
+            [$after->key, $after->secondaryKey, $after->id],
+        ]);
+        $range = Packed::members($ffi, [$start, $end]);
+        $query = $ffi->new('millpond_doc_query');
+        $place = FFI::addr($query);
+        $ffi->millpond_doc_query_init($place);
+        [$query->after, $query->start, $query->end] = [$position->array, $range->array[0], $range->array[1]];
+        $query->omit_contents = $omitContents;
+        if ($limit !== null) {
+            $query->limit = Arguments::size('limit', $limit);
+        }
+
+        return $this->answered('docPage', fn (CData $call): int => $ffi->millpond_tasks_list_docs(
+            $this->handle,
+            $namespace,
+            \strlen($namespace),
+            $place,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * What is in the namespaces that hold documents, by name.
+     *
+     * @param string|iterable<string> $exact    as for queues()
+     * @param string|iterable<string> $prefixes as for queues()
+     * @param int|null                $limit    as for queues()
+     *
+     * @return list<NamespaceStats>
+     *
+     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     */
+    public function namespaceStats(
+        string|iterable $exact = [],
+        string|iterable $prefixes = [],
+        ?int $limit = null,
+    ): array {
+        $ffi = $this->library->ffi;
+        [$filter, $kept] = TaskArguments::filter($ffi, $exact, $prefixes, $limit);
+
+        return $this->answered('namespaceStats', fn (CData $call): int => $ffi->millpond_tasks_namespace_stats(
+            $this->handle,
+            $filter,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * The time on the clock that decides when tasks are available and leases are over, in milliseconds
+     * since the Unix epoch.
+     */
+    public function time(): int
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_time(
+            $this->handle,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+}

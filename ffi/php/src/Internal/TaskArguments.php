@@ -1,0 +1,132 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI;
+use FFI\CData;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Tasks\Doc;
+use Millpond\Tasks\DocId;
+use Millpond\Tasks\Task;
+use Millpond\Tasks\TaskId;
+
+/**
+ * Values of PHP for stores of tasks, as the library takes them; see `Arguments`. A structure of the
+ * library's is a list of cells here: see `Packed::records()`.
+ *
+ * @internal
+ */
+final class TaskArguments
+{
+    /**
+     * One name, or many.
+     *
+     * @param string|iterable<mixed> $names
+     *
+     * @return list<string>
+     */
+    public static function names(string $argument, string|iterable $names): array
+    {
+        $found = [];
+        foreach (\is_string($names) ? [$names] : $names as $name) {
+            if (!\is_string($name)) {
+                throw Arguments::wrong($argument . '[' . \count($found) . ']', 'be string', $name);
+            }
+            $found[] = $name;
+        }
+
+        return $found;
+    }
+
+    /**
+     * @return array{int, int} the time on the clock and the delay, in milliseconds; -1 if it is not given
+     */
+    public static function when(?int $atMs, ?float $delay): array
+    {
+        if ($atMs !== null && $delay !== null) {
+            throw new InvalidArgumentException('atMs and delay both say when; only one can be given');
+        }
+
+        return [$atMs === null ? -1 : Arguments::size('atMs', $atMs), Arguments::wait('delay', $delay)];
+    }
+
+    /**
+     * @return array{string, int} a millpond_task_id
+     */
+    public static function task(string $argument, Task|TaskId $task): array
+    {
+        return [$task->id, Arguments::size("$argument.version", $task->version)];
+    }
+
+    /**
+     * @return array{string, string, int} a millpond_doc_id
+     */
+    public static function doc(string $argument, Doc|DocId $doc): array
+    {
+        return [$doc->namespace, $doc->id, Arguments::size("$argument.version", $doc->version)];
+    }
+
+    /**
+     * @param Task|TaskId|iterable<mixed> $tasks one, or many
+     *
+     * @return list<array{string, int}>
+     */
+    public static function tasks(Task|TaskId|iterable $tasks): array
+    {
+        $found = [];
+        foreach (\is_iterable($tasks) ? $tasks : [$tasks] as $task) {
+            $place = 'tasks[' . \count($found) . ']';
+            if (!$task instanceof Task && !$task instanceof TaskId) {
+                throw Arguments::wrong($place, 'be Task or TaskId', $task);
+            }
+            $found[] = self::task($place, $task);
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param Doc|DocId|iterable<mixed> $docs one, or many
+     *
+     * @return list<array{string, string, int}>
+     */
+    public static function docs(Doc|DocId|iterable $docs): array
+    {
+        $found = [];
+        foreach (\is_iterable($docs) ? $docs : [$docs] as $doc) {
+            $place = 'docs[' . \count($found) . ']';
+            if (!$doc instanceof Doc && !$doc instanceof DocId) {
+                throw Arguments::wrong($place, 'be Doc or DocId', $doc);
+            }
+            $found[] = self::doc($place, $doc);
+        }
+
+        return $found;
+    }
+
+    /**
+     * A millpond_tasks_filter, and what has to be there as long as it is.
+     *
+     * @param string|iterable<mixed> $exact
+     * @param string|iterable<mixed> $prefixes
+     *
+     * @return array{CData, list<mixed>}
+     */
+    public static function filter(FFI $ffi, string|iterable $exact, string|iterable $prefixes, ?int $limit): array
+    {
+        $names = Packed::members($ffi, self::names('exact', $exact));
+        $starts = Packed::members($ffi, self::names('prefixes', $prefixes));
+        $filter = $ffi->new('millpond_tasks_filter');
+        $place = FFI::addr($filter);
+        $ffi->millpond_tasks_filter_init($place);
+        [$filter->exact, $filter->exact_count] = [$names->array, $names->count];
+        [$filter->prefixes, $filter->prefix_count] = [$starts->array, $starts->count];
+        if ($limit !== null) {
+            $filter->limit = Arguments::size('limit', $limit);
+        }
+
+        return [$place, [$filter, $names, $starts]];
+    }
+}

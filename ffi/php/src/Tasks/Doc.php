@@ -1,0 +1,92 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tasks;
+
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Internal\Json;
+
+/**
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
+ * time as tasks are, but never consumed.
+ *
+ *     $store = Millpond::connect('memory:')->tasks('shop');
+ *     $store->modify((new Modification())->insertDoc('accounts', 'ann', ['balance' => 7]));
+ *     [$account] = $store->claimDocs('accounts', 'ann');
+ *     $change = $account->change(['balance' => $account->content()['balance'] - 2], release: true);
+ *     [$account] = $store->modify((new Modification())->changeDoc($change))->changedDocs;
+ *     echo $account->content()['balance'], "\n"; // 5
+ */
+final class Doc
+{
+    /**
+     * @param string      $namespace    the namespace that it is in
+     * @param string      $id           unique in its namespace
+     * @param int         $version      from 0; 1 more with each claim, renewal and change
+     * @param string      $key          its primary key; several documents can have the same. Never changes
+     * @param string      $secondaryKey its secondary key. Never changes
+     * @param string|null $json         its content: the JSON text, byte for byte as it was given; null if
+     *                                  it has none, or if a listing left it out
+     * @param int         $atMs         until when its claimant holds it, in milliseconds since the Unix
+     *                                  epoch
+     * @param string      $claimant     who holds it until `atMs`; empty for nobody
+     * @param int         $createdMs    when it was inserted
+     * @param int         $modifiedMs   when it was inserted, claimed, renewed or changed last
+     */
+    public function __construct(
+        public readonly string $namespace,
+        public readonly string $id,
+        public readonly int $version,
+        public readonly string $key = '',
+        public readonly string $secondaryKey = '',
+        public readonly ?string $json = null,
+        public readonly int $atMs = 0,
+        public readonly string $claimant = '',
+        public readonly int $createdMs = 0,
+        public readonly int $modifiedMs = 0,
+    ) {
+    }
+
+    /**
+     * The content as PHP has it, as `Task::value()` has a value.
+     *
+     * @throws \JsonException for what PHP cannot hold, such as more than 512 levels
+     */
+    public function content(bool $associative = true): mixed
+    {
+        return Json::decoded($this->json, $associative);
+    }
+
+    /**
+     * What a modification has to show to delete this document or to depend on it.
+     */
+    public function handle(): DocId
+    {
+        return new DocId($this->namespace, $this->id, $this->version);
+    }
+
+    /**
+     * A change of this document, for `Modification::changeDoc()`: what is not said stays as it is,
+     * whoever holds it included.
+     *
+     * @param mixed       $content anything that JSON has
+     * @param string|null $json    the content as a JSON text, which is kept byte for byte
+     * @param int|null    $atMs    until when whoever changes it holds it, in milliseconds since the Unix
+     *                             epoch; a time in the past releases it
+     * @param float|null  $delay   for how many seconds whoever changes it holds it, by the engine's clock
+     * @param bool        $release whether nobody holds it any more
+     *
+     * @throws InvalidArgumentException for a content that JSON has not, for two contents or two times, and
+     *                                  for a time below 0
+     */
+    public function change(
+        mixed $content = Value::Same,
+        ?string $json = null,
+        ?int $atMs = null,
+        ?float $delay = null,
+        bool $release = false,
+    ): DocChange {
+        return DocChange::of($this, $content, $json, $atMs, $delay, $release);
+    }
+}

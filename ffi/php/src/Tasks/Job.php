@@ -1,0 +1,219 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tasks;
+
+use FFI\CData;
+use Millpond\Exception;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Signals;
+use Millpond\Internal\TaskAnswers;
+
+/**
+ * A task that is being worked on; made by `Jobs`.
+ *
+ * A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
+ * them. It ends by one of the methods that say what becomes of the task, which happens to the newest
+ * versions. A job that nobody refers to any more without that leaves the task leased until the lease is
+ * over.
+ *
+ *     $store = Millpond::connect('memory:')->tasks('shop');
+ *     $store->modify((new Modification())->insertDoc('accounts', 'ann', ['balance' => 7]));
+ *     $store->insert('inbox', ['from' => 'ann', 'amount' => 2]);
+ *     foreach ($store->worker('inbox')->jobs() as $job) {
+ *         ['from' => $from, 'amount' => $amount] = $job->task->value();
+ *         [$account] = $job->claimDocs('accounts', $from);
+ *         $balance = $account->content()['balance'] - $amount;
+ *         $job->finish($job->delete()->changeDoc($account->change(['balance' => $balance], release: true)));
+ *     }
+ *     echo $store->listDocs('accounts')->docs[0]->content()['balance'], "\n"; // 5
+ *
+ * What ends a job throws a DependencyException if the lease was lost. After another exception it can be
+ * tried again while the lease lasts, which is not renewed any more.
+ */
+final class Job
+{
+    /** The task, as it was claimed. */
+    public readonly Task $task;
+
+    /** @internal made by `Jobs` */
+    public function __construct(
+        private readonly Library $library,
+        private readonly CData $handle,
+        private readonly TaskStore $store,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_tasks_job_free', $handle);
+        $this->task = TaskAnswers::taskOf($library->ffi, $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /**
+     * The task at its newest version, which renewals change. Makes no call.
+     */
+    public function handle(): TaskId
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_version(
+            $this->handle,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return new TaskId($this->task->id, $call->number[0]);
+    }
+
+    /**
+     * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
+     * lease: stop working. What ends the job is refused then. Makes no call.
+     */
+    public function isLost(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_is_lost(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
+    /**
+     * A modification that deletes the task: the usual end of a job, to add to and to finish() with. Makes
+     * no call.
+     */
+    public function delete(): Modification
+    {
+        return (new Modification())->delete($this->handle());
+    }
+
+    /**
+     * Leases all documents of a primary key for as long as the job goes on. What ends the job releases
+     * them, unless it changes or deletes them.
+     *
+     * @return list<Doc>
+     *
+     * @throws Exception\DependencyException if another claimant holds one of them
+     */
+    public function claimDocs(string $namespace, string $key): array
+    {
+        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_claim_docs(
+            $this->handle,
+            $namespace,
+            \strlen($namespace),
+            $key,
+            \strlen($key),
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * Ends the job with a modification, in which the task and the documents that the job holds are taken
+     * at their newest versions. A task that it does not name stays leased until the lease is over.
+     *
+     * @return Modified with the documents that were released at the end
+     *
+     * @throws Exception\MillpondException what `TaskStore::modify()` throws
+     */
+    public function finish(Modification $modification): Modified
+    {
+        $packed = $modification->packed($this->library->ffi);
+
+        return $this->answered('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_finish(
+            $this->handle,
+            $packed->array,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * Ends the job and deletes the task.
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function done(): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_done($this->handle, $call->error);
+        $this->library->check($status, $call);
+    }
+
+    /**
+     * Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
+     * error queue if that was the last.
+     *
+     * @param float|null $delay seconds; null is as the worker says
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function retry(string $err, ?float $delay = null): void
+    {
+        $milliseconds = Arguments::wait('delay', $delay);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_retry(
+            $this->handle,
+            $err,
+            \strlen($err),
+            $milliseconds,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
+
+    /**
+     * Ends the job and moves the task to this queue, with one more attempt and this reason.
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function moveTo(string $queue, string $err): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_move(
+            $this->handle,
+            $queue,
+            \strlen($queue),
+            $err,
+            \strlen($err),
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
+
+    /**
+     * Ends the job and gives the task back as it was, available at once.
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function release(): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_release($this->handle, $call->error);
+        $this->library->check($status, $call);
+    }
+
+    /**
+     * Makes a call that answers tasks or documents: see `TaskAnswers`.
+     *
+     * @param \Closure(CData): int $make makes the call with the places for its answers
+     */
+    private function answered(string $what, \Closure $make): mixed
+    {
+        return TaskAnswers::call($this->library, $what, $make);
+    }
+}

@@ -1,0 +1,23 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tasks;
+
+/**
+ * What is held for longer, in the order in which it was given.
+ */
+final class Renewed
+{
+    /**
+     * @param list<TaskId> $tasks the tasks at their new versions
+     * @param list<DocId>  $docs  the documents at their new versions
+     * @param int          $atMs  until when all are held, in milliseconds since the Unix epoch
+     */
+    public function __construct(
+        public readonly array $tasks,
+        public readonly array $docs,
+        public readonly int $atMs,
+    ) {
+    }
+}

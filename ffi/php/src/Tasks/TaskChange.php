@@ -1,0 +1,94 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tasks;
+
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Json;
+use Millpond\Internal\TaskArguments;
+
+/**
+ * What becomes of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of
+ * retry(), retryOrQuarantine() and quarantine() the last one holds.
+ *
+ *     $store = Millpond::connect('memory:')->tasks('shop');
+ *     $store->insert('inbox', 'slow');
+ *     $task = $store->claim('inbox');
+ *     $change = $task->change(delay: 60)->retryOrQuarantine('no answer', 'inbox/err', 3);
+ *     $task = $store->modify((new Modification())->change($change))->changed[0];
+ *     echo "$task->queue $task->attempt $task->err\n"; // inbox 1 no answer
+ */
+final class TaskChange
+{
+    /** Of the cells the first that say what failed. */
+    private const RETRY = 8;
+
+    /** @param list<string|int|bool|null> $cells a millpond_task_change */
+    private function __construct(private readonly array $cells)
+    {
+    }
+
+    /** @internal what `Task::change()` does */
+    public static function of(
+        Task $task,
+        mixed $value,
+        ?string $json,
+        ?string $queue,
+        ?int $atMs,
+        ?float $delay,
+        ?int $attempt,
+        ?string $err,
+    ): self {
+        $keeps = $value === Value::Same && $json === null;
+        $text = $keeps ? $task->json : Json::given('value', $value, $json);
+        [$at, $after] = TaskArguments::when($atMs, $delay);
+        $tried = Arguments::size('attempt', $attempt ?? $task->attempt);
+        $version = Arguments::size('version', $task->version);
+        $cells = [$task->id, $queue ?? $task->queue, $text, $err ?? $task->err, $version, $tried, $at, $after];
+
+        return new self([...$cells, false, null, null, 0]);
+    }
+
+    /**
+     * One more attempt, with what went wrong on a line of its own behind what went wrong before.
+     */
+    public function retry(string $err): self
+    {
+        return $this->failed($err, null, 0);
+    }
+
+    /**
+     * retry(), and with the attempt `$max` a move to this queue; never for a `$max` of 0 or a queue
+     * without a name.
+     *
+     * @throws \Millpond\Exception\InvalidArgumentException for a `$max` below 0
+     */
+    public function retryOrQuarantine(string $err, string $queue, int $max): self
+    {
+        return $this->failed($err, $queue, Arguments::size('max', $max));
+    }
+
+    /**
+     * retry(), and a move to this queue.
+     */
+    public function quarantine(string $err, string $queue): self
+    {
+        return $this->failed($err, $queue, 1);
+    }
+
+    private function failed(string $err, ?string $queue, int $max): self
+    {
+        return new self([...\array_slice($this->cells, 0, self::RETRY), true, $err, $queue, $max]);
+    }
+
+    /**
+     * @internal
+     *
+     * @return list<string|int|bool|null>
+     */
+    public function cells(): array
+    {
+        return $this->cells;
+    }
+}

@@ -1,0 +1,360 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tasks;
+
+use FFI;
+use FFI\CData;
+use Millpond\Exception;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\NativeClient;
+use Millpond\Internal\Packed;
+use Millpond\Internal\ReadsStore;
+use Millpond\Internal\Signals;
+use Millpond\Internal\TaskAnswers;
+use Millpond\Internal\TaskArguments;
+
+/**
+ * A store of tasks and documents by its name, for one claimant; made by `Client::tasks()`. Everything
+ * that one modification spans is in one store.
+ *
+ * There are two ways to change it. A *claim* leases an available task to the claimant; a *modification*
+ * inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task
+ * that it has done and inserts what follows in one step. Whoever shows an old version is refused with a
+ * DependencyException: a worker whose lease was over, and whose task somebody else has, can do no harm.
+ *
+ *     $store = Millpond::connect('memory:')->tasks('shop');
+ *     $store->insert('inbox', ['order' => 7]);
+ *     $task = $store->claim('inbox');
+ *     $done = (new Modification())->delete($task)->insert('outbox', ['invoice' => 7]);
+ *     $store->modify($done); // both happen or neither does
+ *     echo $store->queues()['outbox'], ' in the outbox', "\n"; // 1 in the outbox
+ *
+ * Delivery is at least once: a task is available again when the lease is over, unless it was deleted
+ * or changed before. There is no promise of order, but the oldest tasks of the highest priority come
+ * first, nearly.
+ *
+ * Names and JSON texts are UTF-8. Every call may throw what the connection throws, and an
+ * InvalidArgumentException for wrong arguments, before anything is sent; a WrongTypeException or an
+ * IncompatibleVersionException if the keys of the store hold something else.
+ */
+final class TaskStore
+{
+    use ReadsStore;
+
+    /** Who claims. */
+    public readonly string $claimant;
+
+    private readonly Library $library;
+
+    private function __construct(
+        private readonly NativeClient $client,
+        private readonly CData $handle,
+    ) {
+        $this->library = $client->library;
+        Handles::keep($this, $this->library->ffi, 'millpond_tasks_store_free', $handle);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_claimant($handle, $call->text, $call->error);
+        $this->library->check($status, $call);
+        $this->claimant = TaskAnswers::bytes($call->text[0]);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
+
+    /** @internal what `Client::tasks()` does */
+    public static function make(NativeClient $client, string $name, ?string $claimant): self
+    {
+        $ffi = $client->library->ffi;
+
+        return Signals::held(static function () use ($client, $ffi, $name, $claimant): self {
+            $call = $client->library->call();
+            $status = $ffi->millpond_tasks_store_new(
+                $client->handle,
+                $name,
+                \strlen($name),
+                $claimant,
+                \strlen($claimant ?? ''),
+                $call->store,
+                $call->error,
+            );
+            $client->library->check($status, $call);
+
+            return new self($client, $call->store[0]);
+        });
+    }
+
+    /**
+     * Inserts one task; for more than one see `Modification::insert()`, which says what the arguments
+     * are.
+     *
+     * After a ConnectionLostException or a TimeoutException the task may or may not be there; with an id
+     * of its own it can be inserted again.
+     *
+     * @throws Exception\DependencyException      if the id is taken
+     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     */
+    public function insert(
+        string $queue,
+        mixed $value = Value::None,
+        ?string $json = null,
+        ?string $id = null,
+        ?int $atMs = null,
+        ?float $delay = null,
+        int $attempt = 0,
+        string $err = '',
+        int $priority = 0,
+        ?float $ttl = null,
+    ): Task {
+        $modification = new Modification();
+        $modification->insert($queue, $value, $json, $id, $atMs, $delay, $attempt, $err, $priority, $ttl);
+
+        return $this->modify($modification)->inserted[0];
+    }
+
+    /**
+     * Does all of a modification, or nothing.
+     *
+     * After a ConnectionLostException or a TimeoutException it is done as a whole or not at all; fetch()
+     * tells which. Sent again, what it changed or deleted is not there at that version any more, so
+     * nothing is done twice unless it only inserts; give inserts an id of your own then.
+     *
+     * @throws Exception\DependencyException      if something is not as it has to be, with all that is
+     *                                            not; nothing has changed then
+     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, and for
+     *                                            what is named twice
+     */
+    public function modify(Modification $modification): Modified
+    {
+        $packed = $modification->packed($this->library->ffi);
+
+        return $this->answered('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_modify(
+            $this->handle,
+            $packed->array,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * Leases one available task of these queues; null if there is none now. See claims() to wait for one.
+     *
+     * Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so that
+     * a task that fails again and again does not keep back the others; which queue is looked at first is
+     * left to chance.
+     *
+     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, a
+     * task may be leased that nobody saw.
+     *
+     * @param string|iterable<string> $queues up to 1,000
+     * @param float                   $lease  seconds, at most 100 years
+     *
+     * @throws Exception\InvalidArgumentException for other numbers of queues and other times
+     */
+    public function claim(string|iterable $queues, float $lease = 30.0): ?Task
+    {
+        return $this->claimMany($queues, 1, $lease)[0] ?? null;
+    }
+
+    /**
+     * Leases available tasks in one step: those that as many calls of claim() would have leased.
+     *
+     * @param string|iterable<string> $queues as for claim()
+     * @param int                     $max    how many at most, from 1 to 1,000
+     * @param float                   $lease  as for claim()
+     *
+     * @return list<Task>
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     */
+    public function claimMany(string|iterable $queues, int $max, float $lease = 30.0): array
+    {
+        $names = Packed::members($this->library->ffi, TaskArguments::names('queues', $queues));
+        $size = Arguments::size('max', $max);
+        $leaseMs = Arguments::milliseconds('lease', $lease);
+
+        return $this->answered('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim(
+            $this->handle,
+            $names->array,
+            $names->count,
+            $leaseMs,
+            $size,
+            -1,
+            $call->answer,
+            $call->error,
+        )) ?? [];
+    }
+
+    /**
+     * The loop of claims: batches of leased tasks.
+     *
+     * @param string|iterable<string> $queues as for claim()
+     * @param int                     $max    how many a batch has at most, from 1 to 1,000
+     * @param float|null              $wait   seconds to wait for a task, anew for each batch; INF is for
+     *                                        ever, null ends the loop when nothing is available
+     * @param float                   $lease  as for claim()
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
+     */
+    public function claims(string|iterable $queues, int $max = 1, ?float $wait = null, float $lease = 30.0): Claims
+    {
+        return Claims::open($this->library, $this->handle, $queues, $max, $wait, $lease, $this);
+    }
+
+    /**
+     * A worker for these queues, which renews what it works on, tries again what failed, and puts aside
+     * what fails too often. Makes no call.
+     *
+     * @param string|iterable<string> $queues      as for claim()
+     * @param float|null              $wait        seconds to wait for a task when none is available; INF is
+     *                                             for ever, null ends the work
+     * @param float                   $lease       seconds that a task is leased; a native thread renews it
+     *                                             twice a lease
+     * @param float                   $backoff     seconds that a task is put off that failed for the first
+     *                                             time; then twice as long each time, and each time by
+     *                                             chance up to half of it less
+     * @param float                   $backoffMax  seconds that a task is put off at most
+     * @param int                     $maxAttempts after so many attempts a task goes to the error queue; 0
+     *                                             for never
+     * @param int                     $maxClaims   a task that was claimed more often goes to the error queue
+     *                                             and to no handler, as it may be what ends the workers; 0
+     *                                             for never
+     * @param string|null             $errorQueue  null is the queue that each task is in with `/err` behind
+     *                                             it
+     *
+     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first job
+     */
+    public function worker(
+        string|iterable $queues,
+        ?float $wait = null,
+        float $lease = 30.0,
+        float $backoff = 30.0,
+        float $backoffMax = 3_600.0,
+        int $maxAttempts = 0,
+        int $maxClaims = 0,
+        ?string $errorQueue = null,
+    ): Worker {
+        $ffi = $this->library->ffi;
+        $names = TaskArguments::names('queues', $queues);
+        $error = Packed::members($ffi, $errorQueue === null ? [] : [$errorQueue]);
+        $options = $ffi->new('millpond_tasks_worker_options');
+        $place = FFI::addr($options);
+        $ffi->millpond_tasks_worker_options_init($place);
+        $options->lease_ms = Arguments::milliseconds('lease', $lease);
+        $options->wait_ms = Arguments::wait('wait', $wait);
+        $options->backoff_ms = Arguments::milliseconds('backoff', $backoff);
+        $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $backoffMax);
+        $options->max_attempts = Arguments::smallSize('maxAttempts', $maxAttempts);
+        $options->max_claims = Arguments::smallSize('maxClaims', $maxClaims);
+        if ($error->array !== null) {
+            $options->error_queue = $error->array[0];
+        }
+        $waits = $wait !== null;
+
+        return new Worker(
+            fn (): Jobs => Jobs::open($this->library, $this->handle, $names, $options, $waits, $this, $error),
+        );
+    }
+
+    /**
+     * Holds on to tasks and documents for so many seconds from now, all of them or none, and answers
+     * their new versions. A worker() does so by itself.
+     *
+     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, all
+     * may be renewed, at versions that nobody saw.
+     *
+     * @param Task|TaskId|iterable<Task|TaskId> $tasks
+     * @param Doc|DocId|iterable<Doc|DocId>     $docs
+     * @param float                             $lease as for claim()
+     *
+     * @throws Exception\DependencyException      if one of them is not there at that version or another
+     *                                            claimant holds it; nothing has changed then
+     * @throws Exception\InvalidArgumentException for nothing to renew, and for what is named twice
+     */
+    public function renew(
+        Task|TaskId|iterable $tasks = [],
+        Doc|DocId|iterable $docs = [],
+        float $lease = 30.0,
+    ): Renewed {
+        $ffi = $this->library->ffi;
+        [$taskIds, $docIds] = [TaskArguments::tasks($tasks), TaskArguments::docs($docs)];
+        $leaseMs = Arguments::milliseconds('lease', $lease);
+        $packed = Packed::records($ffi, 'millpond_task_id *', $taskIds);
+        $packedDocs = Packed::records($ffi, 'millpond_doc_id *', $docIds);
+        $versions = $ffi->new('uint64_t[' . $packed->count + $packedDocs->count + 1 . ']');
+        [$place, $docPlace] = [FFI::addr($versions[0]), FFI::addr($versions[$packed->count])];
+        $call = $this->library->call();
+        $status = $ffi->millpond_tasks_renew(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $packedDocs->array,
+            $packedDocs->count,
+            $leaseMs,
+            $place,
+            $docPlace,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+        $newTasks = $newDocs = [];
+        foreach ($taskIds as $index => [$id]) {
+            $newTasks[] = new TaskId($id, $versions[$index]);
+        }
+        foreach ($docIds as $index => [$namespace, $id]) {
+            $newDocs[] = new DocId($namespace, $id, $versions[$packed->count + $index]);
+        }
+
+        return new Renewed($newTasks, $newDocs, $call->number[0]);
+    }
+
+    /**
+     * Leases all documents of a primary key, by secondary key, or none. Whoever holds them can claim them
+     * again.
+     *
+     * After a ConnectionLostException or a TimeoutException they may be leased.
+     *
+     * @param float $lease as for claim()
+     *
+     * @return list<Doc>
+     *
+     * @throws Exception\DependencyException      if another claimant holds one of them
+     * @throws Exception\InvalidArgumentException for an empty key, and for names and times beyond their
+     *                                            limits
+     */
+    public function claimDocs(string $namespace, string $key, float $lease = 30.0): array
+    {
+        $leaseMs = Arguments::milliseconds('lease', $lease);
+
+        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim_docs(
+            $this->handle,
+            $namespace,
+            \strlen($namespace),
+            $key,
+            \strlen($key),
+            $leaseMs,
+            $call->answer,
+            $call->error,
+        ));
+    }
+
+    /**
+     * Makes a call that answers tasks or documents: see `TaskAnswers`.
+     *
+     * @param \Closure(CData): int $make makes the call with the places for its answers
+     */
+    private function answered(string $what, \Closure $make): mixed
+    {
+        return TaskAnswers::call($this->library, $what, $make);
+    }
+}

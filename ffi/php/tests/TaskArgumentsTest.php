@@ -1,0 +1,200 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Client;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\MillpondException;
+use Millpond\Tasks\Doc;
+use Millpond\Tasks\DocId;
+use Millpond\Tasks\DocPosition;
+use Millpond\Tasks\Modification;
+use Millpond\Tasks\Position;
+use Millpond\Tasks\Task;
+use Millpond\Tasks\TaskId;
+use Millpond\Tasks\TaskStore;
+use Millpond\Tasks\Value;
+
+/**
+ * Wrong arguments are refused before anything is sent, with the name and the limit.
+ */
+final class TaskArgumentsTest extends TestCase
+{
+    /**
+     * @return iterable<string, array{string, callable(TaskStore): mixed, string}>
+     */
+    public function wrongCalls(): iterable
+    {
+        $modify = static fn (\Closure $add): \Closure => static fn (TaskStore $store) => $store->modify($add(new Modification()));
+        $long = static fn (int $length): string => \str_repeat('ä', $length);
+        $calls = [
+            'value and json cannot both be given' => static fn ($store) => $store->insert('q', 1, json: '1'),
+            'value cannot be a JSON text: Inf and NaN' => static fn ($store) => $store->insert('q', \NAN),
+            'value cannot be a JSON text: Malformed UTF-8' => static fn ($store) => $store->insert('q', "\xff"),
+            'value cannot be a JSON text: Type is not supported' => static fn ($store) => $store->insert('q', \STDIN),
+            'the value is not a JSON text' => static fn ($store) => $store->insert('q', json: '{a:1}'),
+            'the value has 16777219 bytes; 16777216 are allowed' =>
+                static fn ($store) => $store->insert('q', \str_repeat('x', (1 << 24) + 1)),
+            "the queue's name is empty" => static fn ($store) => $store->insert(''),
+            "the queue's name has 65537 bytes; 65536 are allowed" => static fn ($store) => $store->insert(\str_repeat('q', 65_537)),
+            'queue' => static fn ($store) => $store->insert("\xff"),
+            'the id is empty' => static fn ($store) => $store->insert('q', id: ''),
+            'the id has 65 characters; 64 are allowed' => static fn ($store) => $store->insert('q', id: $long(65)),
+            'the id holds a NUL character' => static fn ($store) => $store->insert('q', id: "a\0"),
+            'atMs and delay both say when' => static fn ($store) => $store->insert('q', atMs: 1, delay: 1),
+            'atMs is -1' => static fn ($store) => $store->insert('q', atMs: -1),
+            'the time' => static fn ($store) => $store->insert('q', atMs: \PHP_INT_MAX),
+            'delay is -0.5' => static fn ($store) => $store->insert('q', delay: -0.5),
+            '100 years are allowed' => static fn ($store) => $store->insert('q', delay: \INF),
+            'attempt is -1' => static fn ($store) => $store->insert('q', attempt: -1),
+            'attempt' => static fn ($store) => $store->insert('q', attempt: 2 ** 32),
+            'err has 65537 bytes; 65536 are allowed' => static fn ($store) => $store->insert('q', err: \str_repeat('e', 65_537)),
+            'err' => static fn ($store) => $store->insert('q', err: "\xff"),
+            'priority is -1' => static fn ($store) => $store->insert('q', priority: -1),
+            'it goes from 0 to 9' => static fn ($store) => $store->insert('q', priority: 10),
+            'ttl is -1' => static fn ($store) => $store->insert('q', ttl: -1),
+            'the time to live has to be a millisecond or more' => static fn ($store) => $store->insert('q', ttl: 0),
+            'task x is named twice' => $modify(static fn ($made) => $made->insert('q', id: 'x')->delete(new TaskId('x', 0))),
+            'the modification has 100001 entries; 100000 are allowed' => $modify(static function ($made) {
+                for ($number = 0; $number < 100_001; ++$number) {
+                    $made->delete(new TaskId("t$number", 0));
+                }
+
+                return $made;
+            }),
+            'task.version is -1' => $modify(static fn ($made) => $made->delete(new TaskId('x', -1))),
+            'the namespace is empty' => $modify(static fn ($made) => $made->insertDoc('', 'k')),
+            'the namespace has 65 characters' => $modify(static fn ($made) => $made->insertDoc($long(65), 'k')),
+            'the key has 257 characters; 256 are allowed' => $modify(static fn ($made) => $made->insertDoc('n', $long(257))),
+            'the secondary key has 257 characters' => $modify(static fn ($made) => $made->insertDoc('n', 'k', secondaryKey: $long(257))),
+            'content and json cannot both be given' => $modify(static fn ($made) => $made->insertDoc('n', 'k', null, json: 'null')),
+            'the content is not a JSON text' => $modify(static fn ($made) => $made->insertDoc('n', 'k', json: '')),
+            'doc.version is -1' => $modify(static fn ($made) => $made->dependDoc(new DocId('n', 'x', -1))),
+            'Value::None, but a content cannot be taken away' =>
+                $modify(static fn ($made) => $made->changeDoc((new Doc('n', 'x', 0))->change(Value::None))),
+            'release and a time cannot both be given' =>
+                $modify(static fn ($made) => $made->changeDoc((new Doc('n', 'x', 0))->change(delay: 1, release: true))),
+            'max is -1' => $modify(static fn ($made) => $made->change((new Task('x', 0, 'q'))->change()->retryOrQuarantine('', 'e', -1))),
+            'version is -1' => $modify(static fn ($made) => $made->change((new Task('x', -1, 'q'))->change())),
+            'at least one queue' => static fn ($store) => $store->claim([]),
+            'at most 1000 queues' => static fn ($store) => $store->claim(\array_map(static fn ($number) => "q$number", \range(1, 1_001))),
+            'queues[1] must be string, not int' => static fn ($store) => $store->claim(['q', 5]),
+            'lease is -1' => static fn ($store) => $store->claim('q', -1),
+            'lease is NAN' => static fn ($store) => $store->claim('q', \NAN),
+            'the lease' => static fn ($store) => $store->claim('q', \INF),
+            'not 0' => static fn ($store) => $store->claimMany('q', 0),
+            'not 1001' => static fn ($store) => $store->claimMany('q', 1_001),
+            'wait is -1' => static fn ($store) => $store->claims('q', wait: -1),
+            ', not 1002' => static fn ($store) => $store->claims('q', 1_002)->next(),
+            'backoff is -1' => static fn ($store) => $store->worker('q', backoff: -1),
+            'backoffMax is -1' => static fn ($store) => $store->worker('q', backoffMax: -1),
+            'maxAttempts is 4294967296' => static fn ($store) => $store->worker('q', maxAttempts: 2 ** 32),
+            'maxClaims is -1' => static fn ($store) => $store->worker('q', maxClaims: -1),
+            'queues[0] must be string, not null' => static fn ($store) => $store->worker([null]),
+            'error_queue' => static fn ($store) => $store->worker('q', errorQueue: "\xff")->jobs(),
+            'nothing to renew' => static fn ($store) => $store->renew(),
+            'tasks[0] must be Task or TaskId, not string' => static fn ($store) => $store->renew(['x']),
+            'docs[1] must be Doc or DocId, not array' => static fn ($store) => $store->renew([], [new DocId('n', 'x', 1), []]),
+            'tasks[0].version is -1' => static fn ($store) => $store->renew(new TaskId('x', -1)),
+            'at most 10000 ids' => static fn ($store) => $store->fetch(\array_map(static fn ($number) => "i$number", \range(1, 10_001))),
+            'ids[0] must be string, not float' => static fn ($store) => $store->fetchDocs('n', [1.5]),
+            'limit is -1' => static fn ($store) => $store->list('q', limit: -1),
+            'a page has 1 to 10000 entries, not 0' => static fn ($store) => $store->list('q', limit: 0),
+            'not 10001' => static fn ($store) => $store->listDocs('n', limit: 10_001),
+            'after.atMs is -1' => static fn ($store) => $store->list('q', new Position(-1, 'x')),
+            'id is empty' => static fn ($store) => $store->listDocs('n', after: new DocPosition('k', '', '')),
+            'claimant' => static fn ($store) => $store->list('q', claimant: ''),
+            'the limit has to be 1 to 100000' => static fn ($store) => $store->queues(limit: 0),
+            'exact[0] must be string, not int' => static fn ($store) => $store->queueStats([5]),
+            'prefixes[0] must be string, not bool' => static fn ($store) => $store->namespaceStats(prefixes: [true]),
+            'the filter names no queue' => static fn ($store) => $store->areEmpty(),
+            'the key is empty' => static fn ($store) => $store->claimDocs('n', ''),
+        ];
+        foreach (['memory', 'redis'] as $kind) {
+            foreach ($calls as $message => $call) {
+                yield "$kind: $message" => [$kind, $call, $message];
+            }
+        }
+    }
+
+    /** @dataProvider wrongCalls */
+    public function testCalls(string $kind, callable $call, string $message): void
+    {
+        $store = $this->store($kind);
+        $thrown = self::thrown(static fn () => $call($store));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringContainsString($message, $thrown->getMessage());
+        self::assertLessThan(300, \strlen($thrown->getMessage()));
+        self::assertSame([[], []], [$store->queues(), $store->namespaceStats()]);
+    }
+
+    /**
+     * @return array<string, array{callable(Client): TaskStore, string}>
+     */
+    public function wrongStores(): array
+    {
+        return [
+            'no name' => [static fn ($client) => $client->tasks(''), 'name'],
+            'a long name' => [static fn ($client) => $client->tasks(\str_repeat('x', 70_000)), '65536 are allowed'],
+            'no claimant' => [static fn ($client) => $client->tasks('t', ''), 'the claimant is empty'],
+            'a long claimant' => [static fn ($client) => $client->tasks('t', \str_repeat('x', 65)), 'the claimant has 65 characters'],
+            'bytes' => [static fn ($client) => $client->tasks('t', "\xff"), 'claimant'],
+        ];
+    }
+
+    /** @dataProvider wrongStores */
+    public function testStores(callable $make, string $message): void
+    {
+        $client = $this->connect('memory');
+        $thrown = self::thrown(static fn () => $make($client)->claim('q'));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringContainsString($message, $thrown->getMessage());
+        self::assertSame([], $client->tasks("\xff")->queues(), 'the name of a store is bytes');
+    }
+
+    public function testAHandlerThatReturnsSomethingElse(): void
+    {
+        $store = $this->store('memory');
+        $store->insert('q');
+        $thrown = self::thrown(static fn () => $store->worker('q')->run(static fn () => 'done'));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertSame('a handler must return Modification or null, not string', $thrown->getMessage());
+        self::assertSame(['q' => 1], $store->queues());
+    }
+
+    public function testAnIterableThatThrows(): void
+    {
+        $store = $this->store('redis');
+        $queues = (static function (): \Generator {
+            yield 'q';
+            throw new \DomainException();
+        });
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $store->claim($queues())));
+        $value = new class () implements \JsonSerializable {
+            public function jsonSerialize(): never
+            {
+                throw new \DomainException();
+            }
+        };
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $store->insert('q', $value)));
+        self::assertSame([], $store->queues());
+    }
+
+    /**
+     * @return array<string, array{string}>
+     */
+    public function foreignKinds(): array
+    {
+        return \array_diff_key($this->kinds(), $this->ownKinds());
+    }
+
+    /** @dataProvider foreignKinds */
+    public function testOverAConnectionThereIsNone(string $kind): void
+    {
+        $thrown = self::thrown(fn () => $this->connect($kind)->tasks('t'));
+        self::assertInstanceOf(MillpondException::class, $thrown);
+        self::assertSame('a store of tasks needs a connection of Millpond\'s own, made by Millpond::connect()', $thrown->getMessage());
+    }
+}

@@ -1,0 +1,228 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+/**
+ * Signal handlers run while a claimant waits for tasks, and lose nothing that a loop took.
+ */
+final class TaskSignalsTest extends TestCase
+{
+    /**
+     * Runs a claimant that waits, sends it a signal as soon as it does, and answers what it printed.
+     */
+    private function claimant(string $url, string $handler, string $take): string
+    {
+        $program = <<<PHP
+            require \$argv[1];
+            \$store = Millpond\Millpond::connect(\$argv[2])->tasks(\$argv[3]);
+            \$claims = \$store->claims('q', wait: INF);
+            \$jobs = \$store->worker('q', wait: INF)->jobs();
+            pcntl_async_signals(true);
+            pcntl_signal(SIGTERM, $handler);
+            \$take = fn () => $take;
+            try {
+                echo "waiting\n";
+                echo \$take()->value(), "\n";
+            } catch (DomainException) {
+                echo "thrown\n";
+                \$store->insert('q', 'more');
+                echo \$take()->value(), "\n";
+            }
+            PHP;
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $url, "{{$this->name}}"];
+        $process = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
+        self::assertSame("waiting\n", \fgets($pipes[1]));
+        // Some time into the wait; where it is not yet there, the handler runs a little earlier.
+        \usleep(200_000);
+        \proc_terminate($process);
+        $rest = \stream_get_contents($pipes[1]);
+        self::assertSame(0, \proc_close($process), $rest);
+
+        return $rest;
+    }
+
+    /**
+     * @return iterable<string, array{string, string}>
+     */
+    public function ways(): iterable
+    {
+        foreach (['memory' => 'memory:', 'redis' => Servers::shared()->url] as $name => $url) {
+            yield "claims, $name" => [$url, '$claims->next()[0]'];
+            yield "foreach, $name" => [$url, '(function ($loop) { foreach ($loop as $tasks) { return $tasks[0]; } })($claims)'];
+            yield "jobs, $name" => [$url, '$jobs->next()->task'];
+            yield "foreach job, $name" => [$url, '(function ($loop) { foreach ($loop as $job) { return $job->task; } })($jobs)'];
+        }
+    }
+
+    /** @dataProvider ways */
+    public function testAHandlerThatThrowsEndsTheWait(string $url, string $take): void
+    {
+        $throws = 'function () { throw new DomainException(); }';
+        self::assertSame("thrown\nmore\n", $this->claimant($url, $throws, $take));
+    }
+
+    /** @dataProvider ways */
+    public function testAfterAHandlerThatReturnsTheWaitGoesOn(string $url, string $take): void
+    {
+        $inserts = 'function () use ($store) { echo "handled\n"; $store->insert("q", "its"); }';
+        self::assertSame("handled\nits\n", $this->claimant($url, $inserts, $take));
+    }
+
+    public function testAHandlerThatThrowsEndsTheWaitOfAWorker(): void
+    {
+        $program = <<<PHP
+            require \$argv[1];
+            \$store = Millpond\Millpond::connect('memory:')->tasks('t');
+            \$store->insert('q');
+            pcntl_async_signals(true);
+            pcntl_signal(SIGALRM, function () { throw new DomainException(); });
+            pcntl_alarm(1);
+            try {
+                \$store->worker('q', wait: INF)->run(function () { echo "worked\n"; });
+            } catch (DomainException) { echo count(\$store->queues()), ' left'; }
+            PHP;
+        self::assertSame("worked\n0 left", self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
+    }
+
+    /** What the loops took while the server was paused and a handler threw is their next answer, and nobody else's. */
+    public function testAHandlerThatThrowsDuringACallLosesNothing(): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            pcntl_async_signals(true);
+            pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
+            $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);
+            $redis = new Redis();
+            $redis->connect('127.0.0.1', parse_url($argv[2], PHP_URL_PORT));
+            $interrupted = function ($take) use ($redis) {
+                $redis->rawCommand('CLIENT', 'PAUSE', '400', 'ALL');
+                exec('(sleep 0.1; kill -USR1 ' . getmypid() . ') > /dev/null 2>&1 &');
+                try { $take(); } catch (DomainException) { echo 'thrown '; }
+            };
+            foreach (['a' => 9, 'b' => 8, 'c' => 7, 'd' => 6] as $id => $priority) {
+                $store->insert('q', id: $id, priority: $priority);
+            }
+            foreach ([null, 5] as $wait) {
+                [$claims, $jobs] = [$store->claims('q', wait: $wait), $store->worker('q', wait: $wait)->jobs()];
+                $interrupted(fn () => $claims->next());
+                $interrupted(fn () => $jobs->next());
+                if ($wait === 5 && pcntl_fork() === 0) {
+                    // A copy of what is its parent's.
+                    $store->insert('q', id: 'e');
+                    echo $claims->next()[0]->id;
+                    exit;
+                }
+                $wait === 5 ? pcntl_wait($status) : null;
+                echo $claims->next()[0]->id, $jobs->next()->task->id, ' ';
+            }
+            echo count(array_unique(array_column($store->list('q')->tasks, 'claims'))), ' ';
+            echo $store->claims('q')->next() === null ? 'none' : 'more';
+            PHP;
+        $server = new Servers();
+        $printed = self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $server->url, "{{$this->name}}"]);
+        self::assertMatchesRegularExpression('/^thrown thrown (?!(.).*\1)[a-e]{2} thrown thrown e[a-d]{2} 1 none$/', $printed);
+    }
+
+    /**
+     * @return array<string, array{string, string}> what makes a loop, and the ids of what it yields
+     */
+    public function loops(): array
+    {
+        return [
+            'claims' => ['$store->claims("q", 2)', 'array_push($seen, ...array_column($one, "id"));'],
+            'claims that wait' => ['$store->claims("q", 2, 0)', 'array_push($seen, ...array_column($one, "id"));'],
+            'jobs' => ['$store->worker("q")->jobs()', '$seen[] = $one->task->id;'],
+            'jobs that wait' => ['$store->worker("q", 0)->jobs()', '$seen[] = $one->task->id;'],
+        ];
+    }
+
+    /**
+     * Handlers throw anywhere in a loop, and it goes on: what was not handed out comes.
+     *
+     * @dataProvider loops
+     */
+    public function testAHandlerThatThrowsBetweenTwoBatchesLosesNone(string $make, string $see): void
+    {
+        $program = <<<PHP
+            require \$argv[1];
+            \$store = Millpond\Millpond::connect('memory:')->tasks('t');
+            \$all = new Millpond\Tasks\Modification();
+            for (\$number = 0; \$number < 10_000; ++\$number) { \$all->insert('q', \$number); }
+            \$store->modify(\$all);
+            pcntl_async_signals(true);
+            \$mayThrow = false;
+            pcntl_signal(SIGUSR1, function () use (&\$mayThrow) {
+                if (\$mayThrow) { \$mayThrow = false; throw new DomainException(); }
+            });
+            \$loop = $make;
+            \$signals = 'while (posix_kill(' . getmypid() . ', SIGUSR1)) { usleep(150); }';
+            \$sender = proc_open([PHP_BINARY, '-r', \$signals], [], \$pipes);
+            [\$batches, \$seen, \$thrown, \$isOver, \$end] = [[], [], 0, false, hrtime(true) + 2_000_000_000];
+            while (!\$isOver) {
+                try {
+                    \$mayThrow = hrtime(true) < \$end;
+                    foreach (\$loop as \$one) { \$batches[] = \$one; }
+                    \$mayThrow = false;
+                    \$isOver = true;
+                } catch (DomainException) {
+                    ++\$thrown;
+                }
+            }
+            proc_terminate(\$sender);
+            proc_close(\$sender);
+            foreach (\$batches as \$one) { $see }
+            echo \$thrown > 2 ? count(array_unique(\$seen)) : "only \$thrown thrown";
+            PHP;
+        self::assertSame('10000', self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
+    }
+
+    /**
+     * Handlers run between any two steps of PHP, in the middle of a call into the library too.
+     */
+    public function testAHandlerThatRunsInAnyCallBreaksNothing(): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            pcntl_async_signals(true);
+            $handled = 0;
+            $client = Millpond\Millpond::connect('memory:');
+            $mine = $client->tasks('mine');
+            pcntl_signal(SIGUSR1, function () use (&$handled, $mine) { ++$handled; $mine->insert('h', $handled); $mine->claim('h'); });
+            $work = function () use ($client) {
+                $store = $client->tasks('t', 'ann');
+                $made = fn () => new Millpond\Tasks\Modification();
+                $done = $store->modify($made()->insert('q', [1])->insert('q', 'b', ttl: 60)->insertDoc('n', 'k', 1)->insertDoc('n', 'k'));
+                foreach ($store->claims('q', wait: 0) as [$task]) {
+                    $store->renew($task, $done->insertedDocs, 60);
+                    foreach ($store->fetchDocs('n', array_column($done->insertedDocs, 'id')) as $doc) {
+                        $store->modify($made()->deleteDoc($doc));
+                    }
+                    [$task] = $store->fetch($task->id);
+                    $store->modify($made()->change($task->change('x', queue: 'p')->retry('why')));
+                    $done = $store->modify($made()->insertDoc('n', 'k', 1));
+                }
+                foreach ($store->worker('p')->jobs() as $job) {
+                    $job->isLost();
+                    $job->claimDocs('n', 'k');
+                    $job->finish($job->delete()->insert('o', id: 'x', skipColliding: true));
+                }
+                try { $store->insert('o', id: 'x'); } catch (Millpond\Exception\DependencyException) { }
+                $store->list('o', limit: 1); $store->listDocs('n'); $store->queues('o'); $store->areEmpty(prefixes: 'x');
+                $store->namespaceStats(); $store->time();
+                foreach ($store->claimDocs('n', 'k') as $doc) { $store->modify($made()->deleteDoc($doc)); }
+                $store->worker('o')->run(fn ($job) => null);
+            };
+            $work();
+            $signals = 'while kill -USR1 ' . getmypid() . '; do sleep 0.0005; done';
+            $sender = proc_open(['sh', '-c', $signals], [2 => ['file', '/dev/null', 'w']], $pipes);
+            $end = hrtime(true) + 1_200_000_000;
+            while (hrtime(true) < $end) { $work(); }
+            proc_terminate($sender);
+            proc_close($sender);
+            echo $handled > 5 ? 'alive' : "only $handled", count($client->tasks('t')->queues());
+            PHP;
+        self::assertSame('alive0', self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
+    }
+}

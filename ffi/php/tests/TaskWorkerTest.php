@@ -1,0 +1,273 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Exception\DependencyException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Tasks\Job;
+use Millpond\Tasks\Modification;
+use Millpond\Tasks\Move;
+use Millpond\Tasks\Release;
+use Millpond\Tasks\Retry;
+use Millpond\Tasks\Task;
+use Millpond\Tasks\TaskId;
+use Millpond\Tasks\TaskStore;
+
+/**
+ * Workers: jobs, and what becomes of those that fail.
+ */
+final class TaskWorkerTest extends TestCase
+{
+    private static function only(TaskStore $store, string $queue): Task
+    {
+        $tasks = $store->list($queue)->tasks;
+        self::assertCount(1, $tasks, $queue);
+
+        return $tasks[0];
+    }
+
+    /** @dataProvider ownKinds */
+    public function testJobs(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->modify((new Modification())->insert('q', 'a', priority: 1)->insert('q', 'b'));
+        $seen = [];
+        foreach ($store->worker('q', lease: 60)->jobs() as $number => $job) {
+            self::assertInstanceOf(Job::class, $job);
+            self::assertSame([1, 'ann', 1], [$job->task->version, $job->task->claimant, $job->task->claims]);
+            self::assertEquals($job->task->handle(), $job->handle());
+            self::assertFalse($job->isLost());
+            $seen[$number] = $job->task->value();
+            $job->done();
+        }
+        self::assertSame(['a', 'b'], $seen);
+        self::assertSame([], $store->queues());
+        self::assertNull($store->worker('q')->jobs()->next());
+    }
+
+    /** @dataProvider ownKinds */
+    public function testHowAJobEnds(string $kind): void
+    {
+        $store = $this->store($kind);
+        $worker = $store->worker('q', maxAttempts: 2, backoff: 60);
+        $next = static function (string $value) use ($store, $worker): Job {
+            $store->insert('q', $value, id: $value);
+
+            return $worker->jobs()->next();
+        };
+        $next('done')->done();
+        self::assertSame([], $store->queues());
+
+        $job = $next('finished');
+        $modified = $job->finish($job->delete()->insert('out', 'new'));
+        self::assertSame('"new"', $modified->inserted[0]->json);
+
+        $next('retried')->retry('no answer');
+        $task = self::only($store, 'q');
+        self::assertSame(['retried', 1, 'no answer'], [$task->id, $task->attempt, $task->err]);
+        $delay = $task->atMs - $task->modifiedMs;
+        self::assertTrue($delay >= 30_000 && $delay <= 60_000, "$delay ms");
+        $store->modify((new Modification())->change($task->change()));
+        $worker->jobs()->next()->retry('again');
+        $task = self::only($store, 'q/err');
+        self::assertSame([2, "no answer\nagain"], [$task->attempt, $task->err]);
+
+        $next('later')->retry('busy', delay: 5.5);
+        $task = self::only($store, 'q');
+        self::assertSame([5_500, 1], [$task->atMs - $task->modifiedMs, $task->attempt]);
+        $store->modify((new Modification())->delete($task));
+
+        $next('moved')->moveTo('elsewhere', 'wrong place');
+        $task = self::only($store, 'elsewhere');
+        self::assertSame([1, 'wrong place', ''], [$task->attempt, $task->err, $task->claimant]);
+
+        $next('released')->release();
+        $task = self::only($store, 'q');
+        self::assertSame([0, '', ''], [$task->attempt, $task->err, $task->claimant]);
+        self::assertLessThanOrEqual($store->time(), $task->atMs);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAJobThatIsForgottenLeavesItsTaskLeased(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q');
+        $jobs = $store->worker('q', lease: 0.4)->jobs();
+        $job = $jobs->next();
+        $task = $job->task;
+        unset($job);
+        self::assertNull($jobs->next());
+        self::assertEquals([$task], $store->fetch($task->id), 'nothing renews it');
+        self::assertSame($task->id, $store->worker('q', wait: 5)->jobs()->next()->task->id);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAJobRenewsItself(string $kind): void
+    {
+        $store = $this->store($kind);
+        $bob = $this->store($kind, 'bob', $store);
+        $store->modify((new Modification())->insert('q')->insertDoc('n', 'k', 1, secondaryKey: 'a')
+            ->insertDoc('n', 'k', 2, secondaryKey: 'b')->insertDoc('n', 'k', 3, secondaryKey: 'c'));
+        $job = $store->worker('q', lease: 0.6)->jobs()->next();
+        $docs = $job->claimDocs('n', 'k');
+        self::assertCount(3, $docs);
+        // Busy for more than two leases: PHP does nothing else meanwhile.
+        for ($end = \hrtime(true) + 1_500_000_000; \hrtime(true) < $end;) {
+            \hash('sha256', 'busy');
+        }
+        self::assertNull($bob->claim('q'));
+        self::assertInstanceOf(DependencyException::class, self::thrown(static fn () => $bob->claimDocs('n', 'k')));
+        self::assertFalse($job->isLost());
+        self::assertGreaterThanOrEqual(4, $job->handle()->version);
+        $done = $job->finish($job->delete()->changeDoc($docs[0]->change('new', release: true))->deleteDoc($docs[1]));
+        self::assertCount(2, $done->changedDocs, 'one that was changed and one that was released');
+        self::assertSame(['"new"', '3'], \array_column($done->changedDocs, 'json'));
+        self::assertCount(2, $bob->claimDocs('n', 'k'));
+        self::assertSame([], $store->queues());
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAJobThatHasLostItsLease(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q');
+        $job = $store->worker('q', lease: 0.4)->jobs()->next();
+        $store->modify((new Modification())->delete($job->task));
+        for ($tries = 0; $tries < 400 && !$job->isLost(); ++$tries) {
+            \usleep(5_000);
+        }
+        self::assertTrue($job->isLost());
+        $thrown = self::thrown($job->done(...));
+        self::assertInstanceOf(DependencyException::class, $thrown);
+        self::assertSame([true, $job->task->id], [$thrown->hasMissing(), $thrown->deletes[0]->id]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testRun(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->modify((new Modification())
+            ->insert('q', 'null')->insert('q', 'modification')->insert('q', 'retry')->insert('q', 'retry later')
+            ->insert('q', 'move')->insert('q', 'error')->insert('q', 'bytes')->insert('q', 'refused'));
+        $calls = 0;
+        $store->worker('q', maxAttempts: 1, errorQueue: 'failed')->run(static function (Job $job) use (&$calls): ?Modification {
+            ++$calls;
+
+            return match ($job->task->value()) {
+                'null' => null,
+                'modification' => $job->delete()->insert('out', 'new'),
+                'retry' => throw new Retry('tried'),
+                'retry later' => throw new Retry('later', delay: 60),
+                'move' => throw new Move('moved', 'why'),
+                'error' => \intdiv(1, 0),
+                'bytes' => throw new \DomainException("\xff!"),
+                'refused' => $job->delete()->depend(new TaskId('x', 1)),
+            };
+        });
+        self::assertSame(8, $calls);
+        self::assertSame(['failed' => 4, 'moved' => 1, 'out' => 1, 'q' => 1], $store->queues());
+        $errs = \array_column($store->list('failed')->tasks, 'err', 'json');
+        \ksort($errs);
+        self::assertSame(['"bytes"' => "DomainException: \u{fffd}!", '"error"' => 'DivisionByZeroError: Division by zero',
+            '"retry later"' => 'later', '"retry"' => 'tried'], $errs);
+        self::assertSame(['why', 1], [self::only($store, 'moved')->err, self::only($store, 'moved')->attempt]);
+        self::assertSame(['"refused"', 0, 'ann'],
+            [self::only($store, 'q')->json, self::only($store, 'q')->attempt, self::only($store, 'q')->claimant]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testARetryThatSaysWhen(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q');
+        $times = [];
+        $store->worker('q', wait: 2)->run(static function () use (&$times): void {
+            $times[] = \hrtime(true);
+            if (\count($times) === 1) {
+                throw new Retry('not yet', delay: 0.3);
+            }
+        });
+        self::assertCount(2, $times);
+        self::assertGreaterThan(0.25e9, $times[1] - $times[0]);
+        self::assertSame([], $store->queues());
+    }
+
+    public function testAReleaseIsTriedByAnother(): void
+    {
+        $store = $this->store('memory');
+        $store->insert('q');
+        $turns = 0;
+        $store->worker('q')->run(static function () use (&$turns): void {
+            ++$turns < 3 ? throw new Release() : null;
+        });
+        self::assertSame([3, []], [$turns, $store->queues()]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testATaskThatEndsItsWorkersIsPutAside(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q', id: 'poison');
+        foreach ([1, 2] as $claims) {
+            $job = $store->worker('q', lease: 0, maxClaims: 2)->jobs()->next();
+            self::assertSame($claims, $job->task->claims);
+            unset($job);
+        }
+        self::assertNull($store->worker('q', maxClaims: 2)->jobs()->next());
+        $task = self::only($store, 'q/err');
+        self::assertSame(['poison', 'claimed 2 times without an end'], [$task->id, $task->err]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAWorkerWaits(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('late', delay: 0.3);
+        $seen = [];
+        $store->worker(['q', 'late'], wait: 0.8)->run(static function (Job $job) use (&$seen, $store): void {
+            $seen[] = $job->task->queue;
+        });
+        self::assertSame(['late'], $seen);
+    }
+
+    public function testAnErrorThatIsNoneOfAHandlersEndsTheWork(): void
+    {
+        $store = $this->store('memory');
+        $store->insert('q', id: 'x');
+        $calls = 0;
+        $handler = static function (Job $job) use (&$calls): Modification {
+            ++$calls;
+
+            return $job->delete()->insert('');
+        };
+        $thrown = self::thrown(static fn () => $store->worker('q')->run($handler));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertSame([1, 'ann'], [$calls, self::only($store, 'q')->claimant]);
+    }
+
+    public function testWorkersDoNotGetInEachOthersWay(): void
+    {
+        $store = $this->store('redis');
+        $modification = new Modification();
+        foreach (\range(1, 300) as $number) {
+            $modification->insert('q', $number);
+        }
+        $store->modify($modification);
+        $workers = [];
+        foreach (\range(1, 3) as $number) {
+            $program = 'require $argv[1]; $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);'
+                . ' $store->worker("q", wait: 0.2)->run(fn ($job) => $job->delete()->insert("out", $job->task->value()));';
+            $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
+            $workers[] = \proc_open($command, [], $pipes);
+        }
+        foreach ($workers as $worker) {
+            self::assertSame(0, \proc_close($worker));
+        }
+        $values = \array_map(static fn (Task $task): int => $task->value(), $store->list('out')->tasks);
+        \sort($values);
+        self::assertSame(\range(1, 300), $values);
+        self::assertSame(['out' => 300], $store->queues());
+    }
+}

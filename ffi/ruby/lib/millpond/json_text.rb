@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require "json"
+require "millpond/convert"
+
+module Millpond
+  # Values of Ruby as JSON texts and back: what stores of tasks hold.
+  #
+  # @api private
+  module JsonText
+    # Stands for a value that is not given, since nil is one: null.
+    NONE = Object.new.freeze
+
+    # The text of an argument: of a value, or the text itself, of which at most one is given.
+    #
+    # @yieldreturn [String, nil] the text if neither is
+    # @return [String, nil] nil for none
+    def self.of(argument, value, json)
+      if NONE.equal?(value)
+        return yield if NONE.equal?(json)
+
+        return json && Convert.bytes("json", json)
+      end
+      raise Convert.invalid("#{argument} and json are both given") unless NONE.equal?(json)
+
+      JSON.generate(value).freeze
+    rescue JSON::GeneratorError, JSON::NestingError, EncodingError => failure
+      raise Convert.invalid("#{argument} is nothing that JSON has: #{failure.class}")
+    end
+
+    # @return [Object, nil] nil for no text
+    def self.parse(text)
+      text && JSON.parse(text)
+    end
+  end
+end

@@ -1,0 +1,198 @@
+# frozen_string_literal: true
+
+require "millpond/doc"
+require "millpond/task"
+
+module Millpond
+  # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all
+  # happen or none does. At most 100,000 entries; a task or document may be named only once. Each method
+  # adds an entry and answers the modification itself.
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   task = store.insert("inbox", value: { "order" => 7 })
+  #   done = Millpond::Modification.new.delete(task).insert("outbox", value: { "invoice" => 7 })
+  #   store.modify(done).inserted.map(&:queue) # => ["outbox"]
+  #   store.modify(done) # raises Millpond::DependencyError
+  class Modification
+    # @api private
+    attr_reader :rows
+
+    # One that changes nothing.
+    #
+    # @example
+    #   Millpond::Modification.new.size # => 0
+    def initialize
+      @rows = { inserts: [], changes: [], deletes: [], depends: [],
+                doc_inserts: [], doc_changes: [], doc_deletes: [], doc_depends: [] }.freeze
+    end
+
+    # Inserts a task. Refused if a task of that id is there, in any queue.
+    #
+    # @param queue [String] at most 64 KiB; it need not be there
+    # @param value [Object] a value that JSON has, at most 16 MiB as a text
+    # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte
+    # @param id [String, nil] unique in the store, 1 to 64 characters; without it, 16 random
+    #   hexadecimal digits
+    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a
+    #   time in the past counts for its age
+    # @param delay [Numeric, nil] in how many seconds it can be claimed, by the engine's clock
+    # @param attempt [Integer] how often it was tried before
+    # @param err [String] what went wrong before
+    # @param priority [Integer] 0 to 9: of the available tasks of a queue those with the highest are
+    #   claimed first
+    # @param ttl [Numeric, nil] how many seconds it may be there, done or not, held or not
+    # @param skip_colliding [Boolean] whether to leave this task out if its id is taken, in place of
+    #   refusing the whole modification
+    # @return [self]
+    # @raise [InvalidArgumentError, TypeError] for a wrong type, a negative number, and what JSON does not
+    #   have; what is beyond its limits is refused by the step
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   later = Millpond::Modification.new.insert("inbox", value: [7], id: "seven", delay: 60, priority: 5)
+    #   store.modify(later).inserted.map { |task| [task.id, task.json] } # => [["seven", "[7]"]]
+    #   store.claim("inbox") # => nil
+    def insert(queue, value: JsonText::NONE, json: JsonText::NONE, id: nil, at_ms: nil, delay: nil, attempt: 0,
+               err: "", priority: 0, ttl: nil, skip_colliding: false)
+      add(:inserts, [Convert.bytes("queue", queue), id && Convert.bytes("id", id),
+                     JsonText.of("value", value, json) { nil }, Convert.bytes("err", err),
+                     *TaskArguments.time(at_ms, delay), TaskArguments.milliseconds("ttl", ttl),
+                     Convert.size("attempt", attempt), Convert.size("priority", priority), !!skip_colliding])
+    end
+
+    # Changes a task. Refused if it is not there at that version, or held by another claimant.
+    #
+    # @param change [TaskChange] made by {Task#change}
+    # @return [self]
+    # @raise [TypeError] for anything else
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   task = store.insert("inbox", value: 7)
+    #   store.modify(Millpond::Modification.new.change(task.change(value: 8))).changed[0].value # => 8
+    def change(change)
+      add(:changes, TaskArguments.row("change", change, TaskChange, "TaskChange"))
+    end
+
+    # Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    #
+    # @param task [Task, TaskId]
+    # @return [self]
+    # @raise [TypeError] for anything else
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   task = store.insert("inbox", value: 7)
+    #   store.modify(Millpond::Modification.new.delete(task))
+    #   store.are_empty?(exact: "inbox") # => true
+    def delete(task)
+      add(:deletes, TaskArguments.task_id("task", task))
+    end
+
+    # Is refused if this task is not there at that version, whoever holds it.
+    #
+    # @param (see #delete)
+    # @return [self]
+    # @raise (see #delete)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   config = store.insert("config", value: { "paper" => "A4" })
+    #   store.claim("config")
+    #   printed = Millpond::Modification.new.depend(config).insert("printed")
+    #   store.modify(printed) # raises Millpond::DependencyError
+    def depend(task)
+      add(:depends, TaskArguments.task_id("task", task))
+    end
+
+    # Inserts a document. Refused if one of that id is there in its namespace.
+    #
+    # @param namespace [String] 1 to 64 characters; it need not be there
+    # @param key [String] its primary key, at most 256 characters
+    # @param content [Object] a content that JSON has, at most 16 MiB as a text
+    # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte
+    # @param id [String, nil] unique in its namespace, 1 to 64 characters; without it, 16 random
+    #   hexadecimal digits
+    # @param secondary_key [String] at most 256 characters: the order of documents with the same primary
+    #   key
+    # @param skip_colliding [Boolean] whether to leave this document out if its id is taken, in place of
+    #   refusing the whole modification
+    # @return [self]
+    # @raise (see #insert)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   opened = Millpond::Modification.new.insert_doc("accounts", "ann", content: { "balance" => 7 })
+    #   store.modify(opened).inserted_docs.map(&:json) # => ["{\"balance\":7}"]
+    def insert_doc(namespace, key, content: JsonText::NONE, json: JsonText::NONE, id: nil, secondary_key: "",
+                   skip_colliding: false)
+      add(:doc_inserts, [Convert.bytes("namespace", namespace), Convert.bytes("key", key),
+                         id && Convert.bytes("id", id), Convert.bytes("secondary_key", secondary_key),
+                         JsonText.of("content", content, json) { nil }, !!skip_colliding])
+    end
+
+    # Changes a document. Refused if it is not there at that version, or held by another claimant.
+    #
+    # @param change [DocChange] made by {Doc#change}
+    # @return [self]
+    # @raise [TypeError] for anything else
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   opened = Millpond::Modification.new.insert_doc("accounts", "ann", content: 7)
+    #   account, = store.modify(opened).inserted_docs
+    #   changed = Millpond::Modification.new.change_doc(account.change(content: account.content - 2))
+    #   store.modify(changed).changed_docs.map(&:content) # => [5]
+    def change_doc(change)
+      add(:doc_changes, TaskArguments.row("change", change, DocChange, "DocChange"))
+    end
+
+    # Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    #
+    # @param doc [Doc, DocId]
+    # @return [self]
+    # @raise [TypeError] for anything else
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   opened = Millpond::Modification.new.insert_doc("accounts", "ann")
+    #   account, = store.modify(opened).inserted_docs
+    #   store.modify(Millpond::Modification.new.delete_doc(account))
+    #   store.list_docs("accounts").docs # => []
+    def delete_doc(doc)
+      add(:doc_deletes, TaskArguments.doc_id("doc", doc))
+    end
+
+    # Is refused if this document is not there at that version, whoever holds it.
+    #
+    # @param (see #delete_doc)
+    # @return [self]
+    # @raise (see #delete_doc)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   seen = Millpond::DocId.new("accounts", "ann", 3)
+    #   store.modify(Millpond::Modification.new.depend_doc(seen)) # raises Millpond::DependencyError
+    def depend_doc(doc)
+      add(:doc_depends, TaskArguments.doc_id("doc", doc))
+    end
+
+    # How many entries there are.
+    #
+    # @return [Integer]
+    #
+    # @example
+    #   Millpond::Modification.new.insert("inbox").insert("outbox").size # => 2
+    def size
+      @rows.each_value.sum(&:size)
+    end
+
+    private
+
+    def add(list, row)
+      @rows[list] << row.freeze
+      self
+    end
+  end
+end

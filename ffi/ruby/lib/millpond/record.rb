@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+require "millpond/json_text"
+require "millpond/task_arguments"
+require "millpond/task_values"
+
+module Millpond
+  # What tasks and documents have in common, as the store holds them: two are equal if all of their
+  # parts are.
+  module Record
+    # Its JSON text, byte for byte as it was given.
+    #
+    # @return [String, nil] nil if it has none, or if it was left out
+    attr_reader :json
+
+    # All parts by their names; the JSON text is `json`.
+    #
+    # @return [Hash]
+    #
+    # @example
+    #   Millpond::Task.new(id: "t", json: "7").to_h[:json] # => "7"
+    def to_h
+      self.class::PARTS.to_h { |part| [part, public_send(part)] }
+    end
+
+    # Whether the other one has the same parts.
+    #
+    # @param other [Object]
+    # @return [Boolean]
+    #
+    # @example
+    #   Millpond::Task.new(id: "t", version: 1) == Millpond::Task.new(id: "t", version: 1) # => true
+    #   Millpond::Task.new(id: "t", version: 1) == Millpond::Task.new(id: "t", version: 2) # => false
+    def ==(other)
+      other.instance_of?(self.class) && to_h == other.to_h
+    end
+    alias eql? ==
+
+    # @api private
+    def hash
+      to_h.hash
+    end
+
+    private
+
+    # Parsed when it is first asked for.
+    def parsed
+      @parsed = JsonText.parse(@json) unless defined?(@parsed)
+      @parsed
+    end
+  end
+end

@@ -1,0 +1,221 @@
+# frozen_string_literal: true
+
+require "millpond/convert"
+require "millpond/task_values"
+require "millpond/tasks_native"
+
+module Millpond
+  # What calls of task stores take, for the library; see {Convert}.
+  #
+  # @api private
+  module TaskArguments
+    NOT_GIVEN = -1
+    INT64_MAX = (1 << 63) - 1
+    # Packed as the structures of the same name: a text is its address and its length.
+    FLAG = "Cx7"
+    TASK_ID = "J2Q"
+    DOC_ID = "J4Q"
+    ENTRIES = {
+      inserts: [Native::NewTask, "J8q3Q2#{FLAG}"], changes: [Native::TaskChange, "J8Q2q2#{FLAG}J4Q"],
+      deletes: [Native::TaskId, TASK_ID], depends: [Native::TaskId, TASK_ID],
+      doc_inserts: [Native::NewDoc, "J10#{FLAG}"], doc_changes: [Native::DocChange, "#{DOC_ID}J2q2"],
+      doc_deletes: [Native::DocId, DOC_ID], doc_depends: [Native::DocId, DOC_ID]
+    }.freeze
+
+    # @return [Native::Modification] which holds on to its lists
+    def self.modification(modification)
+      unless modification.is_a?(Modification)
+        raise Convert.wrong_type("modification", "a Modification", modification)
+      end
+
+      native = Native::Modification.new
+      modification.rows.each do |name, rows|
+        put_list(native, name, *list(*ENTRIES.fetch(name), rows))
+      end
+      native
+    end
+
+    # Tasks to renew.
+    #
+    # @return [Array<TaskId>]
+    def self.task_ids(values)
+      values = [values] if task?(values)
+      Convert.elements("tasks", values).each_with_index.map do |task, index|
+        TaskId.new(*task_id("tasks[#{index}]", task))
+      end
+    end
+
+    # Documents to renew.
+    #
+    # @return [Array<DocId>]
+    def self.doc_ids(values)
+      values = [values] if doc?(values)
+      Convert.elements("docs", values).each_with_index.map { |doc, index| DocId.new(*doc_id("docs[#{index}]", doc)) }
+    end
+
+    # @return [Array(FFI::Pointer, Integer)] the list of tasks and how many there are
+    def self.task_list(ids)
+      list(Native::TaskId, TASK_ID, ids.map(&:to_a))
+    end
+
+    # @return [Array(FFI::Pointer, Integer)] the list of documents and how many there are
+    def self.doc_list(ids)
+      list(Native::DocId, DOC_ID, ids.map(&:to_a))
+    end
+
+    # @return [Array] the parts of a task at a version
+    def self.task_id(argument, task)
+      raise Convert.wrong_type(argument, "a Task or a TaskId", task) unless task?(task)
+
+      [Convert.bytes("#{argument}.id", task.id), Convert.size("#{argument}.version", task.version)]
+    end
+
+    # @return [Array] the parts of a document at a version
+    def self.doc_id(argument, doc)
+      raise Convert.wrong_type(argument, "a Doc or a DocId", doc) unless doc?(doc)
+
+      [Convert.bytes("#{argument}.namespace", doc.namespace), Convert.bytes("#{argument}.id", doc.id),
+       Convert.size("#{argument}.version", doc.version)]
+    end
+
+    # @return [Array] the parts of a change
+    def self.row(argument, change, kind, name)
+      change.is_a?(kind) ? change.row : raise(Convert.wrong_type(argument, "a #{name}", change))
+    end
+
+    # A name, or several.
+    #
+    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
+    def self.names(argument, values)
+      values = [values] if values.is_a?(String)
+      rows = Convert.elements(argument, values).each_with_index.map do |name, index|
+        [Convert.bytes("#{argument}[#{index}]", name)]
+      end
+      list(Native::Bytes, Convert::BYTES, rows)
+    end
+
+    # A time on the clock and a delay from now, of which the library takes one.
+    #
+    # @return [Array(Integer, Integer)] both in milliseconds
+    def self.time(at_ms, delay)
+      [at_ms.nil? ? NOT_GIVEN : Convert.size("at_ms", at_ms, INT64_MAX), milliseconds("delay", delay)]
+    end
+
+    # @return [Integer] of seconds or nil
+    def self.milliseconds(argument, seconds)
+      seconds.nil? ? NOT_GIVEN : Convert.milliseconds(argument, seconds)
+    end
+
+    # @return [Native::TaskQuery]
+    def self.task_query(after, limit, claimant, omit_values)
+      query = Native::TaskQuery.new
+      Native.millpond_task_query_init(query)
+      unless after.nil?
+        unless after.is_a?(Position) || after.is_a?(Task)
+          raise Convert.wrong_type("after", "a Position or a Task", after)
+        end
+
+        row = [Convert.bytes("after.id", after.id), Convert.size("after.at_ms", after.at_ms)]
+        query[:after], = list(Native::TaskPosition, TASK_ID, [row])
+      end
+      put_limit(query, limit)
+      put_text(query, :claimant, claimant)
+      query[:omit_values] = !!omit_values
+      query
+    end
+
+    # @return [Native::DocQuery]
+    def self.doc_query(after, limit, first, last, omit_contents)
+      query = Native::DocQuery.new
+      Native.millpond_doc_query_init(query)
+      unless after.nil?
+        unless after.is_a?(DocPosition) || after.is_a?(Doc)
+          raise Convert.wrong_type("after", "a DocPosition or a Doc", after)
+        end
+
+        row = %i[key secondary_key id].map { |part| Convert.bytes("after.#{part}", after.public_send(part)) }
+        query[:after], = list(Native::DocPosition, "J6", [row])
+      end
+      put_limit(query, limit)
+      put_text(query, :start, first)
+      put_text(query, :end, last)
+      query[:omit_contents] = !!omit_contents
+      query
+    end
+
+    # @return [Native::TasksFilter]
+    def self.filter(exact, prefixes, limit = nil)
+      filter = Native::TasksFilter.new
+      Native.millpond_tasks_filter_init(filter)
+      filter[:exact], filter[:exact_count] = names("exact", exact)
+      filter[:prefixes], filter[:prefix_count] = names("prefixes", prefixes)
+      put_limit(filter, limit)
+      filter
+    end
+
+    # @return [Native::TasksWorkerOptions]
+    def self.worker_options(wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue)
+      options = Native::TasksWorkerOptions.new
+      Native.millpond_tasks_worker_options_init(options)
+      options[:wait_ms] = milliseconds("wait", wait)
+      options[:lease_ms] = milliseconds("lease", lease)
+      options[:backoff_ms] = milliseconds("backoff", backoff)
+      options[:backoff_max_ms] = milliseconds("backoff_max", backoff_max)
+      options[:max_attempts] = Convert.small_size("max_attempts", max_attempts)
+      options[:max_claims] = Convert.small_size("max_claims", max_claims)
+      put_text(options, :error_queue, error_queue)
+      options
+    end
+
+    # One block of memory: the rows, and then the texts that they point to.
+    def self.list(kind, format, rows)
+      return [nil, 0] if rows.empty?
+
+      parts = rows.flatten(1)
+      texts = parts.grep(String)
+      bytes = texts.pack("a*" * texts.size)
+      rows_size = kind.size * rows.size
+      memory = FFI::MemoryPointer.new(rows_size + bytes.bytesize, 1, false)
+      address = memory.address + rows_size
+      numbers = parts.flat_map do |part|
+        case part
+        when String
+          address += part.bytesize
+          [address - part.bytesize, part.bytesize]
+        when nil then [0, 0]
+        when Integer then part
+        else part ? 1 : 0
+        end
+      end
+      memory.put_bytes(0, numbers.pack(format * rows.size)).put_bytes(rows_size, bytes)
+      [memory, rows.size]
+    end
+
+    # inserts is counted by insert_count.
+    def self.put_list(native, name, memory, count)
+      native[name] = memory
+      native[:"#{name.to_s.chomp('s')}_count"] = count
+    end
+
+    def self.put_limit(native, limit)
+      native[:limit] = Convert.size("limit", limit, INT64_MAX) unless limit.nil?
+    end
+
+    def self.put_text(native, name, text)
+      return if text.nil?
+
+      text = Convert.bytes(name, text)
+      native[name] = FFI::MemoryPointer.new(text.bytesize + 1).put_bytes(0, text)
+      native[:"#{name}_length"] = text.bytesize
+    end
+
+    def self.task?(value)
+      value.is_a?(Task) || value.is_a?(TaskId)
+    end
+
+    def self.doc?(value)
+      value.is_a?(Doc) || value.is_a?(DocId)
+    end
+    private_class_method :list, :put_list, :put_limit, :put_text, :task?, :doc?
+  end
+end

@@ -1,0 +1,195 @@
+# frozen_string_literal: true
+
+require "millpond/task_answers"
+
+module Millpond
+  # What a store holds: tasks and documents by id and in pages, and statistics.
+  class TaskStore
+    # The tasks of these ids, in the same order, in whatever queue they are.
+    #
+    # @param ids [String, Enumerable<String>] 1 to 10,000
+    # @return [Array<Task>] without those that are not there
+    # @raise [InvalidArgumentError, TypeError] for what are no ids
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox", id: "a")
+    #   store.fetch(%w[b a]).map(&:id) # => ["a"]
+    def fetch(ids)
+      list, count = TaskArguments.names("ids", ids)
+      TaskAnswers.tasks { |place, error| Native.millpond_tasks_fetch(@native, list, count, place, error) }
+    end
+
+    # A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed between
+    # two pages may be on both or on none.
+    #
+    # @param queue [String]
+    # @param after [Position, Task, nil] what the page comes after, such as the `next` of the one before;
+    #   without it, the first
+    # @param limit [Integer, nil] how many tasks to look at (1,000), at most 10,000
+    # @param claimant [String, nil] only tasks that are this claimant's or available; a page may hold fewer
+    #   then, or none, and still have a next one
+    # @param omit_values [Boolean] whether to leave the values out
+    # @return [TaskPage]
+    # @raise [InvalidArgumentError, TypeError] for what is no queue, no position or no number
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   3.times { |number| store.insert("inbox", id: "t#{number}", at_ms: number) }
+    #   page = store.list("inbox", limit: 2)
+    #   page.tasks.map(&:id) # => ["t0", "t1"]
+    #   page = store.list("inbox", limit: 2, after: page.next)
+    #   [page.tasks.map(&:id), page.next] # => [["t2"], nil]
+    def list(queue, after: nil, limit: nil, claimant: nil, omit_values: false)
+      queue = Convert.bytes("queue", queue)
+      query = TaskArguments.task_query(after, limit, claimant, omit_values)
+      page = TaskAnswers.of do |place, error|
+        Native.millpond_tasks_list(@native, queue, queue.bytesize, query, place, error)
+      end
+      TaskPage.new(page.tasks, page.next).freeze
+    end
+
+    # The queues that hold tasks, with how many: those with one of these names or prefixes, or all if
+    # none is said.
+    #
+    # @param exact [String, Enumerable<String>] names
+    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param limit [Integer, nil] at most so many, the first by name (100,000, which is the most)
+    # @return [Hash{String => Integer}] by name
+    # @raise [InvalidArgumentError, TypeError] for what are no names or no number
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   %w[mail/in mail/out print].each { |queue| store.insert(queue) }
+    #   store.queues(exact: "print", prefixes: ["mail/"])["print"] # => 1
+    #   store.queues(prefixes: "mail/").to_a # => [["mail/in", 1], ["mail/out", 1]]
+    def queues(exact: [], prefixes: [], limit: nil)
+      queue_stats(exact: exact, prefixes: prefixes, limit: limit).to_h { |stats| [stats.queue, stats.size] }
+    end
+
+    # Whether none of the queues with one of these names or prefixes holds a task.
+    #
+    # @param exact (see #queues)
+    # @param prefixes (see #queues)
+    # @return [Boolean]
+    # @raise [InvalidArgumentError, TypeError] for no name and no prefix, and for what are none
+    #
+    # @example
+    #   Millpond.connect("memory:").tasks("shop").are_empty?(prefixes: "mail/") # => true
+    def are_empty?(exact: [], prefixes: [])
+      filter = TaskArguments.filter(exact, prefixes)
+      Call.number(:bool) { |place, error| Native.millpond_tasks_are_empty(@native, filter, place, error) }
+    end
+
+    # What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
+    # without a look at the tasks.
+    #
+    # @param exact (see #queues)
+    # @param prefixes (see #queues)
+    # @param limit (see #queues)
+    # @return [Array<QueueStats>]
+    # @raise (see #queues)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   2.times { store.insert("inbox") }
+    #   store.claim("inbox")
+    #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.claimed] } # => [["inbox", 1, 1]]
+    def queue_stats(exact: [], prefixes: [], limit: nil)
+      filter = TaskArguments.filter(exact, prefixes, limit)
+      TaskAnswers.of { |place, error| Native.millpond_tasks_queue_stats(@native, filter, place, error) }.queues
+    end
+
+    # Leases all documents of this primary key, or none if another claimant holds one of them. Whoever
+    # holds them can claim them again, also after {ConnectionLostError} or {TimeoutError}.
+    #
+    # @param namespace [String]
+    # @param key [String] not empty
+    # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
+    # @return [Array<Doc>] by secondary key
+    # @raise [InvalidArgumentError, TypeError] for what is no name or no time
+    # @raise [DependencyError] if another claimant holds one of them
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   store = client.tasks("shop")
+    #   store.modify(Millpond::Modification.new.insert_doc("accounts", "ann", content: 7))
+    #   store.claim_docs("accounts", "ann", lease: 60).map(&:content) # => [7]
+    #   client.tasks("shop").claim_docs("accounts", "ann") # raises Millpond::DependencyError
+    def claim_docs(namespace, key, lease: nil)
+      namespace = Convert.bytes("namespace", namespace)
+      key = Convert.bytes("key", key)
+      lease_ms = TaskArguments.milliseconds("lease", lease)
+      TaskAnswers.docs do |place, error|
+        Native.millpond_tasks_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, lease_ms, place,
+                                         error)
+      end
+    end
+
+    # The documents of these ids, in the same order.
+    #
+    # @param namespace [String]
+    # @param ids [String, Enumerable<String>] 1 to 10,000
+    # @return [Array<Doc>] without those that are not there
+    # @raise [InvalidArgumentError, TypeError] for what is no namespace or no ids
+    #
+    # @example
+    #   Millpond.connect("memory:").tasks("shop").fetch_docs("accounts", %w[a b]) # => []
+    def fetch_docs(namespace, ids)
+      namespace = Convert.bytes("namespace", namespace)
+      list, count = TaskArguments.names("ids", ids)
+      TaskAnswers.docs do |place, error|
+        Native.millpond_tasks_fetch_docs(@native, namespace, namespace.bytesize, list, count, place, error)
+      end
+    end
+
+    # A page of a namespace's documents, by primary key, secondary key and id.
+    #
+    # @param namespace [String]
+    # @param start [String, nil] from this primary key on
+    # @param end [String, nil] up to this primary key, and without it
+    # @param after [DocPosition, Doc, nil] what the page comes after, such as the `next` of the one before;
+    #   without it, the first
+    # @param limit [Integer, nil] how many documents (1,000), at most 10,000
+    # @param omit_contents [Boolean] whether to leave the contents out
+    # @return [DocPage]
+    # @raise [InvalidArgumentError, TypeError] for what is no name, no position or no number
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   opened = %w[ann bob cy].reduce(Millpond::Modification.new) do |accounts, name|
+    #     accounts.insert_doc("accounts", name)
+    #   end
+    #   store.modify(opened)
+    #   store.list_docs("accounts", start: "b", end: "c").docs.map(&:key) # => ["bob"]
+    #   page = store.list_docs("accounts", limit: 2)
+    #   store.list_docs("accounts", after: page.next).docs.map(&:key) # => ["cy"]
+    def list_docs(namespace, start: nil, end: nil, after: nil, limit: nil, omit_contents: false)
+      namespace = Convert.bytes("namespace", namespace)
+      last = binding.local_variable_get(:end) # a word of Ruby's
+      query = TaskArguments.doc_query(after, limit, start, last, omit_contents)
+      page = TaskAnswers.of do |place, error|
+        Native.millpond_tasks_list_docs(@native, namespace, namespace.bytesize, query, place, error)
+      end
+      DocPage.new(page.docs, page.next_doc).freeze
+    end
+
+    # What is in the namespaces that hold documents, by name.
+    #
+    # @param exact (see #queues)
+    # @param prefixes (see #queues)
+    # @param limit (see #queues)
+    # @return [Array<NamespaceStats>]
+    # @raise (see #queues)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.modify(Millpond::Modification.new.insert_doc("accounts", "ann"))
+    #   store.namespace_stats.map(&:to_a) # => [["accounts", 1, 0]]
+    def namespace_stats(exact: [], prefixes: [], limit: nil)
+      filter = TaskArguments.filter(exact, prefixes, limit)
+      found = TaskAnswers.of { |place, error| Native.millpond_tasks_namespace_stats(@native, filter, place, error) }
+      found.namespaces
+    end
+  end
+end

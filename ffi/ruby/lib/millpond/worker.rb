@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+require "millpond/job"
+
+module Millpond
+  # Raised by a handler of {Worker#run}: try the task again, for this reason.
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   store.insert("inbox", value: 7)
+  #   store.worker("inbox").run { raise Millpond::Retry.new("no paper", delay: 60) }
+  #   store.list("inbox").tasks.map { |task| [task.attempt, task.err] } # => [[1, "no paper"]]
+  class Retry < StandardError
+    # @return [String] why
+    attr_reader :err
+
+    # @return [Numeric, nil] after how many seconds; nil for what the worker's `backoff` says
+    attr_reader :delay
+
+    # @param err [String] why
+    # @param delay [Numeric, nil] after how many seconds, in place of what the worker says
+    # @example
+    #   Millpond::Retry.new("no paper", delay: 60).delay # => 60
+    def initialize(err = "", delay: nil)
+      super(err)
+      @err = err
+      @delay = delay
+    end
+  end
+
+  # Raised by a handler of {Worker#run}: move the task to this queue, for this reason.
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   store.insert("inbox", value: 7)
+  #   store.worker("inbox").run { raise Millpond::Move.new("by hand", "no order") }
+  #   store.claim("by hand").err # => "no order"
+  class Move < StandardError
+    # @return [String] where to
+    attr_reader :queue
+
+    # @return [String] why
+    attr_reader :err
+
+    # @param queue [String] where to
+    # @param err [String] why
+    # @example
+    #   Millpond::Move.new("by hand", "no order").queue # => "by hand"
+    def initialize(queue, err = "")
+      super(err)
+      @queue = queue
+      @err = err
+    end
+  end
+
+  # Raised by a handler of {Worker#run}: give the task back untried, for another worker.
+  class Release < StandardError
+  end
+
+  # Says how tasks are worked on; made by {TaskStore#worker}. {#jobs} or {#run} begin the work; run
+  # several, in threads of their own, for several tasks at a time.
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   store.insert("inbox", value: { "price" => 7 })
+  #   store.insert("inbox", value: { "price" => nil })
+  #   store.worker("inbox", max_attempts: 1).run do |job|
+  #     raise ArgumentError, "no price" unless job.task.value["price"]
+  #
+  #     job.delete.insert("outbox", value: { "total" => job.task.value["price"] * 6 })
+  #   end
+  #   store.list("outbox").tasks.map { |task| task.value["total"] } # => [42]
+  #   store.list("inbox/err").tasks.map(&:err) # => ["ArgumentError: no price"]
+  class Worker
+    # @api private
+    def initialize(store, queues, options)
+      @store = store
+      @queues = queues
+      @options = options
+    end
+
+    # The jobs, one after the other. One that the block neither ends nor takes along by `break` is left
+    # when the block has returned, and its task leased until the lease is over.
+    #
+    # @yieldparam job [Job]
+    # @return [self] or, without a block, an Enumerator, which leaves a job when it is asked for the next
+    # @raise (see TaskStore#claims)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox", value: { "order" => 7 })
+    #   orders = []
+    #   store.worker("inbox").jobs do |job|
+    #     orders << job.task.value["order"]
+    #     job.done
+    #   end
+    #   orders # => [7]
+    def jobs
+      return enum_for(:jobs) unless block_given?
+
+      jobs = Call.handle(Native::Jobs) do |place, error|
+        Native.millpond_tasks_jobs_new(@store, *@queues, @options, place, error)
+      end
+      while (job = next_job(jobs))
+        begin
+          yield job
+        rescue Exception
+          job.leave
+          raise
+        end
+        job.leave
+      end
+      self
+    ensure
+      jobs&.free
+    end
+
+    # Works until there is nothing left to do and the `wait` is over.
+    #
+    # The handler gets a {Job}. A {Modification} that it answers happens in one step, with the job's own
+    # versions; whatever else it answers, the task is done and is deleted. It can raise {Retry}, {Move}
+    # and {Release}; any other error is a retry with its class and message. What ends a program or a
+    # thread, such as an Interrupt or SystemExit, ends the run and gives the task back, and so does
+    # `break`.
+    #
+    # A job whose lease was lost, or with a modification that the store refuses with a
+    # {DependencyError}, is left to whoever has it now, and the run goes on. Other errors of the store
+    # end it.
+    #
+    # @param handler [#call, nil] in place of the block
+    # @yieldparam job [Job]
+    # @return [self]
+    # @raise (see TaskStore#claims)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox", value: 7)
+    #   store.worker("inbox").run { |job| job.delete.insert("outbox", value: job.task.value * 6) }
+    #   store.claim("outbox").value # => 42
+    def run(handler = nil, &block)
+      handler ||= block
+      raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
+
+      jobs do |job|
+        ending = nil
+        begin
+          ending = Worker.ending(handler, job)
+        ensure
+          Worker.give_back(job) unless ending
+        end
+        begin
+          ending.call
+        rescue DependencyError
+          nil
+        end
+      end
+    end
+
+    # How a job ends with which this handler was called.
+    #
+    # @api private
+    def self.ending(handler, job)
+      done = handler.call(job)
+      done.is_a?(Modification) ? -> { job.finish(done) } : -> { job.done }
+    rescue Retry => failure
+      -> { job.retry(failure.err, delay: failure.delay) }
+    rescue Move => failure
+      -> { job.move_to(failure.queue, failure.err) }
+    rescue Release
+      -> { job.release }
+    rescue StandardError, ScriptError, SystemStackError => failure
+      told = told(failure)
+      -> { job.retry(told) }
+    end
+
+    # What ends the run matters more than whether the task comes back at once or after its lease.
+    #
+    # @api private
+    def self.give_back(job)
+      job.release
+    rescue Error
+      nil
+    end
+
+    # @api private
+    def self.told(failure)
+      message = String.new(failure.message)
+      message.force_encoding(Encoding::UTF_8) if message.encoding == Encoding::BINARY
+      "#{failure.class}: #{message.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub}"
+    end
+    private_class_method :told
+
+    private
+
+    def next_job(jobs)
+      job = nil
+      native = Call.handle(Native::Job) do |place, error|
+        Native.millpond_tasks_jobs_next(jobs, place, error)
+      end
+      job = Job.new(native) if native
+    ensure
+      # An interrupt came meanwhile: nobody would end it, and it would be renewed.
+      native.free if native && !job
+    end
+  end
+end

@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Workers: jobs that renew themselves, and what becomes of those that fail.
+class TasksWorkerTest < MillpondTest
+  on_every_backend :jobs do |url|
+    store = store_on(url)
+    store.insert("q", value: { "n" => 1 })
+    worker = store.worker(%w[q p])
+    answer = worker.jobs do |job|
+      assert_equal [{ "n" => 1 }, 1, false], [job.task.value, job.task.claims, job.lost?]
+      assert_equal Millpond::TaskId.new(job.task.id, 1), job.handle
+      done = job.finish(job.delete.insert("done", value: 2))
+      assert_equal [2], done.inserted.map(&:value)
+    end
+    assert_same worker, answer
+    assert_equal({ "done" => 1 }, store.queues)
+    worker.jobs { flunk "there is nothing left" }
+  end
+
+  on_every_backend :every_end do |url|
+    store = store_on(url)
+    ends = %w[done retry later move release]
+    ends.each_with_index { |how, index| store.insert("q", id: how, priority: 9 - index) }
+    jobs = Array.new(5) { store.worker("q", backoff: 100, backoff_max: 50).jobs.first }
+    assert_equal ends, jobs.map { |job| job.task.id }
+    done, tried, later, moved, released = jobs
+    assert_equal [nil] * 5, [done.done, tried.retry("why"), later.retry("why", delay: 7), moved.move_to("p", "why"),
+                             released.release]
+    tried, later, moved, released = store.fetch(ends)
+    assert_equal [1, "why", 1], [tried.attempt, tried.err, tried.claims]
+    assert_includes 50_000..100_000, tried.at_ms - tried.modified_ms
+    assert_equal 7_000, later.at_ms - later.modified_ms
+    assert_equal ["p", 1, "why", ""], [moved.queue, moved.attempt, moved.err, moved.claimant]
+    assert_equal [0, "", "", 2], [released.attempt, released.err, released.claimant, released.version]
+    jobs.each { |job| assert_raises(Millpond::DependencyError) { job.done } }
+  end
+
+  on_every_backend :a_job_that_nobody_ends_is_left do |url|
+    store = store_on(url)
+    3.times { |number| store.insert("q", id: number.to_s, priority: 9 - number) }
+    worker = store.worker("q", lease: 0.2)
+    kept = []
+    worker.jobs do |job|
+      kept << job
+      break if kept.size == 2
+    end
+    assert_raises(IndexError) { worker.jobs { |job| kept << job && raise(IndexError) } }
+    # The one that went along by break is renewed, the others are not.
+    sleep 0.5
+    assert_raises(Millpond::InvalidArgumentError) { kept[0].done }
+    assert_raises(Millpond::InvalidArgumentError) { kept[2].done }
+    assert_equal %w[0 2], store.claim_many("q", 5).map(&:id).sort
+    refute_predicate kept[1], :lost?
+    kept[1].done
+  end
+
+  on_every_backend :the_jobs_as_an_enumerator do |url|
+    store = store_on(url)
+    3.times { |number| store.insert("q", value: number, priority: 9 - number) }
+    jobs = store.worker("q").jobs
+    first = jobs.next
+    assert_equal 0, first.task.value
+    assert_equal 1, jobs.next.tap(&:done).task.value
+    assert_raises(Millpond::InvalidArgumentError) { first.done }
+    assert_equal([2], jobs.take(1).each(&:done).map { |job| job.task.value })
+  end
+
+  # By more than one lease, with documents, while the program is busy.
+  on_every_backend :a_job_is_renewed do |url|
+    store = store_on(url)
+    other = @clients.first.tasks(name_of_queue)
+    made = modification.insert_doc("n", "k", id: "d", content: 1)
+    store.modify(made.insert_doc("n", "k", id: "e", secondary_key: "2"))
+    store.insert("q", value: 1)
+    job = store.worker("q", lease: 0.3).jobs.first
+    docs = job.claim_docs("n", "k")
+    until_then = now + 1
+    nil while now < until_then
+    assert_nil other.claim("q")
+    assert_raises(Millpond::DependencyError) { other.claim_docs("n", "k") }
+    refute_predicate job, :lost?
+    assert_operator job.handle.version, :>=, 4
+    done = job.finish(job.delete.change_doc(docs[0].change(content: 2, release: true)))
+    assert_equal [["d", 2, ""], ["e", nil, ""]], done.changed_docs.map { |doc| [doc.id, doc.content, doc.claimant] }
+    assert_empty store.queues
+  end
+
+  on_every_backend :a_lost_lease_is_seen do |url|
+    store = store_on(url, claimant: "ann")
+    store.insert("q", id: "t")
+    job = store.worker("q", lease: 0.3).jobs.first
+    # Whoever takes a claimant's name can do what it could.
+    same = @clients.first.tasks(name_of_queue, claimant: "ann")
+    same.modify(modification.delete(job.handle))
+    Timeout.timeout(10) { sleep 0.01 until job.lost? }
+    [-> { job.done }, -> { job.retry("why") }, -> { job.finish(job.delete.insert("q")) }].each do |call|
+      assert_raises(Millpond::DependencyError, &call)
+    end
+    assert_empty store.queues
+  end
+
+  # What a handler says, and what becomes of its task.
+  on_every_backend :a_handler_says_how_its_job_ends do |url|
+    store = store_on(url)
+    ends = {
+      "nil" => ->(_) {}, "other" => ->(_) { :whatever }, "modification" => ->(job) { job.delete.insert("next") },
+      "retry" => ->(_) { raise Millpond::Retry.new("why", delay: 60) }, "bare" => ->(_) { raise Millpond::Retry },
+      "move" => ->(_) { raise Millpond::Move.new("p", "why") }, "error" => ->(_) { raise IndexError, "it broke" },
+      "bytes" => ->(_) { raise "\xFF\xFE é".b }, "wide" => ->(_) { raise "é".encode("UTF-16LE") },
+      "missing" => ->(_) { raise NotImplementedError, "soon" }, "deep" => ->(_) { raise SystemStackError, "deep" },
+      "dependency" => ->(_) { store.modify(modification.delete(Millpond::TaskId.new("none", 3))) },
+      "refused" => ->(job) { job.delete.depend(Millpond::TaskId.new("none", 3)) },
+      "itself" => ->(job) { job.move_to("p", "itself") }
+    }
+    ends.each_key { |name| store.insert("q", id: name) }
+    seen = []
+    store.worker("q", backoff: 60).run do |job|
+      seen << job.task.id
+      ends.fetch(job.task.id).call(job)
+    end
+    assert_equal ends.keys.sort, seen.sort
+    assert_equal ["next"], store.list("next").tasks.map(&:queue)
+    assert_equal [["itself", "itself", 1], ["move", "why", 1]],
+                 store.list("p").tasks.map { |task| [task.id, task.err, task.attempt] }.sort
+    left = store.list("q").tasks.to_h { |task| [task.id, task.err] }
+    assert_equal({ "retry" => "why", "bare" => "", "error" => "IndexError: it broke", "refused" => "",
+                   "bytes" => "RuntimeError: \uFFFD\uFFFD é", "wide" => "RuntimeError: é",
+                   "missing" => "NotImplementedError: soon", "deep" => "SystemStackError: deep",
+                   "dependency" => "Millpond::DependencyError: tasks.modify: " \
+                                   "tasks to delete that are not there: none:v3" },
+                 left)
+    assert_equal ["refused"], store.list("q").tasks.select { |task| task.attempt.zero? }.map(&:id)
+  end
+
+  on_every_backend :a_handler_gives_back do |url|
+    store = store_on(url)
+    store.insert("q")
+    claims = []
+    store.worker("q").run do |job|
+      claims << job.task.claims
+      raise Millpond::Release if claims.size < 3
+    end
+    assert_equal [1, 2, 3], claims
+  end
+
+  def test_a_handler_that_is_no_block
+    store = store_on("memory:")
+    handler = Class.new do
+      attr_reader :seen
+
+      def call(job)
+        @seen = job.task.value
+        nil
+      end
+    end.new
+    2.times do |number|
+      store.insert("q", value: number)
+      worker = store.worker("q")
+      assert_same worker, number.zero? ? worker.run(handler) : worker.run(handler.method(:call))
+      assert_equal number, handler.seen
+    end
+  end
+
+  # What ends a program or the loop gives the task back.
+  on_every_backend :what_ends_the_run do |url|
+    store = store_on(url)
+    store.insert("q")
+    [Interrupt, SignalException.new("TERM"), SystemExit, NoMemoryError].each do |failure|
+      assert_raises(failure.is_a?(Class) ? failure : failure.class) { store.worker("q").run { raise failure } }
+    end
+    store.worker("q").run { break }
+    catch(:out) { store.worker("q").run { throw :out } }
+    thread = Thread.new { store.worker("q").run { sleep } }
+    Timeout.timeout(10) { sleep 0.01 until thread.status == "sleep" && store.queue_stats[0].claimed == 1 }
+    thread.kill.join
+    task = store.claim("q")
+    assert_equal [8, 0, ""], [task.claims, task.attempt, task.err]
+  end
+
+  def test_an_error_of_the_store_ends_the_run
+    store = store_on("memory:")
+    %w[a b c].each { |queue| store.insert(queue) }
+    assert_raises(Millpond::InvalidArgumentError) { store.worker("a").run { |job| job.delete.insert("") } }
+    assert_raises(TypeError) { store.worker("b").run { raise Millpond::Retry, nil } }
+    assert_raises(Millpond::ClosedError) { store.worker("c", wait: 60).run { close_clients } }
+  end
+
+  on_every_backend :what_fails_too_often_is_put_aside do |url|
+    store = store_on(url)
+    store.insert("q", id: "a")
+    tries = []
+    store.worker("q", backoff: 0.001, backoff_max: 0.002, max_attempts: 3, wait: 0.3).run do |job|
+      tries << job.task.attempt
+      raise KeyError, tries.size.to_s
+    end
+    assert_equal [0, 1, 2], tries
+    assert_equal ["KeyError: 1\nKeyError: 2\nKeyError: 3"], store.list("q/err").tasks.map(&:err)
+    store.insert("q", id: "b")
+    store.worker("q", max_attempts: 1, error_queue: "bäd").run { raise "why" }
+    assert_equal ["b"], store.list("bäd").tasks.map(&:id)
+  end
+
+  on_every_backend :what_ends_its_workers_is_put_aside do |url|
+    store = store_on(url)
+    store.insert("q", id: "t")
+    2.times { store.claim("q", lease: 0) }
+    store.worker("q", max_claims: 2).run { flunk "it is poison" }
+    task, = store.list("q/err").tasks
+    assert_equal ["t", 1, "claimed 2 times without an end"], [task.id, task.attempt, task.err]
+    store.insert("q", id: "u")
+    seen = []
+    store.worker("q", max_claims: 1).run { |job| seen << job.task.id }
+    assert_equal ["u"], seen
+  end
+
+  on_every_backend :several_workers_at_a_time do |url|
+    store = store_on(url)
+    store.modify((0...60).reduce(modification) { |all, number| all.insert("q", value: number) })
+    workers = Array.new(4) do
+      Thread.new { store.worker("q", wait: 0.2).run { |job| job.delete.insert("done", value: job.task.value) } }
+    end
+    workers.each(&:join)
+    assert_equal [*0...60], store.list("done").tasks.map(&:value).sort
+  end
+
+  def test_a_job_is_for_many_threads
+    store = store_on(Servers.shared.url)
+    store.modify((0...8).reduce(modification) { |all, number| all.insert_doc("n", number.to_s) })
+    store.insert("q")
+    store.worker("q").jobs do |job|
+      docs = Array.new(8) { |number| Thread.new { job.claim_docs("n", number.to_s) } }.flat_map(&:value)
+      assert_equal 8, docs.size
+      job.finish(docs.reduce(job.delete) { |done, doc| done.delete_doc(doc) })
+    end
+    assert_empty store.namespace_stats
+  end
+end
