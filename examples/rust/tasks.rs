@@ -46,7 +46,12 @@ fn main() -> millpond::Result<()> {
     worker.run(|_| Err(Failure::Retry("the printer is off".to_owned())))?;
     let aside = bob.list("invoices/err", TaskQuery::new())?.tasks.remove(0);
     assert_eq!((aside.attempt, &*aside.err), (2, "the printer is off\nthe printer is off"));
-    println!("after {} attempts in {}: {}", aside.attempt, aside.queue, aside.err.replace('\n', "; "));
+    println!(
+        "after {} attempts in {}: {}",
+        aside.attempt,
+        aside.queue,
+        aside.err.replace('\n', "; ")
+    );
 
     // Somebody switches it on, and moves the invoice back.
     let again = aside.change().queue("invoices").attempt(0).err("");

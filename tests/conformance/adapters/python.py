@@ -5,21 +5,20 @@ With --asyncio it calls `millpond.aio` in place of `millpond`; everything else i
 
 import asyncio
 import base64
-import inspect
 import json
 import math
 import sys
+import threading
+import time
 
 import millpond
+from python_tasks import Tasks, dependency
+from python_values import Unsupported, finished, labelled, listed, settled
 
 STATS = (
     "ver", "key", "pset_key", "cset_key", "pset_size", "cset_size", "total_size",
     "pset_min", "pset_max", "cset_min", "cset_max", "total_min", "total_max",
 )  # fmt: skip
-
-
-class Unsupported(Exception):
-    """Python, or the package, has no way to say this."""
 
 
 def decoded(value):
@@ -30,16 +29,7 @@ def decoded(value):
         return [decoded(item) for item in value]
     if not isinstance(value, dict):
         return value
-    ((label, text),) = value.items()
-    if label == "b64":
-        return base64.b64decode(text)
-    if label == "float":
-        return float(text)
-    if label == "int":
-        return int(text)
-    if label == "string":
-        return text
-    raise Unsupported(f"Python has no {label}")
+    return labelled(value)
 
 
 def encoded(value):
@@ -82,9 +72,13 @@ def given(request, names):
 class Session:
     """The client that is open and the calls on it."""
 
-    def __init__(self, connect):
+    def __init__(self, connect, sleep):
         self.connect = connect
+        self.sleep = sleep
+        self.is_async = sleep is asyncio.sleep
         self.client = None
+        self.tasks = Tasks(self)
+        self.later = set()
 
     async def open(self, url):
         await self.close()
@@ -102,8 +96,12 @@ class Session:
             return await self.open(request["url"])
         if call == "close":
             return await self.close()
+        if call == "later":
+            return self.begin_later(request)
         if call.startswith("shuffle_"):
             return await self.shuffle_result(request)
+        if call.startswith("tasks_"):
+            return await self.tasks.result(request)
         ick = self.client.ick(decoded(request["name"]))
         if call == "add":
             return await settled(ick.add(pairs(request)))
@@ -197,14 +195,37 @@ class Session:
             return await settled(consumer.ack_and_delete(receipts))
         return await settled(consumer.ack(receipts))
 
+    def begin_later(self, request):
+        """Makes a request after a while, beside what comes next."""
+
+        async def late():
+            await settled(self.sleep(request["ms"] / 1000))
+            answer = await self.answer(request["request"])
+            if "result" not in answer:
+                print(answer, file=sys.stderr)
+
+        if self.is_async:
+            task = asyncio.create_task(late())
+            self.later.add(task)
+            task.add_done_callback(self.later.discard)
+        else:
+            threading.Thread(target=lambda: finished(late())).start()
+
     async def answer(self, request):
         """The answer to one request."""
+        return await self.answered(self.result(request))
+
+    async def answered(self, call):
+        """What comes of a call, as an answer."""
         try:
-            return {"result": encoded(await self.result(request))}
+            return {"result": encoded(await call)}
         except Unsupported as why:
             return {"unsupported": str(why)}
         except millpond.MillpondError as error:
-            return {"error": {"code": error.code, "name": error.name, "message": str(error)}}
+            told = {"code": error.code, "name": error.name, "message": str(error)}
+            if isinstance(error, millpond.DependencyError):
+                told["dependency"] = dependency(error)
+            return {"error": told}
         except (TypeError, ValueError, OverflowError) as error:
             # What Python itself says of a wrong argument before it reaches the library.
             message = f"{type(error).__name__}: {error}"
@@ -216,22 +237,9 @@ def counted(stats):
     return {name: getattr(stats, name) for name in ("len", "pending", "lag")}
 
 
-async def settled(value):
-    """The value, or what it becomes if it is awaitable: the two packages share one body."""
-    return await value if inspect.isawaitable(value) else value
-
-
-async def listed(batches):
-    """All that there is in an iterator of either kind."""
-    if hasattr(batches, "__aiter__"):
-        return [batch async for batch in batches]
-    return list(batches)
-
-
-async def serve(connect):
+async def serve(session, read):
     """Answers all requests, one after the other."""
-    session = Session(connect)
-    for line in sys.stdin:
+    while line := await settled(read()):
         request = json.loads(line)
         answer = await session.answer(request)
         answer["id"] = request["id"]
@@ -239,13 +247,17 @@ async def serve(connect):
     await session.close()
 
 
-if sys.argv[1:] == ["--asyncio"]:
+async def serve_on_a_loop():
+    """Reads on a thread, so that what is to happen later does."""
     import millpond.aio
 
-    asyncio.run(serve(millpond.aio.connect))
+    await serve(
+        Session(millpond.aio.connect, asyncio.sleep), lambda: asyncio.to_thread(sys.stdin.readline)
+    )
+
+
+if sys.argv[1:] == ["--asyncio"]:
+    asyncio.run(serve_on_a_loop())
 else:
     # Nothing here is ever awaited for real, so there is no event loop that calls could disturb.
-    try:
-        serve(millpond.connect).send(None)
-    except StopIteration:
-        pass
+    finished(serve(Session(millpond.connect, time.sleep), sys.stdin.readline))
