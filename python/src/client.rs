@@ -8,6 +8,7 @@ use crate::channel::IckChannel;
 use crate::handle::{Handle, block, derive};
 use crate::ick::Ick;
 use crate::shuffle::ShuffleQueue;
+use crate::tasks::TaskStore;
 use crate::{convert, errors};
 
 /// A client for callers that block or, by `is_async`, for those with an event loop.
@@ -114,6 +115,21 @@ impl Client {
             core = derive!(core, |queue| queue.streams_per_shard(per_shard));
         }
         Ok(ShuffleQueue { core, text: self.text })
+    }
+
+    fn tasks(
+        &self,
+        name: &Bound<'_, PyAny>,
+        claimant: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<TaskStore> {
+        let name = convert::bytes("name", name)?;
+        let core = derive!(&self.core, |client| client.tasks(&name));
+        Ok(TaskStore {
+            core: match convert::some_text("claimant", claimant)? {
+                Some(claimant) => derive!(core, |store| store.claimant(claimant)),
+                None => core,
+            },
+        })
     }
 
     /// Blocks also for an event loop: the disk may have to take a last write.

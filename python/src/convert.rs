@@ -75,6 +75,29 @@ pub(crate) fn bytes(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8
     with_bytes(|| argument.to_owned(), value, <[u8]>::to_vec)
 }
 
+/// A text, of queues that hold no bytes.
+pub(crate) fn text(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = value.cast::<PyString>().map_err(|_| wrong_type(argument, "str", value))?;
+    Ok(text.to_cow()?.into_owned())
+}
+
+/// A text that need not be given.
+pub(crate) fn some_text(
+    argument: &str,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<String>> {
+    value.map(|value| text(argument, value)).transpose()
+}
+
+/// A text, or an iterable of several.
+pub(crate) fn texts(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if values.is_instance_of::<PyString>() {
+        return Ok(vec![text(argument, values)?]);
+    }
+    let indexed = iterable(|| argument.to_owned(), values)?.enumerate();
+    indexed.map(|(index, value)| text(&format!("{argument}[{index}]"), &value?)).collect()
+}
+
 pub(crate) fn push(
     list: &mut ByteList,
     place: impl Fn() -> String,
@@ -181,6 +204,12 @@ pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize>
 pub(crate) fn small_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     let size = whole(argument, value)?.and_then(|size| u32::try_from(size).ok());
     size.ok_or_else(|| invalid(value.py(), format!("{argument} is too large")))
+}
+
+/// A size, a version or a time of 64 bits.
+pub(crate) fn large_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let too_large = || format!("{argument} does not fit into 64 bits");
+    whole(argument, value)?.ok_or_else(|| invalid(value.py(), too_large()))
 }
 
 /// An iterable of sizes.

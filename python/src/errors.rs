@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::process;
+use crate::{process, task_handles};
 
 /// Code, name and what a retry does, of every kind of error.
 pub(crate) fn table() -> Vec<(u32, &'static str, &'static str)> {
@@ -44,9 +44,7 @@ pub(crate) fn answer<T>(py: Python<'_>, answer: Result<T>) -> PyResult<T> {
 
 /// The exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let made = class(py, error.kind())
-        .and_then(|class| class.call1((error.to_string(), error.operation())));
-    match made {
+    match make(py, error) {
         Ok(made) => {
             let raised = PyErr::from_value(made);
             if let Some(source) = error.source() {
@@ -55,6 +53,15 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             raised
         }
         Err(failure) => failure,
+    }
+}
+
+fn make<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let class = class(py, error.kind())?;
+    let (message, operation) = (error.to_string(), error.operation());
+    match error.dependency() {
+        Some(found) => class.call1((message, operation, task_handles::dependency(py, found)?)),
+        None => class.call1((message, operation)),
     }
 }
 

@@ -7,19 +7,29 @@ mod channel;
 mod client;
 mod completions;
 mod convert;
+mod doc;
 mod errors;
 mod fields;
 mod handle;
 mod ick;
+mod json;
 mod lease;
 mod loops;
+mod modification;
 mod process;
 mod shuffle;
 mod shuffle_consumer;
 mod shuffle_garbage;
 mod shuffle_message;
 mod shuffle_messages;
+mod task;
+mod task_claims;
+mod task_handles;
+mod task_job;
+mod task_worker;
+mod tasks;
 mod wakeup;
+mod when;
 
 use pyo3::prelude::*;
 
@@ -35,11 +45,15 @@ mod _native {
     #[pymodule_export]
     use super::client::{Client, connect};
     #[pymodule_export]
+    use super::doc::{Doc, DocChange};
+    #[pymodule_export]
     use super::handle::panic;
     #[pymodule_export]
     use super::ick::Ick;
     #[pymodule_export]
     use super::lease::ConsumerLease;
+    #[pymodule_export]
+    use super::modification::Modification;
     #[pymodule_export]
     use super::shuffle::{ShuffleQueue, shard};
     #[pymodule_export]
@@ -50,6 +64,16 @@ mod _native {
     use super::shuffle_message::{Message, Receipt, undecodable};
     #[pymodule_export]
     use super::shuffle_messages::Messages;
+    #[pymodule_export]
+    use super::task::{Task, TaskChange};
+    #[pymodule_export]
+    use super::task_claims::Claims;
+    #[pymodule_export]
+    use super::task_job::Job;
+    #[pymodule_export]
+    use super::task_worker::{Jobs, Worker};
+    #[pymodule_export]
+    use super::tasks::TaskStore;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -12,6 +12,9 @@ CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "relea
 CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
 CALLS |= {"delete_tracked", "cordon_deadline_exceeded"}
+CALLS |= {"insert", "modify", "claim", "claim_many", "renew", "fetch", "list", "queues"}
+CALLS |= {"are_empty", "queue_stats", "claim_docs", "fetch_docs", "list_docs", "namespace_stats"}
+CALLS |= {"time", "finish", "done", "retry", "move_to", "run"}
 
 
 class Awaited:
@@ -22,7 +25,8 @@ class Awaited:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._wrapped, name)
-        if name in CALLS:
+        # The delete of a job makes no call.
+        if name in CALLS and (name, type(self._wrapped)) != ("delete", millpond.Job):
             return later(found)
         if callable(found):
             return lambda *args, **kwargs: wrap(found(*args, **kwargs))
@@ -33,7 +37,7 @@ class Awaited:
 
     async def __anext__(self) -> Any:
         try:
-            return next(self._wrapped)
+            return wrap(next(self._wrapped))
         except StopIteration:
             raise StopAsyncIteration from None
 

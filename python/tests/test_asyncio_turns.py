@@ -13,6 +13,7 @@ import pytest
 import uvloop
 
 import millpond.aio
+from millpond import Modification
 
 ENDLESS = 10.0
 """How long work goes on that nobody stops, in seconds: longer than any test of it may take."""
@@ -56,7 +57,24 @@ async def be_refused(client: Any, until: float) -> None:
             await queue.write("", {})
 
 
+async def claim_and_delete(client: Any, until: float) -> None:
+    store = client.tasks("x")
+    while time.monotonic() < until:
+        await store.insert("q", 1)
+        await store.modify(Modification().delete(await store.claim("q")))
+
+
+async def run_a_worker(client: Any, until: float) -> None:
+    def handle(job: Any) -> Any:
+        return job.delete().insert("q") if time.monotonic() < until else None
+
+    store = client.tasks("x")
+    await store.insert("q")
+    await store.worker("q").run(handle)
+
+
 WORK = [write_read_ack, add_and_commit, take_batches, take_messages, be_refused]
+WORK += [claim_and_delete, run_a_worker]
 
 
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])

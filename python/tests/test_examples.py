@@ -49,9 +49,23 @@ def test_shuffle_on_a_server(shared_server: Servers) -> None:
     assert "taken over" in run(str(EXAMPLES / "shuffle.py"), shared_server.url)
 
 
+@pytest.mark.parametrize("worker", ["tasks_worker.py", "asyncio_tasks_worker.py"])
+def test_tasks_producer_and_worker_share_a_server(own_server: Servers, worker: str) -> None:
+    assert "6 mails to send" in run(str(EXAMPLES / "tasks_producer.py"), own_server.url)
+    printed = run(str(EXAMPLES / worker), own_server.url)
+    assert printed.count("sending a mail") == 6
+    assert "6 mails archived" in printed
+
+
+def test_tasks_on_a_server(shared_server: Servers) -> None:
+    printed = run(str(EXAMPLES / "tasks.py"), shared_server.url)
+    assert "one order, one invoice" in printed
+    assert "after 2 attempts" in printed
+
+
 def test_programs_in_the_readme() -> None:
     programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(programs) == 2
+    assert len(programs) == 3
     printed = [run("-c", program) for program in programs]
-    # The second has nothing to print; its own assertion holds.
-    assert printed == ["index a.txt\nindex b.txt\n", ""]
+    # The others have nothing to print; their own assertions hold.
+    assert printed == ["index a.txt\nindex b.txt\n", "", ""]

@@ -49,8 +49,50 @@ assert_type(queue.delete_tracked("j-1"), Optional[millpond.Receipt])
 assert_type(list(queue.gc(6)), list[list[str]])
 assert_type(millpond.shard(4, 2, "t"), list[int])
 
+store = text.tasks("x", claimant="me")
+task = store.insert("q", {"n": 1}, delay=1, priority=2)
+assert_type(task, millpond.Task)
+assert_type(store.claim("q"), Optional[millpond.Task])
+assert_type(store.claim_many(["q"], 2, lease=1.5), list[millpond.Task])
+gathered = millpond.Modification().insert("q", json="1").delete(task).depend(("a", 1))
+gathered = gathered.change(task.change(json=None).retry("why")).insert_doc("n", "k", [1])
+assert_type(store.modify(gathered).inserted_docs, list[millpond.Doc])
+assert_type(store.renew(task).tasks[0].version, int)
+assert_type(store.list("q").next, Optional[millpond.Position])
+assert_type(store.list_docs("n", after=("a", "b", "c")).docs, list[millpond.Doc])
+assert_type(store.queues(prefixes="a"), dict[str, int])
+assert_type(store.queue_stats()[0].max_claims, int)
+for tasks in store.claims("q", wait=0.1):
+    assert_type(tasks, list[millpond.Task])
+
+def handle(job: millpond.Job) -> Optional[millpond.Modification]:
+    assert_type(job.claim_docs("n", "k"), list[millpond.Doc])
+    if job.is_lost:
+        raise millpond.Retry("why", 5)
+    return job.delete()
+
+store.worker("q", max_attempts=2).run(handle)
+for job in store.worker(["q"]).jobs():
+    assert_type(job.handle, millpond.TaskId)
+    assert_type(job.done(), millpond.Modified)
+try:
+    pass
+except millpond.DependencyError as error:
+    assert_type(error.doc_claims, list[millpond.DocId])
+
+async def handle_later(job: millpond.aio.Job) -> Optional[millpond.Modification]:
+    assert_type(await job.claim_docs("n", "k"), list[millpond.Doc])
+    return None
+
 async def main() -> None:
     async with millpond.aio.connect("memory:", decode_responses=True) as client:
+        store = client.tasks("x")
+        assert_type(await store.claim("q", 5), Optional[millpond.Task])
+        async for tasks in store.claims("q"):
+            assert_type(tasks, list[millpond.Task])
+        await store.worker("q").run(handle_later)
+        async for job in store.worker("q").jobs():
+            assert_type(await job.release(), millpond.Modified)
         ick = client.ick("x")
         assert_type(await ick.add(["a"]), millpond.Added)
         lease = await ick.lease(1)
@@ -69,6 +111,10 @@ ick.peek(1, set="both")  # type: ignore[arg-type]
 queue.write("t", {"a": 1})  # type: ignore[arg-type]
 client.shuffle_queue("x", track_keys="both")  # type: ignore[arg-type]
 consumer.ack("1-1")  # type: ignore[arg-type]
+store.claim(1)  # type: ignore[arg-type]
+store.insert("q", priority="1")  # type: ignore[arg-type]
+gathered.delete("t")  # type: ignore[arg-type]
+gathered.change(task)  # type: ignore[arg-type]
 """
 
 
@@ -96,6 +142,7 @@ def test_a_program_of_users(tmp_path: Path) -> None:
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
 HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleQueue"]
+HANDLES += ["Claims", "Job", "Jobs", "TaskStore", "Worker"]
 
 
 @pytest.mark.parametrize("name", HANDLES)

@@ -14,9 +14,15 @@ Added(new=2, lowered=0)
 >>> message = consumer.read()
 >>> message.field("image"), consumer.ack_and_delete(message)
 ('a.png', 1)
+>>> store = client.tasks("shop")
+>>> task = store.insert("inbox", {"order": 7})
+>>> for job in store.worker("inbox").jobs():
+...     done = job.finish(job.delete().insert("outbox", {"invoice": 7}))
+>>> store.queues()
+{'outbox': 1}
 
-The queues are described in :mod:`millpond.ick` and :mod:`millpond.shuffle`; the same for asyncio is
-in :mod:`millpond.aio`.
+The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle` and :mod:`millpond.tasks`;
+the same for asyncio is in :mod:`millpond.aio`.
 """
 
 from . import aio
@@ -30,6 +36,7 @@ from .errors import (
     ConnectionLostError,
     CorruptError,
     CrossSlotError,
+    DependencyError,
     ForkedError,
     IncompatibleVersionError,
     InternalError,
@@ -48,6 +55,33 @@ from .errors import (
 )
 from .ick import Batches, ConsumerLease, Ick, IckChannel
 from .shuffle import Garbage, Message, Messages, Receipt, ShuffleConsumer, ShuffleQueue, shard
+from .task_values import (
+    DocId,
+    DocPage,
+    DocPosition,
+    Modified,
+    NamespaceStats,
+    Position,
+    QueueStats,
+    Renewed,
+    TaskId,
+    TaskPage,
+)
+from .tasks import (
+    Claims,
+    Doc,
+    DocChange,
+    Job,
+    Jobs,
+    Modification,
+    Move,
+    Release,
+    Retry,
+    Task,
+    TaskChange,
+    TaskStore,
+    Worker,
+)
 from .values import Added, DeadLetter, Reclaimed, ShuffleStats, Stats, StreamStats
 
 __all__ = [
@@ -55,6 +89,7 @@ __all__ = [
     "AuthenticationFailedError",
     "Batches",
     "CancelledError",
+    "Claims",
     "Client",
     "ClosedError",
     "ConnectionFailedError",
@@ -63,6 +98,12 @@ __all__ = [
     "CorruptError",
     "CrossSlotError",
     "DeadLetter",
+    "DependencyError",
+    "Doc",
+    "DocChange",
+    "DocId",
+    "DocPage",
+    "DocPosition",
     "ForkedError",
     "Garbage",
     "Ick",
@@ -71,15 +112,26 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "InvalidUrlError",
+    "Job",
+    "Jobs",
     "LeaseLostError",
     "LockedError",
     "Message",
     "Messages",
     "MillpondError",
+    "Modification",
+    "Modified",
+    "Move",
+    "NamespaceStats",
     "OutOfMemoryError",
     "PermissionDeniedError",
+    "Position",
+    "QueueStats",
     "Receipt",
     "Reclaimed",
+    "Release",
+    "Renewed",
+    "Retry",
     "ServerError",
     "ShuffleConsumer",
     "ShuffleQueue",
@@ -87,8 +139,14 @@ __all__ = [
     "Stats",
     "StorageError",
     "StreamStats",
+    "Task",
+    "TaskChange",
+    "TaskId",
+    "TaskPage",
+    "TaskStore",
     "TimeoutError",
     "UnavailableError",
+    "Worker",
     "WrongTypeError",
     "__version__",
     "aio",

@@ -8,6 +8,7 @@ from typing import Any, AnyStr, Generic, Literal, overload
 from . import _native
 from .ick import Ick, IckChannel
 from .shuffle import ShuffleQueue
+from .tasks import TaskStore
 from .values import Member, Seconds
 
 __all__ = ["Client", "connect"]
@@ -127,6 +128,15 @@ class Client(Generic[AnyStr]):
         """
         native = self._native.shuffle_queue(name, streams, streams_per_shard, ttl, track_keys)
         return ShuffleQueue(native)
+
+    def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
+        """The task store of this name. Makes no call.
+
+        ``claimant`` says who claims, and holds what is claimed: 1 to 64 characters, 16 random
+        hexadecimal digits for each store that is made if not said. It is no secret: whoever takes a
+        claimant's name can do what it could.
+        """
+        return TaskStore(self._native.tasks(name, claimant))
 
     def close(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

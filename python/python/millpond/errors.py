@@ -5,9 +5,10 @@ of error, with a code and a name that are the same in every language Millpond ha
 from __future__ import annotations
 
 import builtins
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from . import _native
+from .task_values import DocId, TaskId
 
 __all__ = [
     "AuthenticationFailedError",
@@ -17,6 +18,7 @@ __all__ = [
     "ConnectionLostError",
     "CorruptError",
     "CrossSlotError",
+    "DependencyError",
     "ForkedError",
     "IncompatibleVersionError",
     "InternalError",
@@ -143,6 +145,75 @@ class CancelledError(MillpondError):
 
 class InternalError(MillpondError):
     """A bug in Millpond."""
+
+
+class DependencyError(MillpondError):
+    """A task or a document is not as a modification says: nothing was done. It has all that is not.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> try:
+    ...     store.modify(millpond.Modification().delete(("t1", 3)))
+    ... except millpond.DependencyError as error:
+    ...     print(error.deletes, error.has_missing)
+    [TaskId(id='t1', version=3)] True
+    """
+
+    inserts: list[TaskId]
+    """Tasks to insert whose id is taken, at the version that is there."""
+    changes: list[TaskId]
+    """Tasks to change that are not there at the version that was asked for."""
+    deletes: list[TaskId]
+    """Tasks to delete that are not there at the version that was asked for."""
+    depends: list[TaskId]
+    """Tasks to depend on that are not there at the version that was asked for."""
+    claims: list[TaskId]
+    """Tasks to delete or to change that another claimant holds."""
+    doc_inserts: list[DocId]
+    """Documents to insert whose id is taken, at the version that is there."""
+    doc_changes: list[DocId]
+    """Documents to change that are not there at the version that was asked for."""
+    doc_deletes: list[DocId]
+    """Documents to delete that are not there at the version that was asked for."""
+    doc_depends: list[DocId]
+    """Documents to depend on that are not there at the version that was asked for."""
+    doc_claims: list[DocId]
+    """Documents to delete, to change or to claim that another claimant holds."""
+    has_missing: bool
+    """Whether a task is not there at the version that was asked for."""
+    has_missing_docs: bool
+    """Whether a document is not there at the version that was asked for."""
+    has_claims: bool
+    """Whether another claimant holds a task."""
+    has_claimed_docs: bool
+    """Whether another claimant holds a document."""
+    has_collisions: bool
+    """Whether an id is taken."""
+    only_claims: bool
+    """Whether nothing is wrong but that others hold something: the same can succeed later."""
+
+    def __init__(self, message: str = "", operation: str = "", found: Any = None) -> None:
+        super().__init__(message, operation)
+        tasks, docs, answers = found or ([[]] * 5, [[]] * 5, [False] * 6)
+        for name, entries in zip(_TASKS, tasks):
+            setattr(self, name, [TaskId(*entry) for entry in entries])
+        for name, entries in zip(_DOCS, docs):
+            setattr(self, name, [DocId(*entry) for entry in entries])
+        for name, answer in zip(_ANSWERS, answers):
+            setattr(self, name, answer)
+
+
+# In the order in which the native half tells them.
+_TASKS = ("inserts", "changes", "deletes", "depends", "claims")
+_DOCS = tuple(f"doc_{name}" for name in _TASKS)
+_ANSWERS = (
+    "has_missing",
+    "has_missing_docs",
+    "has_claims",
+    "has_claimed_docs",
+    "has_collisions",
+    "only_claims",
+)
 
 
 def _class_of(code: int, name: str, retry: str) -> type[MillpondError]:

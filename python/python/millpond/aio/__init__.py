@@ -21,16 +21,22 @@ same, a call lets the loop run first if that has not run for a millisecond.
 from .client import Client, connect
 from .ick import Batches, ConsumerLease, Ick, IckChannel
 from .shuffle import Garbage, Messages, ShuffleConsumer, ShuffleQueue
+from .tasks import Claims, Job, Jobs, TaskStore, Worker
 
 __all__ = [
     "Batches",
+    "Claims",
     "Client",
     "ConsumerLease",
     "Garbage",
     "Ick",
     "IckChannel",
+    "Job",
+    "Jobs",
     "Messages",
     "ShuffleConsumer",
     "ShuffleQueue",
+    "TaskStore",
+    "Worker",
     "connect",
 ]

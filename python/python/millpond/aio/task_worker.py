@@ -1,0 +1,204 @@
+"""The workers of a task store for asyncio; see :mod:`millpond.task_worker`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Awaitable
+from typing import Any, Callable, Optional, Union
+
+from .._native import Doc, Modification, Task
+from ..errors import DependencyError
+from ..task_values import Modified, TaskId
+from ..task_worker import failed, finished
+from ..values import Seconds
+from .loops import Loop
+
+__all__ = ["Handler", "Job", "Jobs", "Worker"]
+
+
+class Worker:
+    """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`jobs` or :meth:`run`
+    begin the work. Run several for several tasks at a time.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     store = millpond.aio.connect("memory:").tasks("shop")
+    ...     await store.insert("inbox", {"price": 7})
+    ...     await store.insert("inbox", {"price": None})
+    ...     async def handle(job):
+    ...         total = job.task.value["price"] * 6
+    ...         return job.delete().insert("outbox", {"total": total})
+    ...     await store.worker("inbox", max_attempts=1).run(handle)
+    ...     print([task.value for task in (await store.list("outbox")).tasks])
+    ...     print([task.err for task in (await store.list("inbox/err")).tasks])
+    >>> asyncio.run(main())
+    [{'total': 42}]
+    ["TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def jobs(self) -> Jobs:
+        """The jobs, one after the other; see :class:`Jobs`."""
+        return Jobs(self._native.jobs())
+
+    async def run(self, handler: Handler) -> None:
+        """Works until there is nothing left to do and the ``wait`` is over.
+
+        The handler, a coroutine function or a plain one, is called with a :class:`Job`. The
+        :class:`~millpond.Modification` that it returns happens in one step, with the job's own
+        versions; None deletes the task. It can raise :class:`~millpond.Retry`,
+        :class:`~millpond.Move` and :class:`~millpond.Release`; any other :class:`Exception` is a
+        retry with its class and message. What ends a program, such as :class:`KeyboardInterrupt`,
+        and cancelling ends the run and gives the task back.
+
+        A job whose lease was lost, or with a modification that the store refuses with a
+        :class:`~millpond.DependencyError`, is left to whoever has it now, and the run goes on.
+        Other errors of the store end it.
+        """
+        async for job in self.jobs():
+            try:
+                done = handler(job)
+                if inspect.isawaitable(done):
+                    done = await done
+            except Exception as failure:
+                end = failed(job, failure)
+            except BaseException:
+                job._let_go()
+                raise
+            else:
+                end = job.done if done is None else finished(job, done)
+            with contextlib.suppress(DependencyError):
+                await end()
+
+
+class Jobs(Loop["Job"]):
+    """The jobs of a worker; made by :meth:`Worker.jobs`. It ends as :class:`Claims` do.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     store = millpond.aio.connect("memory:").tasks("shop")
+    ...     await store.insert("inbox", {"order": 7})
+    ...     async for job in store.worker("inbox").jobs():
+    ...         print(job.task.value)
+    ...         await job.done()
+    >>> asyncio.run(main())
+    {'order': 7}
+    """
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Jobs:
+        return self
+
+    async def __anext__(self) -> Job:
+        native: Any = await super().__anext__()
+        return Job(native)
+
+
+class Job:
+    """A task that is being worked on; made by :class:`Jobs`.
+
+    A native thread renews it, and the documents that it claims, twice a lease, so a busy handler
+    keeps them. It ends by one of the methods that say what becomes of the task, which happens to
+    the newest versions. A job that is forgotten without that leaves the task leased until the lease
+    is over.
+
+    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost. After another
+    error it can be tried again while the lease lasts, which is not renewed any more.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     store = millpond.aio.connect("memory:").tasks("shop")
+    ...     opened = millpond.Modification().insert_doc("accounts", "ann", {"balance": 7})
+    ...     await store.modify(opened)
+    ...     await store.insert("inbox", {"from": "ann", "amount": 2})
+    ...     async for job in store.worker("inbox").jobs():
+    ...         (account,) = await job.claim_docs("accounts", job.task.value["from"])
+    ...         balance = account.content["balance"] - job.task.value["amount"]
+    ...         change = account.change({"balance": balance}, release=True)
+    ...         await job.finish(job.delete().change_doc(change))
+    ...     print([doc.content for doc in (await store.list_docs("accounts")).docs])
+    >>> asyncio.run(main())
+    [{'balance': 5}]
+    """
+
+    __slots__ = ("_native", "_task")
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._task: Task = native.task
+
+    @property
+    def task(self) -> Task:
+        """The task, as it was claimed."""
+        return self._task
+
+    @property
+    def handle(self) -> TaskId:
+        """The task's id, with its newest version."""
+        return TaskId(*self._native.handle)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lease is lost, because a renewal was refused or because none has succeeded
+        for a whole lease: stop working. What ends the job is refused then.
+        """
+        return self._native.is_lost  # type: ignore[no-any-return]
+
+    def delete(self) -> Modification:
+        """A modification that deletes the task: the usual end of a job, to add to and to
+        :meth:`finish` with. Makes no call.
+        """
+        return self._native.delete()  # type: ignore[no-any-return]
+
+    async def claim_docs(self, namespace: str, key: str) -> list[Doc]:
+        """Leases all documents of this primary key for as long as the job goes on. What ends the
+        job releases them, unless it names them: a change without ``release`` keeps the hold until
+        the lease is over. Raises :class:`~millpond.DependencyError` if another claimant holds one
+        of them.
+        """
+        return await self._native.claim_docs(namespace, key)  # type: ignore[no-any-return]
+
+    async def finish(self, modification: Modification) -> Modified:
+        """Ends the job with a modification, in which the task and the documents that the job holds
+        are taken at their newest versions. If it does not name the task, that stays leased until
+        the lease is over.
+        """
+        return Modified(*await self._native.finish(modification))
+
+    async def done(self) -> Modified:
+        """Ends the job and deletes the task."""
+        return Modified(*await self._native.done())
+
+    async def retry(self, err: str, delay: Seconds | None = None) -> Modified:
+        """Ends the job and puts the task off for another attempt, for ``delay`` seconds or as the
+        worker says, or into its error queue if that was the last.
+        """
+        return Modified(*await self._native.retry(err, delay))
+
+    async def move_to(self, queue: str, err: str) -> Modified:
+        """Ends the job and moves the task to this queue, with one more attempt and this reason."""
+        return Modified(*await self._native.move_to(queue, err))
+
+    async def release(self) -> Modified:
+        """Ends the job and gives the task back as it was, available at once."""
+        return Modified(*await self._native.release())
+
+    def _let_go(self) -> None:
+        """Gives the task back and waits for nothing: the caller is about to end."""
+        with contextlib.suppress(Exception):
+            released: asyncio.Future[Any] = self._native.release()
+            released.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+Handler = Callable[[Job], Union[Optional[Modification], Awaitable[Optional[Modification]]]]
+"""What works on a job: it returns how the job ends, or None if it is done."""

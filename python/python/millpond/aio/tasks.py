@@ -1,0 +1,304 @@
+"""Task stores for asyncio; see :mod:`millpond.tasks` for what they are."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from .._native import Doc, Modification, Task
+from ..task_values import (
+    DocHandles,
+    DocPage,
+    DocPosition,
+    Docs,
+    Modified,
+    NamespaceStats,
+    Position,
+    QueueStats,
+    Renewed,
+    TaskHandles,
+    TaskPage,
+    Tasks,
+    Texts,
+)
+from ..values import Seconds
+from .loops import Loop
+from .task_worker import Job, Jobs, Worker
+
+__all__ = ["Claims", "Job", "Jobs", "TaskStore", "Worker"]
+
+
+class TaskStore:
+    """A store of tasks and documents by its name; made by :meth:`millpond.aio.Client.tasks`.
+    Everything that one modification spans is in one store.
+
+    Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters,
+    values up to 16 MiB. Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError`
+    for wrong arguments, before anything is sent, and :class:`~millpond.WrongTypeError` or
+    :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     store = millpond.aio.connect("memory:").tasks("shop")
+    ...     await store.insert("inbox", {"order": 7})
+    ...     task = await store.claim("inbox")
+    ...     print(task.value)
+    ...     # Done with one and on with the next, in one step: both happen or neither does.
+    ...     await store.modify(
+    ...         millpond.Modification().delete(task).insert("outbox", {"invoice": 7})
+    ...     )
+    ...     print(await store.queues())
+    >>> asyncio.run(main())
+    {'order': 7}
+    {'outbox': 1}
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @property
+    def claimant(self) -> str:
+        """Who claims."""
+        return self._native.claimant  # type: ignore[no-any-return]
+
+    async def insert(
+        self,
+        queue: str,
+        value: Any = ...,
+        *,
+        json: str | None = ...,  # type: ignore[assignment]
+        id: str | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+    ) -> Task:
+        """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
+        a value. For more than one, see :class:`Modification`.
+
+        It can be claimed at once, or from ``at_ms`` on, in milliseconds since the Unix epoch, or
+        after ``delay`` seconds. Of the available tasks of a queue those with the highest
+        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task vanishes, done or
+        not, held or not. ``attempt`` and ``err`` say how often it was tried before and what went
+        wrong.
+
+        Its ``id`` is unique in the store, 16 random hexadecimal digits if not said. Raises
+        :class:`~millpond.DependencyError` if it is taken. After
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the task may or
+        may not be there; with an id of its own it can be inserted again.
+        """
+        gathered = Modification().insert(
+            queue,
+            value,
+            json=json,
+            id=id,
+            at_ms=at_ms,
+            delay=delay,
+            attempt=attempt,
+            err=err,
+            priority=priority,
+            ttl=ttl,
+        )
+        return (await self.modify(gathered)).inserted[0]
+
+    async def modify(self, modification: Modification) -> Modified:
+        """Does all of a modification, or nothing.
+
+        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with all that
+        is not, and then nothing has changed. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` tells
+        which. Sent again, what it changed or deleted is not there at that version any more, so
+        nothing is done twice unless it only inserts; give inserts an id of your own then.
+        """
+        return Modified(*await self._native.modify(modification))
+
+    async def claim(self, queues: Texts, lease: Seconds = 30) -> Task | None:
+        """Leases one available task of these queues, up to 1,000, or None if there is none now; see
+        :meth:`claims` to wait for one.
+
+        Of each queue one of the oldest is picked by chance, the oldest with a chance of one half,
+        so that a task that fails again and again does not keep back the others; which queue is
+        looked at first is left to chance. The task is available again when the lease is over,
+        unless it was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
+        :class:`~millpond.TimeoutError`, and after the task of asyncio was cancelled, a task may be
+        leased that nobody saw.
+        """
+        return await self._native.claim(queues, lease)  # type: ignore[no-any-return]
+
+    async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
+        """Leases up to ``max`` available tasks, as so many calls of :meth:`claim` would, in one
+        step.
+        """
+        return await self._native.claim_many(queues, max, lease)  # type: ignore[no-any-return]
+
+    def claims(
+        self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
+    ) -> Claims:
+        """The loop of claims: batches of up to ``max`` leased tasks; see :class:`Claims`.
+
+        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing has been
+        for so many seconds; ``math.inf`` is for ever.
+        """
+        return Claims(self._native.claims(queues, max, wait, lease))
+
+    def worker(
+        self,
+        queues: Texts,
+        *,
+        wait: Seconds | None = None,
+        lease: Seconds = 30,
+        backoff: Seconds = 30,
+        backoff_max: Seconds = 3_600,
+        max_attempts: int = 0,
+        max_claims: int = 0,
+        error_queue: str | None = None,
+    ) -> Worker:
+        """A worker for these queues, which renews what it works on, tries again what failed, and
+        puts aside what fails too often; see :class:`Worker`.
+
+        With ``wait`` it waits so many seconds for a task when none is available, in place of ending
+        at once. A task that failed is put off for ``backoff`` seconds, then twice as long each time
+        up to ``backoff_max``, and each time by chance up to half of it less. After ``max_attempts``
+        it goes to the ``error_queue``, which is the queue that it is in with ``/err`` behind it, if
+        not said. A task that was claimed more often than ``max_claims`` goes there too and to no
+        handler, as it may be what ends the workers. Both are 0 for never.
+        """
+        native = self._native.worker(
+            queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue
+        )
+        return Worker(native)
+
+    async def renew(
+        self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
+    ) -> Renewed:
+        """Holds on to tasks and documents for so many seconds from now, all of them or none, and
+        answers their new versions. A :class:`Worker` does so by itself.
+
+        Raises :class:`~millpond.DependencyError` if one of them is not there at that version or
+        another claimant holds it, and then nothing has changed.
+        """
+        return Renewed._of(await self._native.renew(tasks, docs, lease))
+
+    async def fetch(self, ids: Texts) -> Tasks:
+        """The tasks of these ids, up to 10,000, in the same order, in whatever queue they are;
+        without those that are not there.
+        """
+        return await self._native.fetch(ids)  # type: ignore[no-any-return]
+
+    async def list(
+        self,
+        queue: str,
+        *,
+        after: Position | Task | tuple[int, str] | None = None,
+        limit: int | None = None,
+        claimant: str | None = None,
+        omit_values: bool = False,
+    ) -> TaskPage:
+        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position. It
+        looks at up to ``limit`` tasks, 1,000 if not said, at most 10,000.
+
+        With a ``claimant`` there are only tasks that are this one's or available; a page may hold
+        fewer then, or none, and still have a next one. Pages are not one moment: a task that is
+        claimed between two pages may be on both or on none.
+        """
+        return TaskPage._of(await self._native.list(queue, after, limit, claimant, omit_values))
+
+    async def queues(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> dict[str, int]:
+        """The queues that hold tasks, by name, with how many: those with one of these names or
+        prefixes, or all if none is said, and the first ``limit`` of them.
+        """
+        return dict(await self._native.queues(exact, prefixes, limit))
+
+    async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
+        """Whether none of the queues with one of these names or prefixes holds a task."""
+        return await self._native.are_empty(exact, prefixes)  # type: ignore[no-any-return]
+
+    async def queue_stats(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> builtins.list[QueueStats]:
+        """What is in the queues that hold tasks, by name: exact at one moment for each queue, and
+        counted without a look at the tasks. See :meth:`queues` for which.
+        """
+        return [QueueStats(*one) for one in await self._native.queue_stats(exact, prefixes, limit)]
+
+    async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
+        """Leases all documents of this primary key, by secondary key, or none if another claimant
+        holds one of them, with a :class:`~millpond.DependencyError`. Whoever holds them can claim
+        them again.
+        """
+        return await self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
+
+    async def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
+        """The documents of these ids, up to 10,000, in the same order; without those that are not
+        there.
+        """
+        return await self._native.fetch_docs(namespace, ids)  # type: ignore[no-any-return]
+
+    async def list_docs(
+        self,
+        namespace: str,
+        *,
+        start: str | None = None,
+        end: str | None = None,
+        after: DocPosition | Doc | tuple[str, str, str] | None = None,
+        limit: int | None = None,
+        omit_contents: bool = False,
+    ) -> DocPage:
+        """A page of a namespace's documents, by primary key, secondary key and id: from the primary
+        key ``start`` on, up to ``end`` and without it, ``after`` a position, up to ``limit``, which
+        is 1,000 if not said and at most 10,000.
+        """
+        values = await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
+        return DocPage._of(values)
+
+    async def namespace_stats(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> builtins.list[NamespaceStats]:
+        """What is in the namespaces that hold documents, by name; see :meth:`queues` for which."""
+        found = await self._native.namespace_stats(exact, prefixes, limit)
+        return [NamespaceStats(*one) for one in found]
+
+    async def time(self) -> int:
+        """The time on the clock that decides when tasks are available and leases are over, in
+        milliseconds since the Unix epoch.
+        """
+        return await self._native.time()  # type: ignore[no-any-return]
+
+
+class Claims(Loop[Tasks]):
+    """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch does
+    nothing to the one before: its tasks are leased until they are deleted or changed, or until the
+    lease is over.
+
+    >>> import asyncio
+    >>> import millpond.aio
+    >>> async def main():
+    ...     store = millpond.aio.connect("memory:").tasks("shop")
+    ...     for page in (1, 2, 3):
+    ...         await store.insert("print", {"page": page})
+    ...     async for tasks in store.claims("print", max=2):
+    ...         done = millpond.Modification()
+    ...         for task in tasks:
+    ...             done.delete(task)
+    ...         await store.modify(done)
+    ...     print(await store.are_empty("print"))
+    >>> asyncio.run(main())
+    True
+
+    A loop that is left by an exception, by ``break`` or by cancelling its task leaves its tasks
+    leased. A task that is cancelled just when a batch comes may have leased some that it never saw,
+    and so may a loop after :class:`~millpond.ConnectionLostError` or
+    :class:`~millpond.TimeoutError`.
+    """
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Claims:
+        return self

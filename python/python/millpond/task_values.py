@@ -1,0 +1,159 @@
+"""What calls of task stores take and answer, for blocking and asyncio callers alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Union
+
+from ._native import Doc, Task
+
+__all__ = [
+    "DocId",
+    "DocPage",
+    "DocPosition",
+    "Modified",
+    "NamespaceStats",
+    "Position",
+    "QueueStats",
+    "Renewed",
+    "TaskId",
+    "TaskPage",
+    "Texts",
+]
+
+Texts = Union[str, Iterable[str]]
+"""A name, or several."""
+
+
+class TaskId(NamedTuple):
+    """A task at a version."""
+
+    id: str
+    """The task's id."""
+    version: int
+    """The version that it has to have."""
+
+
+class DocId(NamedTuple):
+    """A document at a version."""
+
+    namespace: str
+    """The document's namespace."""
+    id: str
+    """The document's id."""
+    version: int
+    """The version that it has to have."""
+
+
+Tasks = list[Task]
+Docs = list[Doc]
+
+TaskHandle = Union[Task, TaskId, tuple[str, int]]
+DocHandle = Union[Doc, DocId, tuple[str, str, int]]
+TaskHandles = Union[TaskHandle, Iterable[TaskHandle]]
+DocHandles = Union[DocHandle, Iterable[DocHandle]]
+
+
+class Modified(NamedTuple):
+    """What a modification did, each list in its order."""
+
+    inserted: list[Task]
+    """The tasks that were inserted; without those that were skipped."""
+    changed: list[Task]
+    """The tasks that were changed, as they are now."""
+    inserted_docs: list[Doc]
+    """The documents that were inserted; without those that were skipped."""
+    changed_docs: list[Doc]
+    """The documents that were changed, as they are now."""
+
+
+class Renewed(NamedTuple):
+    """What is held for longer, in the order in which it was given."""
+
+    tasks: list[TaskId]
+    """The tasks at their new versions."""
+    docs: list[DocId]
+    """The documents at their new versions."""
+    at_ms: int
+    """Until when all are held, in milliseconds since the Unix epoch."""
+
+    @classmethod
+    def _of(cls, values: Any) -> Renewed:
+        tasks, docs, at_ms = values
+        return cls([TaskId(*task) for task in tasks], [DocId(*doc) for doc in docs], at_ms)
+
+
+class Position(NamedTuple):
+    """Where a task stands in the order of its queue: by time, and by id where that is the same."""
+
+    at_ms: int
+    """The task's ``at_ms``."""
+    id: str
+    """The task's id."""
+
+
+class TaskPage(NamedTuple):
+    """One page of a queue."""
+
+    tasks: list[Task]
+    """The tasks, by time and id."""
+    next: Position | None
+    """What the next page comes after; None for the last page."""
+
+    @classmethod
+    def _of(cls, values: Any) -> TaskPage:
+        tasks, after = values
+        return cls(tasks, after and Position(*after))
+
+
+class DocPosition(NamedTuple):
+    """Where a document stands in the order of its namespace."""
+
+    key: str
+    """The document's primary key."""
+    secondary_key: str
+    """The document's secondary key."""
+    id: str
+    """The document's id."""
+
+
+class DocPage(NamedTuple):
+    """One page of a namespace."""
+
+    docs: list[Doc]
+    """The documents, by primary key, secondary key and id."""
+    next: DocPosition | None
+    """What the next page comes after; None for the last page."""
+
+    @classmethod
+    def _of(cls, values: Any) -> DocPage:
+        docs, after = values
+        return cls(docs, after and DocPosition(*after))
+
+
+class QueueStats(NamedTuple):
+    """What is in a queue: ``size`` is the sum of ``available``, ``claimed`` and ``future``."""
+
+    queue: str
+    """The queue's name."""
+    size: int
+    """All tasks."""
+    available: int
+    """Tasks that can be claimed now."""
+    claimed: int
+    """Tasks that cannot be claimed now and were claimed before."""
+    future: int
+    """Tasks that cannot be claimed now and never were."""
+    max_claims: int
+    """How often the task was claimed that was claimed most."""
+
+
+class NamespaceStats(NamedTuple):
+    """What is in a namespace."""
+
+    namespace: str
+    """The namespace's name."""
+    size: int
+    """All documents."""
+    claimed: int
+    """Documents that somebody holds now."""

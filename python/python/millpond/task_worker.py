@@ -1,0 +1,235 @@
+"""The workers of a task store; see :mod:`millpond.tasks`."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
+
+from ._native import Doc, Modification, Task
+from .errors import DependencyError, MillpondError
+from .task_values import Modified, TaskId
+from .values import Seconds
+
+__all__ = ["Handler", "Job", "Jobs", "Move", "Release", "Retry", "Worker"]
+
+
+class Retry(Exception):
+    """Raised by a handler of :meth:`Worker.run`: try the task again, for this reason, after
+    ``delay`` seconds or as the worker's ``backoff`` says.
+    """
+
+    def __init__(self, err: object = "", delay: Seconds | None = None) -> None:
+        super().__init__(err, delay)
+        self.err = str(err)
+        self.delay = delay
+
+
+class Move(Exception):
+    """Raised by a handler of :meth:`Worker.run`: move the task to this queue, for this reason."""
+
+    def __init__(self, queue: str, err: object = "") -> None:
+        super().__init__(queue, err)
+        self.queue = queue
+        self.err = str(err)
+
+
+class Release(Exception):
+    """Raised by a handler of :meth:`Worker.run`: give the task back untried, for another worker."""
+
+
+class Worker:
+    """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`jobs` or :meth:`run`
+    begin the work. Run several, in threads of their own, for several tasks at a time.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> _ = store.insert("inbox", {"price": 7}), store.insert("inbox", {"price": None})
+    >>> def handle(job):
+    ...     total = job.task.value["price"] * 6
+    ...     return job.delete().insert("outbox", {"total": total})
+    >>> store.worker("inbox", max_attempts=1).run(handle)
+    >>> [task.value for task in store.list("outbox").tasks]
+    [{'total': 42}]
+    >>> [task.err for task in store.list("inbox/err").tasks]
+    ["TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def jobs(self) -> Jobs:
+        """The jobs, one after the other; see :class:`Jobs`."""
+        return Jobs(self._native.jobs())
+
+    def run(self, handler: Handler) -> None:
+        """Works until there is nothing left to do and the ``wait`` is over.
+
+        The handler is called with a :class:`Job`. The :class:`Modification` that it returns happens
+        in one step, with the job's own versions; None deletes the task. It can raise
+        :class:`Retry`, :class:`Move` and :class:`Release`; any other :class:`Exception` is a retry
+        with its class and message. What ends a program, such as :class:`KeyboardInterrupt`, ends
+        the run and gives the task back.
+
+        A job whose lease was lost, or with a modification that the store refuses with a
+        :class:`~millpond.DependencyError`, is left to whoever has it now, and the run goes on.
+        Other errors of the store end it.
+        """
+        for job in self.jobs():
+            try:
+                done = handler(job)
+            except Exception as failure:
+                end = failed(job, failure)
+            except BaseException:
+                with contextlib.suppress(MillpondError):
+                    job.release()
+                raise
+            else:
+                end = job.done if done is None else finished(job, done)
+            with contextlib.suppress(DependencyError):
+                end()
+
+
+def finished(job: Any, modification: Modification) -> Callable[[], Any]:
+    """How a job ends whose handler returned this."""
+    return lambda: job.finish(modification)
+
+
+def failed(job: Any, failure: Exception) -> Callable[[], Any]:
+    """How a job ends whose handler raised this."""
+    if isinstance(failure, Retry):
+        err, delay = _text(failure.err), failure.delay
+        return lambda: job.retry(err, delay)
+    if isinstance(failure, Move):
+        queue, err = failure.queue, _text(failure.err)
+        return lambda: job.move_to(queue, err)
+    if isinstance(failure, Release):
+        return job.release  # type: ignore[no-any-return]
+    err = _text("".join(traceback.format_exception_only(type(failure), failure)).strip())
+    return lambda: job.retry(err)
+
+
+def _text(err: str) -> str:
+    """What can be sent of a message: parts of a file name in it may be no text."""
+    return err.encode(errors="replace").decode()
+
+
+class Jobs(Iterator["Job"]):
+    """The jobs of a worker; made by :meth:`Worker.jobs`. It ends as :class:`Claims` do.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> _ = store.insert("inbox", {"order": 7})
+    >>> for job in store.worker("inbox").jobs():
+    ...     print(job.task.value)
+    ...     _ = job.done()
+    {'order': 7}
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def __iter__(self) -> Jobs:
+        return self
+
+    def __next__(self) -> Job:
+        job = self._native.next()
+        if job is None:
+            raise StopIteration
+        return Job(job)
+
+
+class Job:
+    """A task that is being worked on; made by :class:`Jobs`.
+
+    A native thread renews it, and the documents that it claims, twice a lease, so a busy handler
+    keeps them. It ends by one of the methods that say what becomes of the task, which happens to
+    the newest versions. A job that is forgotten without that leaves the task leased until the lease
+    is over.
+
+    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost. After another
+    error it can be tried again while the lease lasts, which is not renewed any more.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> _ = store.modify(millpond.Modification().insert_doc("accounts", "ann", {"balance": 7}))
+    >>> _ = store.insert("inbox", {"from": "ann", "amount": 2})
+    >>> for job in store.worker("inbox").jobs():
+    ...     (account,) = job.claim_docs("accounts", job.task.value["from"])
+    ...     balance = account.content["balance"] - job.task.value["amount"]
+    ...     change = account.change({"balance": balance}, release=True)
+    ...     done = job.finish(job.delete().change_doc(change))
+    >>> [doc.content for doc in store.list_docs("accounts").docs]
+    [{'balance': 5}]
+    """
+
+    __slots__ = ("_native", "_task")
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._task: Task = native.task
+
+    @property
+    def task(self) -> Task:
+        """The task, as it was claimed."""
+        return self._task
+
+    @property
+    def handle(self) -> TaskId:
+        """The task's id, with its newest version."""
+        return TaskId(*self._native.handle)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lease is lost, because a renewal was refused or because none has succeeded
+        for a whole lease: stop working. What ends the job is refused then.
+        """
+        return self._native.is_lost  # type: ignore[no-any-return]
+
+    def delete(self) -> Modification:
+        """A modification that deletes the task: the usual end of a job, to add to and to
+        :meth:`finish` with. Makes no call.
+        """
+        return self._native.delete()  # type: ignore[no-any-return]
+
+    def claim_docs(self, namespace: str, key: str) -> list[Doc]:
+        """Leases all documents of this primary key for as long as the job goes on. What ends the
+        job releases them, unless it names them: a change without ``release`` keeps the hold until
+        the lease is over. Raises :class:`~millpond.DependencyError` if another claimant holds one
+        of them.
+        """
+        return self._native.claim_docs(namespace, key)  # type: ignore[no-any-return]
+
+    def finish(self, modification: Modification) -> Modified:
+        """Ends the job with a modification, in which the task and the documents that the job holds
+        are taken at their newest versions. If it does not name the task, that stays leased until
+        the lease is over.
+        """
+        return Modified(*self._native.finish(modification))
+
+    def done(self) -> Modified:
+        """Ends the job and deletes the task."""
+        return Modified(*self._native.done())
+
+    def retry(self, err: str, delay: Seconds | None = None) -> Modified:
+        """Ends the job and puts the task off for another attempt, for ``delay`` seconds or as the
+        worker says, or into its error queue if that was the last.
+        """
+        return Modified(*self._native.retry(err, delay))
+
+    def move_to(self, queue: str, err: str) -> Modified:
+        """Ends the job and moves the task to this queue, with one more attempt and this reason."""
+        return Modified(*self._native.move_to(queue, err))
+
+    def release(self) -> Modified:
+        """Ends the job and gives the task back as it was, available at once."""
+        return Modified(*self._native.release())
+
+
+Handler = Callable[[Job], Optional[Modification]]
+"""What works on a job: it returns how the job ends, or None if it is done."""

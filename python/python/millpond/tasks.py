@@ -1,0 +1,335 @@
+"""Task stores: work that is claimed, and finished together with what comes of it.
+
+A store holds tasks in queues, and documents beside them. There are two ways to change it: a *claim*
+leases an available task to one claimant, and a *modification* inserts, changes and deletes tasks
+and documents, all of it or nothing. So a worker deletes the task that it has done and inserts what
+follows in one step, and nothing is lost or doubled if it dies before or after.
+
+Each task has a version, which every claim, renewal and change raises. Whoever shows an old one is
+refused with a :class:`~millpond.DependencyError`: a worker whose lease was over, and whose task
+somebody else has, can do no harm.
+
+A claim gives a task at least once: it is available again when the lease is over. There is no
+promise of order, but the oldest tasks of the highest priority come first, nearly.
+
+Names and JSON texts are str here, whatever the client's ``decode_responses``. A value is anything
+that JSON has; ``json`` gives and takes the text instead, byte for byte, where numbers are long or a
+value is only passed on.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+from ._native import Doc, DocChange, Modification, Task, TaskChange
+from .task_values import (
+    DocHandles,
+    DocPage,
+    DocPosition,
+    Docs,
+    Modified,
+    NamespaceStats,
+    Position,
+    QueueStats,
+    Renewed,
+    TaskHandles,
+    TaskPage,
+    Tasks,
+    Texts,
+)
+from .task_worker import Job, Jobs, Move, Release, Retry, Worker
+from .values import Seconds
+
+__all__ = [
+    "Claims",
+    "Doc",
+    "DocChange",
+    "Job",
+    "Jobs",
+    "Modification",
+    "Move",
+    "Release",
+    "Retry",
+    "Task",
+    "TaskChange",
+    "TaskStore",
+    "Worker",
+]
+
+
+class TaskStore:
+    """A store of tasks and documents by its name; made by :meth:`millpond.Client.tasks`. Everything
+    that one modification spans is in one store.
+
+    Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters,
+    values up to 16 MiB. Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError`
+    for wrong arguments, before anything is sent, and :class:`~millpond.WrongTypeError` or
+    :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> _ = store.insert("inbox", {"order": 7})
+    >>> task = store.claim("inbox")
+    >>> task.value
+    {'order': 7}
+    >>> # Done with one and on with the next, in one step: both happen or neither does.
+    >>> done = millpond.Modification().delete(task).insert("outbox", {"invoice": 7})
+    >>> [task.queue for task in store.modify(done).inserted]
+    ['outbox']
+    >>> store.queues()
+    {'outbox': 1}
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @property
+    def claimant(self) -> str:
+        """Who claims."""
+        return self._native.claimant  # type: ignore[no-any-return]
+
+    def insert(
+        self,
+        queue: str,
+        value: Any = ...,
+        *,
+        json: str | None = ...,  # type: ignore[assignment]
+        id: str | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+    ) -> Task:
+        """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
+        a value. For more than one, see :class:`Modification`.
+
+        It can be claimed at once, or from ``at_ms`` on, in milliseconds since the Unix epoch, or
+        after ``delay`` seconds. Of the available tasks of a queue those with the highest
+        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task vanishes, done or
+        not, held or not. ``attempt`` and ``err`` say how often it was tried before and what went
+        wrong.
+
+        Its ``id`` is unique in the store, 16 random hexadecimal digits if not said. Raises
+        :class:`~millpond.DependencyError` if it is taken. After
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the task may or
+        may not be there; with an id of its own it can be inserted again.
+        """
+        gathered = Modification().insert(
+            queue,
+            value,
+            json=json,
+            id=id,
+            at_ms=at_ms,
+            delay=delay,
+            attempt=attempt,
+            err=err,
+            priority=priority,
+            ttl=ttl,
+        )
+        return self.modify(gathered).inserted[0]
+
+    def modify(self, modification: Modification) -> Modified:
+        """Does all of a modification, or nothing.
+
+        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with all that
+        is not, and then nothing has changed. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` tells
+        which. Sent again, what it changed or deleted is not there at that version any more, so
+        nothing is done twice unless it only inserts; give inserts an id of your own then.
+        """
+        return Modified(*self._native.modify(modification))
+
+    def claim(self, queues: Texts, lease: Seconds = 30) -> Task | None:
+        """Leases one available task of these queues, up to 1,000, or None if there is none now; see
+        :meth:`claims` to wait for one.
+
+        Of each queue one of the oldest is picked by chance, the oldest with a chance of one half,
+        so that a task that fails again and again does not keep back the others; which queue is
+        looked at first is left to chance. The task is available again when the lease is over,
+        unless it was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
+        :class:`~millpond.TimeoutError` or an exception of a signal handler, such as Ctrl-C, a task
+        may be leased that nobody saw.
+        """
+        return self._native.claim(queues, lease)  # type: ignore[no-any-return]
+
+    def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
+        """Leases up to ``max`` available tasks, as so many calls of :meth:`claim` would, in one
+        step.
+        """
+        return self._native.claim_many(queues, max, lease)  # type: ignore[no-any-return]
+
+    def claims(
+        self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
+    ) -> Claims:
+        """The loop of claims: batches of up to ``max`` leased tasks; see :class:`Claims`.
+
+        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing has been
+        for so many seconds; ``math.inf`` is for ever.
+        """
+        return Claims(self._native.claims(queues, max, wait, lease))
+
+    def worker(
+        self,
+        queues: Texts,
+        *,
+        wait: Seconds | None = None,
+        lease: Seconds = 30,
+        backoff: Seconds = 30,
+        backoff_max: Seconds = 3_600,
+        max_attempts: int = 0,
+        max_claims: int = 0,
+        error_queue: str | None = None,
+    ) -> Worker:
+        """A worker for these queues, which renews what it works on, tries again what failed, and
+        puts aside what fails too often; see :class:`Worker`.
+
+        With ``wait`` it waits so many seconds for a task when none is available, in place of ending
+        at once. A task that failed is put off for ``backoff`` seconds, then twice as long each time
+        up to ``backoff_max``, and each time by chance up to half of it less. After ``max_attempts``
+        it goes to the ``error_queue``, which is the queue that it is in with ``/err`` behind it, if
+        not said. A task that was claimed more often than ``max_claims`` goes there too and to no
+        handler, as it may be what ends the workers. Both are 0 for never.
+        """
+        native = self._native.worker(
+            queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue
+        )
+        return Worker(native)
+
+    def renew(self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30) -> Renewed:
+        """Holds on to tasks and documents for so many seconds from now, all of them or none, and
+        answers their new versions. A :class:`Worker` does so by itself.
+
+        Raises :class:`~millpond.DependencyError` if one of them is not there at that version or
+        another claimant holds it, and then nothing has changed.
+        """
+        return Renewed._of(self._native.renew(tasks, docs, lease))
+
+    def fetch(self, ids: Texts) -> Tasks:
+        """The tasks of these ids, up to 10,000, in the same order, in whatever queue they are;
+        without those that are not there.
+        """
+        return self._native.fetch(ids)  # type: ignore[no-any-return]
+
+    def list(
+        self,
+        queue: str,
+        *,
+        after: Position | Task | tuple[int, str] | None = None,
+        limit: int | None = None,
+        claimant: str | None = None,
+        omit_values: bool = False,
+    ) -> TaskPage:
+        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position. It
+        looks at up to ``limit`` tasks, 1,000 if not said, at most 10,000.
+
+        With a ``claimant`` there are only tasks that are this one's or available; a page may hold
+        fewer then, or none, and still have a next one. Pages are not one moment: a task that is
+        claimed between two pages may be on both or on none.
+        """
+        return TaskPage._of(self._native.list(queue, after, limit, claimant, omit_values))
+
+    def queues(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> dict[str, int]:
+        """The queues that hold tasks, by name, with how many: those with one of these names or
+        prefixes, or all if none is said, and the first ``limit`` of them.
+        """
+        return dict(self._native.queues(exact, prefixes, limit))
+
+    def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
+        """Whether none of the queues with one of these names or prefixes holds a task."""
+        return self._native.are_empty(exact, prefixes)  # type: ignore[no-any-return]
+
+    def queue_stats(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> builtins.list[QueueStats]:
+        """What is in the queues that hold tasks, by name: exact at one moment for each queue, and
+        counted without a look at the tasks. See :meth:`queues` for which.
+        """
+        return [QueueStats(*one) for one in self._native.queue_stats(exact, prefixes, limit)]
+
+    def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
+        """Leases all documents of this primary key, by secondary key, or none if another claimant
+        holds one of them, with a :class:`~millpond.DependencyError`. Whoever holds them can claim
+        them again.
+        """
+        return self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
+
+    def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
+        """The documents of these ids, up to 10,000, in the same order; without those that are not
+        there.
+        """
+        return self._native.fetch_docs(namespace, ids)  # type: ignore[no-any-return]
+
+    def list_docs(
+        self,
+        namespace: str,
+        *,
+        start: str | None = None,
+        end: str | None = None,
+        after: DocPosition | Doc | tuple[str, str, str] | None = None,
+        limit: int | None = None,
+        omit_contents: bool = False,
+    ) -> DocPage:
+        """A page of a namespace's documents, by primary key, secondary key and id: from the primary
+        key ``start`` on, up to ``end`` and without it, ``after`` a position, up to ``limit``, which
+        is 1,000 if not said and at most 10,000.
+        """
+        values = self._native.list_docs(namespace, start, end, after, limit, omit_contents)
+        return DocPage._of(values)
+
+    def namespace_stats(
+        self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
+    ) -> builtins.list[NamespaceStats]:
+        """What is in the namespaces that hold documents, by name; see :meth:`queues` for which."""
+        found = self._native.namespace_stats(exact, prefixes, limit)
+        return [NamespaceStats(*one) for one in found]
+
+    def time(self) -> int:
+        """The time on the clock that decides when tasks are available and leases are over, in
+        milliseconds since the Unix epoch.
+        """
+        return self._native.time()  # type: ignore[no-any-return]
+
+
+class Claims(Iterator[Tasks]):
+    """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch does
+    nothing to the one before: its tasks are leased until they are deleted or changed, or until the
+    lease is over.
+
+    >>> import millpond
+    >>> store = millpond.connect("memory:").tasks("shop")
+    >>> for page in (1, 2, 3):
+    ...     _ = store.insert("print", {"page": page})
+    >>> for tasks in store.claims("print", max=2):
+    ...     done = millpond.Modification()
+    ...     for task in tasks:
+    ...         _ = done.delete(task)
+    ...     _ = store.modify(done)
+    >>> store.are_empty("print")
+    True
+
+    A loop that is left by an exception or by ``break`` leaves its tasks leased. After
+    :class:`~millpond.ConnectionLostError`, :class:`~millpond.TimeoutError` or an exception of a
+    signal handler, such as Ctrl-C, tasks may be leased that it never saw.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    def __iter__(self) -> Claims:
+        return self
+
+    def __next__(self) -> Tasks:
+        tasks: Tasks | None = self._native.next()
+        if tasks is None:
+            raise StopIteration
+        return tasks

@@ -1,0 +1,75 @@
+//! Values of tasks and contents of documents: values of Python, or JSON texts as they are.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+use crate::{convert, errors};
+
+/// An argument for which None is a value too, so that `...` stands for one that is left out.
+pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let is_left_out = value.is(value.py().Ellipsis());
+        Ok(Self((!is_left_out).then(|| value.to_owned())))
+    }
+}
+
+/// What a caller says of a value.
+pub(crate) enum Json {
+    LeftOut,
+    /// `json=None`: no value, which is not the same as the text `null`.
+    Absent,
+    Text(String),
+}
+
+/// Reads a value of Python that JSON has, or the JSON text itself; `what` is the value's argument.
+pub(crate) fn read(
+    py: Python<'_>,
+    what: &str,
+    value: Given<'_>,
+    json: Given<'_>,
+) -> PyResult<Json> {
+    Ok(match (value.0, json.0) {
+        (None, None) => Json::LeftOut,
+        (Some(value), None) => Json::Text(dump(&value)?),
+        (None, Some(text)) if text.is_none() => Json::Absent,
+        (None, Some(text)) => Json::Text(convert::text("json", &text)?),
+        (Some(_), Some(_)) => {
+            let message = format!("{what} and json say the same thing; only one can be given");
+            return Err(errors::invalid(py, message));
+        }
+    })
+}
+
+/// The text of a value: compact, and characters as they are.
+fn dump(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = value.py();
+    let encode = ENCODE.get_or_try_init(py, || {
+        let settings = PyDict::new(py);
+        settings.set_item("ensure_ascii", false)?;
+        settings.set_item("separators", (",", ":"))?;
+        let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&settings))?;
+        PyResult::Ok(encoder.getattr("encode")?.unbind())
+    })?;
+    convert::text("the JSON text", &encode.bind(py).call1((value,))?)
+}
+
+/// The value of a text, a new one each time; None if there is none.
+pub(crate) fn load<'py>(
+    py: Python<'py>,
+    json: Option<&Arc<str>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let Some(json) = json else { return Ok(None) };
+    let loads = LOADS
+        .get_or_try_init(py, || PyResult::Ok(py.import("json")?.getattr("loads")?.unbind()))?
+        .bind(py);
+    loads.call1((&**json,)).map(Some)
+}

@@ -1,0 +1,120 @@
+//! Tasks and documents at a version, and places in listings: tuples, which Python names.
+
+use millpond::tasks::{Dependency, DocId, DocPosition, Position, TaskId};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::convert::{self, wrong_type};
+use crate::doc::Doc;
+use crate::task::Task;
+
+/// Reads a [`Task`] or `(id, version)`.
+pub(crate) fn task(place: &str, value: &Bound<'_, PyAny>) -> PyResult<TaskId> {
+    if let Ok(task) = value.cast::<Task>() {
+        return Ok(task.get().core.handle());
+    }
+    let [id, version] = parts(place, "a Task or (id, version)", value)?;
+    let id = convert::text(&format!("{place}[0]"), &id)?;
+    Ok(TaskId::new(id, convert::large_size(&format!("{place}[1]"), &version)?))
+}
+
+/// Reads a [`Doc`] or `(namespace, id, version)`.
+pub(crate) fn doc(place: &str, value: &Bound<'_, PyAny>) -> PyResult<DocId> {
+    if let Ok(doc) = value.cast::<Doc>() {
+        return Ok(doc.get().core.handle());
+    }
+    let [namespace, id, version] = parts(place, "a Doc or (namespace, id, version)", value)?;
+    let namespace = convert::text(&format!("{place}[0]"), &namespace)?;
+    let id = convert::text(&format!("{place}[1]"), &id)?;
+    Ok(DocId::new(namespace, id, convert::large_size(&format!("{place}[2]"), &version)?))
+}
+
+/// Reads one or an iterable of several; a tuple of the parts of one is one.
+pub(crate) fn many<T>(
+    argument: &str,
+    values: &Bound<'_, PyAny>,
+    read: fn(&str, &Bound<'_, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    if let Ok(one) = read(argument, values) {
+        return Ok(vec![one]);
+    }
+    let indexed = convert::iterable(|| argument.to_owned(), values)?.enumerate();
+    indexed.map(|(index, value)| read(&format!("{argument}[{index}]"), &value?)).collect()
+}
+
+/// Reads a [`Task`] or `(at_ms, id)`.
+pub(crate) fn position(value: &Bound<'_, PyAny>) -> PyResult<Position> {
+    if let Ok(task) = value.cast::<Task>() {
+        return Ok(Position::from(&task.get().core));
+    }
+    let [at, id] = parts("after", "a Position or a Task", value)?;
+    let at_ms = convert::whole("after[0]", &at)?.unwrap_or(u64::MAX);
+    Ok(Position { at_ms, id: convert::text("after[1]", &id)?.into() })
+}
+
+/// Reads a [`Doc`] or `(key, secondary_key, id)`.
+pub(crate) fn doc_position(value: &Bound<'_, PyAny>) -> PyResult<DocPosition> {
+    if let Ok(doc) = value.cast::<Doc>() {
+        return Ok(DocPosition::from(&doc.get().core));
+    }
+    let [key, secondary_key, id] = parts("after", "a DocPosition or a Doc", value)?;
+    Ok(DocPosition {
+        key: convert::text("after[0]", &key)?.into(),
+        secondary_key: convert::text("after[1]", &secondary_key)?.into(),
+        id: convert::text("after[2]", &id)?.into(),
+    })
+}
+
+/// The parts of a tuple, or of a list, which is what JSON makes of one.
+fn parts<'py, const N: usize>(
+    place: &str,
+    expected: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<[Bound<'py, PyAny>; N]> {
+    let found: Vec<_> = if let Ok(tuple) = value.cast::<PyTuple>() {
+        tuple.iter().collect()
+    } else if let Ok(list) = value.cast::<PyList>() {
+        list.iter().collect()
+    } else {
+        Vec::new()
+    };
+    found.try_into().map_err(|_| wrong_type(place, expected, value))
+}
+
+pub(crate) fn of_task(task: &TaskId) -> (&str, u64) {
+    (&task.id, task.version)
+}
+
+pub(crate) fn of_doc(doc: &DocId) -> (&str, &str, u64) {
+    (&doc.namespace, &doc.id, doc.version)
+}
+
+pub(crate) fn of_tasks(tasks: &[TaskId]) -> Vec<(&str, u64)> {
+    tasks.iter().map(of_task).collect()
+}
+
+pub(crate) fn of_docs(docs: &[DocId]) -> Vec<(&str, &str, u64)> {
+    docs.iter().map(of_doc).collect()
+}
+
+/// The values of the Python class of errors, in its order.
+pub(crate) fn dependency<'py>(py: Python<'py>, found: &Dependency) -> PyResult<Bound<'py, PyAny>> {
+    let tasks = [&found.inserts, &found.changes, &found.deletes, &found.depends, &found.claims];
+    let docs = [
+        &found.doc_inserts,
+        &found.doc_changes,
+        &found.doc_deletes,
+        &found.doc_depends,
+        &found.doc_claims,
+    ];
+    let answers = [
+        found.has_missing(),
+        found.has_missing_docs(),
+        found.has_claims(),
+        found.has_claimed_docs(),
+        found.has_collisions(),
+        found.only_claims(),
+    ];
+    let (tasks, docs) = (tasks.map(|tasks| of_tasks(tasks)), docs.map(|docs| of_docs(docs)));
+    Ok((tasks, docs, answers).into_pyobject(py)?.into_any())
+}

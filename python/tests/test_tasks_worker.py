@@ -1,0 +1,341 @@
+"""Workers: jobs that renew themselves, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import millpond
+import millpond.aio
+from millpond import DependencyError, Modification, Move, Release, Retry
+
+DONE = object()
+
+
+async def only(store: Any, queue: str) -> Any:
+    (task,) = (await store.list(queue)).tasks
+    return task
+
+
+async def test_jobs(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q", {"n": 1})
+    async for job in store.worker("q").jobs():
+        assert (job.task.value, job.task.claims, job.is_lost) == ({"n": 1}, 1, False)
+        assert job.handle == millpond.TaskId(job.task.id, 1)
+        done = await job.finish(job.delete().insert("p", 2))
+        assert [task.value for task in done.inserted] == [2]
+    assert await store.queues() == {"p": 1}
+
+
+async def test_every_end(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    for number, end in enumerate(["done", "retry", "later", "move", "release"]):
+        await store.insert("q", end, id=end, priority=9 - number)
+    jobs = store.worker("q", backoff=100, backoff_max=50).jobs()
+    ends = [await jobs.__anext__() for _ in range(5)]
+    assert [job.task.value for job in ends] == ["done", "retry", "later", "move", "release"]
+    assert await ends[0].done() == ([], [], [], [])
+    (retried,) = (await ends[1].retry("why")).changed
+    assert (retried.attempt, retried.err, retried.claims) == (1, "why", 1)
+    assert 50_000 <= retried.at_ms - retried.modified_ms <= 100_000
+    (later,) = (await ends[2].retry("why", delay=7)).changed
+    assert later.at_ms - later.modified_ms == 7_000
+    (moved,) = (await ends[3].move_to("p", "why")).changed
+    assert (moved.queue, moved.attempt, moved.err, moved.claimant) == ("p", 1, "why", "")
+    (released,) = (await ends[4].release()).changed
+    assert (released.attempt, released.err, released.claimant) == (0, "", "")
+    # What has ended cannot end again.
+    for job in ends:
+        with pytest.raises(DependencyError):
+            await job.done()
+
+
+async def test_a_handler_says_how_its_job_ends(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    ends: dict[str, Any] = {
+        "none": None,
+        "modification": DONE,
+        "retry": Retry("why", 60),
+        "soon": Retry(ValueError("why"), delay=0.001),
+        "move": Move("p", "why"),
+        "bare": ZeroDivisionError(),
+        "error": ValueError("it \udc80 broke"),
+        "dependency": DependencyError("of its own"),
+    }
+    for end in ends:
+        await store.insert("q", end, id=end)
+    tries: dict[str, int] = {}
+
+    def handle(job: Any) -> Any:
+        end = job.task.value
+        tries[end] = tries.get(end, 0) + 1
+        if tries[end] > 1:
+            return None
+        if isinstance(ends[end], Exception):
+            raise ends[end]
+        return ends[end] and job.delete().insert("next", end)
+
+    await store.worker("q", backoff=60, wait=0.3).run(handle)
+    assert tries == {**dict.fromkeys(ends, 1), "soon": 2}
+    assert (await only(store, "next")).value == "modification"
+    moved = await only(store, "p")
+    assert (moved.id, moved.err, moved.attempt) == ("move", "why", 1)
+    left = {task.id: task.err for task in (await store.list("q")).tasks}
+    assert left == {
+        "retry": "why",
+        "bare": "ZeroDivisionError",
+        "error": "ValueError: it ? broke",
+        "dependency": "millpond.errors.DependencyError: of its own",
+    }
+
+
+async def test_a_handler_gives_back(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q")
+    claims = []
+
+    def handle(job: Any) -> None:
+        claims.append(job.task.claims)
+        if len(claims) < 3:
+            raise Release
+
+    await store.worker("q").run(handle)
+    assert claims == [1, 2, 3]
+
+
+async def test_a_handler_can_be_a_coroutine(url: str, name: str) -> None:
+    store = millpond.aio.connect(url).tasks(name)
+    await store.modify(Modification().insert_doc("n", "k", 1, id="d").insert("q", id="t"))
+
+    async def handle(job: millpond.aio.Job) -> Modification:
+        (doc,) = await job.claim_docs("n", "k")
+        await asyncio.sleep(0)
+        return job.delete().change_doc(doc.change(doc.content + 1, release=True))
+
+    await store.worker("q").run(handle)
+    (doc,) = (await store.list_docs("n")).docs
+    assert (doc.content, doc.claimant) == (2, "")
+
+
+async def test_what_fails_too_often_is_put_aside(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q", id="a")
+    tries = []
+
+    def handle(job: Any) -> None:
+        tries.append(job.task.attempt)
+        raise LookupError(len(tries))
+
+    worker = store.worker("q", backoff=0.001, max_attempts=3, wait=0.3)
+    await worker.run(handle)
+    assert tries == [0, 1, 2]
+    put_aside = await only(store, "q/err")
+    assert put_aside.err == "LookupError: 1\nLookupError: 2\nLookupError: 3"
+    await store.insert("q", id="b")
+    await store.worker("q", max_attempts=1, error_queue="bad").run(handle)
+    assert (await only(store, "bad")).id == "b"
+
+
+async def test_what_ends_its_workers_is_put_aside(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q")
+    for _ in range(2):
+        await store.claim("q", lease=0)
+    await store.worker("q", max_claims=2, error_queue="bad").run(pytest.fail)
+    put_aside = await only(store, "bad")
+    assert put_aside.err == "claimed 2 times without an end"
+
+
+async def test_a_job_outlasts_its_lease(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    store, other = client.tasks(name), client.tasks(name)
+    await store.modify(Modification().insert("q").insert_doc("n", "k", [1]))
+    async for job in store.worker("q", lease=0.4).jobs():
+        (doc,) = await job.claim_docs("n", "k")
+        for _ in range(5):
+            await asyncio.sleep(0.25)
+            assert not job.is_lost
+            assert await other.claim("q") is None
+        with pytest.raises(DependencyError):
+            await other.claim_docs("n", "k")
+        assert job.handle.version >= job.task.version + 3
+        await job.finish(job.delete().change_doc(doc.change([2], release=True)))
+    assert await store.are_empty("q")
+    assert [doc.content for doc in await other.claim_docs("n", "k")] == [[2]]
+
+
+async def test_a_busy_handler_keeps_its_job(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q")
+
+    def handle(job: Any) -> None:
+        until = time.monotonic() + 1
+        while time.monotonic() < until:  # and nobody else gets the interpreter's lock for long
+            pass
+        assert not job.is_lost
+
+    await store.worker("q", lease=0.4).run(handle)
+    assert await store.are_empty("q")
+
+
+async def test_a_handler_sees_that_its_lease_is_lost(
+    connect: Any, shared_server: Any, name: str
+) -> None:
+    store = connect(shared_server.url).tasks(name)
+    for number in range(2):
+        await store.insert("q", number, priority=number)
+    lost = []
+
+    def handle(job: Any) -> None:
+        if job.task.value == 1:
+            # Somebody poses as the claimant, by a call that blocks for a handler of either kind.
+            thief = millpond.connect(shared_server.url).tasks(name, claimant=store.claimant)
+            thief.modify(Modification().delete(job.handle))
+            until = time.monotonic() + 10
+            while not job.is_lost and time.monotonic() < until:
+                time.sleep(0.01)
+        lost.append((job.task.value, job.is_lost))
+
+    await store.worker("q", lease=0.4).run(handle)
+    assert lost == [(1, True), (0, False)]
+    assert await store.are_empty("q")
+
+
+async def test_a_job_that_is_taken_away(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q", 1)
+    async for job in store.worker("q", lease=0.3).jobs():
+        await store.modify(Modification().delete(job.handle))
+        until = time.monotonic() + 10
+        while not job.is_lost and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        assert job.is_lost
+        with pytest.raises(DependencyError) as raised:
+            await job.done()
+        assert raised.value.deletes == [job.handle]
+
+
+async def test_documents_of_a_job(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    store, other = client.tasks(name), client.tasks(name)
+    gathered = Modification().insert("q")
+    await store.modify(gathered.insert_doc("n", "a", 1, id="a").insert_doc("n", "b", 2, id="b"))
+    async for job in store.worker("q").jobs():
+        assert len(await job.claim_docs("n", "a") + await job.claim_docs("n", "b")) == 2
+        await other.insert("p")
+        async for other_job in other.worker("p").jobs():
+            with pytest.raises(DependencyError) as raised:
+                await other_job.claim_docs("n", "b")
+            assert raised.value.doc_claims == [("n", "b", 1)]
+            await other_job.done()
+        await job.finish(job.delete().delete_doc(("n", "b", 1)))
+    (doc,) = await other.claim_docs("n", "a")
+    assert doc.content == 1
+    assert await store.namespace_stats() == [("n", 1, 1)]
+
+
+async def test_a_forgotten_job_is_not_renewed(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    store = client.tasks(name)
+    await store.insert("q")
+    jobs = store.worker("q", lease=0.3).jobs()
+    job = await jobs.__anext__()
+    del job
+    gc.collect()
+    (task,) = await client.tasks(name).claims("q", wait=10).__anext__()
+    assert task.claims == 2
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_program_gives_the_task_back(url: str, name: str, ends: Any) -> None:
+    store = millpond.connect(url).tasks(name)
+    store.insert("q")
+
+    def handle(job: Any) -> None:
+        raise ends
+
+    with pytest.raises(ends):
+        store.worker("q").run(handle)
+    task = store.claim("q")
+    assert (task.claims, task.attempt) == (2, 0)
+
+
+async def test_a_run_that_is_cancelled_gives_the_task_back(url: str, name: str) -> None:
+    store = millpond.aio.connect(url).tasks(name)
+    await store.insert("q")
+
+    async def handle(job: Any) -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(store.worker("q").run(handle), 0.2)
+    (task,) = await store.claims("q", wait=10).__anext__()
+    assert (task.claims, task.attempt) == (2, 0)
+
+
+async def test_what_no_handler_may_return(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q")
+    with pytest.raises(TypeError, match="modification must be a Modification, not str"):
+        await store.worker("q").run(lambda job: "done")
+    await store.insert("q")
+    with pytest.raises(millpond.InvalidArgumentError, match="the queue's name is empty"):
+        await store.worker("q").run(lambda job: job.delete().insert(""))
+
+
+async def test_a_refused_end_does_not_end_the_run(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    for number in range(3):
+        await store.insert("q", number)
+    seen = []
+
+    def handle(job: Any) -> Any:
+        seen.append(job.task.value)
+        return job.delete().depend(("none", 7)) if job.task.value == 1 else None
+
+    await store.worker("q").run(handle)
+    assert sorted(seen) == [0, 1, 2]
+    assert (await only(store, "q")).value == 1
+
+
+async def test_several_workers_do_each_task_once(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    store = client.tasks(name)
+    gathered = Modification()
+    for number in range(200):
+        gathered.insert(f"q{number % 3}", number)
+    await store.modify(gathered)
+    seen: list[int] = []
+    lock = threading.Lock()
+
+    def handle(job: Any) -> None:
+        with lock:
+            seen.append(job.task.value)
+
+    async def work() -> None:
+        await client.tasks(name).worker(["q0", "q1", "q2"]).run(handle)
+
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(loop.run_in_executor(None, asyncio.run, work()) for _ in range(4)))
+    assert sorted(seen) == list(range(200))
+    assert await store.queues() == {}
+
+
+def test_defaults_are_the_cores() -> None:
+    store = millpond.connect("memory:").tasks("x")
+    store.insert("q")
+    first = store.insert("p", attempt=50)
+    (job,) = store.worker("q").jobs()
+    assert job.task.at_ms - job.task.modified_ms == 30_000
+    retried = job.retry("").changed[0]
+    assert 15_000 <= retried.at_ms - retried.modified_ms <= 30_000
+    (job,) = store.worker("p").jobs()
+    assert job.task.id == first.id
+    retried = job.retry("").changed[0]
+    assert 1_800_000 <= retried.at_ms - retried.modified_ms <= 3_600_000
