@@ -6,7 +6,7 @@
 //! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
 //! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`,
-//! `tasks-looking`, `embedded`.
+//! `tasks-looking`, `tasks-waking`, `tasks-server`, `embedded`.
 
 mod embedded;
 mod fairness;
@@ -25,7 +25,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 17] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -40,6 +40,8 @@ const PARTS: [Part; 15] = [
     ("tasks-sizes", tasks::sizes),
     ("tasks", tasks::throughput),
     ("tasks-looking", tasks::looking),
+    ("tasks-waking", tasks::waking),
+    ("tasks-server", tasks::server_time),
     ("embedded", embedded::measure),
 ];
 
