@@ -5,10 +5,9 @@
 //! failed underneath, that library's error as its [`source`](std::error::Error::source). No
 //! message ever holds a password or a payload.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-
-use crate::tasks::Dependency;
 
 /// A result whose error is a Millpond [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -134,7 +133,7 @@ struct Inner {
     kind: ErrorKind,
     operation: &'static str,
     message: String,
-    dependency: Option<Dependency>,
+    details: Option<Box<dyn Any + Send + Sync>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -142,7 +141,7 @@ impl Error {
     /// An error of this kind; the message is one line for people, without the kind's name.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self(Box::new(Inner { kind, operation: "", message, dependency: None, source: None }))
+        Self(Box::new(Inner { kind, operation: "", message, details: None, source: None }))
     }
 
     /// The same error, with the operation that failed, such as `ick.add`.
@@ -162,16 +161,16 @@ impl Error {
         self
     }
 
-    /// The same error, with all that a modification met.
+    /// The same error, with what a queue has to say beyond the message.
     #[must_use]
-    pub(crate) fn with_dependency(mut self, dependency: Dependency) -> Self {
-        self.0.dependency = Some(dependency);
+    pub(crate) fn with_details(mut self, details: impl Any + Send + Sync) -> Self {
+        self.0.details = Some(Box::new(details));
         self
     }
 
-    /// What is not as a modification of tasks says; of an error of the kind `DEPENDENCY` alone.
-    pub fn dependency(&self) -> Option<&Dependency> {
-        self.0.dependency.as_ref()
+    /// What a queue has to say beyond the message, if it is of this type.
+    pub(crate) fn details<T: Any>(&self) -> Option<&T> {
+        self.0.details.as_deref().and_then(|details| details.downcast_ref())
     }
 
     /// What kind of error it is.

@@ -88,7 +88,7 @@ impl Dependency {
     pub(super) fn into_result(self) -> Result<()> {
         match self.is_empty() {
             true => Ok(()),
-            false => Err(Error::new(ErrorKind::Dependency, self.to_string()).with_dependency(self)),
+            false => Err(Error::new(ErrorKind::Dependency, self.to_string()).with_details(self)),
         }
     }
 
@@ -124,6 +124,13 @@ impl Dependency {
             }
         }
         Some(())
+    }
+}
+
+impl Error {
+    /// What is not as a modification of tasks says; of an error of the kind `DEPENDENCY` alone.
+    pub fn dependency(&self) -> Option<&Dependency> {
+        self.details()
     }
 }
 
