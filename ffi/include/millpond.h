@@ -3726,6 +3726,9 @@ millpond_status millpond_tasks_run(millpond_tasks_store *store,
 /**
  * The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
  *
+ * There are ten. A script takes as many of the first as the comment at the end of its source names:
+ * all ten if it has to do with documents, else seven, and `tasks.time` one.
+ *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
  * NULL.
  *

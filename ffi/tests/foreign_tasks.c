@@ -15,9 +15,9 @@ static void steps_over_hiredis(const struct backend *backend) {
     redisReply *reply;
 
     OK(millpond_tasks_keys(S("foreign"), &keys, &error));
-    CHECK(millpond_keys_length(keys) == 1);
+    CHECK(millpond_keys_length(keys) == 10);
     CHECK(is(*millpond_keys_data(keys), "{foreign}:tasks"));
-    reply = redis_script(redis, "tasks.modify", keys, 1, 19,
+    reply = redis_script(redis, "tasks.modify", keys, 10, 19,
                          (const char *[]){"bob", "1", "0", "0", "0", "0", "0", "0", "0", "t", "q",
                                           "+0", "0", "", "0", "", "1", "{\"n\": 1}", "0"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->element[0]->integer == 1);
@@ -25,7 +25,7 @@ static void steps_over_hiredis(const struct backend *backend) {
     answer = claim(store, "q");
     CHECK(is(task_of(answer)->id, "t") && is(task_of(answer)->value, "{\"n\": 1}"));
     millpond_tasks_answer_free(answer);
-    reply = redis_script(redis, "tasks.fetch", keys, 1, 3, (const char *[]){"", "0", "t"});
+    reply = redis_script(redis, "tasks.fetch", keys, 7, 3, (const char *[]){"", "0", "t"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 13);
     CHECK(strcmp(reply->element[6]->str, "ann") == 0);
     freeReplyObject(reply);

@@ -16,6 +16,9 @@ use crate::status::millpond_status;
 
 /// The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
 ///
+/// There are ten. A script takes as many of the first as the comment at the end of its source names:
+/// all ten if it has to do with documents, else seven, and `tasks.time` one.
+///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
 /// NULL.
 ///
@@ -33,7 +36,7 @@ pub unsafe extern "C" fn millpond_tasks_keys(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let keys = caller.new_handle("keys", keys)?;
-        let step = ReadTime::new(caller.name(name, name_length)?)?;
+        let step = Modify::new(caller.name(name, name_length)?, "c", Modification::new())?;
         keys.set(Keys::from_iter(step.invocation().keys));
         Ok(())
     })

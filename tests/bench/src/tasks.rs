@@ -37,8 +37,7 @@ pub(crate) fn throughput(report: &mut Report) -> Outcome {
     );
     for backend in ["memory:", "file:, sync=never", "file:, sync=always", "Redis"] {
         let tasks = match backend {
-            "Redis" => 4_000,
-            "file:, sync=always" => 8_000,
+            "Redis" | "file:, sync=always" => 3_000,
             _ => 100_000,
         };
         for queues in QUEUES {
