@@ -203,10 +203,10 @@ fn a_job_is_renewed_until_it_ends() {
     store
         .modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d").content("1")))
         .unwrap();
-    let worker = store.worker(["inbox"]).lease(Duration::from_millis(200));
+    let worker = store.worker(["inbox"]).lease(Duration::from_millis(800));
     let job = worker.jobs().next().unwrap().unwrap();
     let docs = job.claim_docs("n", "k").unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(1_900));
     assert!(!job.is_lost());
     assert!(job.handle().version >= 3, "{:?}", job.handle());
     let change = docs[0].change().content("2").release();
