@@ -138,6 +138,124 @@ fn at_once(workers: usize, work: impl Fn(usize) -> millpond::Result<usize> + Syn
     Ok(done as f64 / start.elapsed().as_secs_f64())
 }
 
+/// How late whoever waits has a task.
+pub(crate) fn waking(report: &mut Report) -> Outcome {
+    const TASKS: usize = 300;
+    let server = Redis::start();
+    let section = report.section(
+        "Waiting for a task",
+        "Milliseconds from the time of a task to its claim by a thread that waits: tasks that another \
+         client inserts, from the call on, and tasks that are due 30 ms after they were inserted; one at a \
+         time, when the thread waits again. Nothing polls. The store's times are whole milliseconds, so \
+         what is due can seem up to one late. Aim for what is due: 5 ms.",
+        &["backend", "task", "mean", "p99", "longest"],
+    );
+    for (backend, url) in [("memory:", "memory:waking".to_owned()), ("Redis", server.url())] {
+        for (what, delay) in [("inserted", Duration::ZERO), ("due", Duration::from_millis(30))] {
+            let (client, other) = (millpond::connect(&url)?, millpond::connect(&url)?);
+            let (claimed, claims) = std::sync::mpsc::channel();
+            let waiting = client.tasks("waking");
+            let waiter = std::thread::spawn(move || -> millpond::Result<()> {
+                let mut claims = waiting.claims(["q"]).wait(Duration::from_secs(600));
+                for _ in 0..TASKS {
+                    let task = claims.next().expect("it waits")?.remove(0);
+                    let _ = claimed.send(now_ms());
+                    waiting.modify(Modification::new().delete(&task))?;
+                }
+                Ok(())
+            });
+            let store = other.tasks("waking");
+            let mut late = Vec::new();
+            for _ in 0..TASKS {
+                std::thread::sleep(Duration::from_millis(10));
+                let called = now_ms();
+                let task = NewTask::new("q").after(delay);
+                let task = store.modify(Modification::new().insert(task))?.inserted.remove(0);
+                let from = if delay.is_zero() { called } else { task.at_ms as f64 };
+                late.push(claims.recv()? - from);
+            }
+            waiter.join().expect("no panic")?;
+            late.sort_by(f64::total_cmp);
+            let mean = late.iter().sum::<f64>() / late.len() as f64;
+            section.row([
+                backend.into(),
+                what.into(),
+                format!("{mean:.2}"),
+                format!("{:.2}", late[late.len() * 99 / 100]),
+                format!("{:.2}", late[late.len() - 1]),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+fn now_ms() -> f64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64() * 1e3)
+}
+
+/// What a step costs the server, in a small queue and in a large one.
+pub(crate) fn server_time(report: &mut Report) -> Outcome {
+    const STEPS: usize = 3_000;
+    let server = Redis::start();
+    let section = report.section(
+        "Server time of tasks",
+        "Microseconds of the server for one step, by its own count: a claim of one task and the modification \
+         that deletes it, in a queue of so many tasks, and in one of which all the others are due in an hour.",
+        &["tasks in the queue", "claim", "delete"],
+    );
+    for (tasks, delay) in [(1_000, 0), (1_000_000, 0), (1_000_000, 3_600)] {
+        server.cli(&["FLUSHALL"]);
+        let store = millpond::connect(&server.unix_url())?.tasks("bench");
+        for first in (0..tasks).step_by(1_000) {
+            store.modify((first..first + 1_000).fold(Modification::new(), |whole, _| {
+                let task = NewTask::new("q").value(VALUE);
+                whole.insert(task.after(Duration::from_secs(delay)))
+            }))?;
+        }
+        let mut spent = [const { Vec::new() }; 2];
+        for _ in 0..ROUNDS {
+            store.modify((0..STEPS).fold(Modification::new(), |whole, _| {
+                whole.insert(NewTask::new("q").value(VALUE))
+            }))?;
+            let mut claimed = Vec::new();
+            let claim = server_us(&server, STEPS, || {
+                claimed.extend(store.claim(["q"], LEASE)?);
+                Ok(())
+            })?;
+            let delete = server_us(&server, STEPS, || {
+                let task = claimed.pop().expect("as many were claimed");
+                store.modify(Modification::new().delete(&task)).map(|_| ())
+            })?;
+            spent[0].push(claim);
+            spent[1].push(delete);
+        }
+        let what = match delay {
+            0 => tasks.to_string(),
+            _ => format!("{tasks}, due later"),
+        };
+        let [claim, delete] = spent.map(median).map(|us| format!("{us:.1}"));
+        section.row([what, claim, delete]);
+    }
+    Ok(())
+}
+
+/// The server's microseconds for each of so many steps.
+fn server_us(
+    server: &Redis,
+    steps: usize,
+    mut step: impl FnMut() -> millpond::Result<()>,
+) -> Outcome<f64> {
+    step()?;
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    for _ in 1..steps {
+        step()?;
+    }
+    let stats = server.info("commandstats", "cmdstat_evalsha").ok_or("no step was done")?;
+    let usec = stats.split(',').find_map(|part| part.strip_prefix("usec="));
+    Ok(usec.ok_or("no time is told")?.parse::<f64>()? / (steps - 1) as f64)
+}
+
 /// Claims while somebody reads statistics and lists, and while nobody does.
 pub(crate) fn looking(report: &mut Report) -> Outcome {
     const TASKS: usize = 1_000_000;
