@@ -168,7 +168,7 @@ impl Connections {
     /// answer.
     pub(crate) fn close(&self) {
         if let Some(own) = self.own.get() {
-            own.waiter.wake_everyone();
+            own.waiter.close();
             own.notifications.close();
             own.pool.clear();
             own.links.close();

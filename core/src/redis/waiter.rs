@@ -94,8 +94,9 @@ impl Waiter {
         }
     }
 
-    /// Wakes everybody, to find out that the client is closed.
-    pub(super) fn wake_everyone(&self) {
+    /// Gives up the connection and wakes everybody, to find out that the client is closed.
+    pub(super) fn close(&self) {
+        lock(&self.state).changes = None;
         self.waiters.wake_everyone();
     }
 
