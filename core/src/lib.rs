@@ -40,6 +40,8 @@ mod sync;
 mod sync_mode;
 pub mod tasks;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
+mod term;
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 mod timer;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod waiters;

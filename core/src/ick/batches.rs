@@ -13,7 +13,7 @@ use super::{BATCH_MEMBERS_MAX, Commit, Entry, Exchange, Ick, Token};
 use crate::byte_list::ByteList;
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, Result, Retry};
-use crate::waiters::Listener;
+use crate::waiters::{Idle, Listener};
 
 /// A batch to work on: entries, lowest score first.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,12 +66,6 @@ pub struct Batches<M: Mode = Blocking> {
     asked: Option<Pending<Vec<Entry>>>,
     /// Set by an error that the same call would meet for ever.
     is_over: bool,
-}
-
-/// Since when there has been nothing to do, and who will say that there is something.
-struct Idle {
-    deadline: Option<Instant>,
-    listener: Listener,
 }
 
 impl<M: Mode> Batches<M> {
@@ -145,20 +139,17 @@ impl<M: Mode> Batches<M> {
     #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
         let wait = self.wait?;
-        let now = Instant::now();
-        let end = self.idle.as_ref().and_then(|idle| idle.deadline);
-        if end.is_some_and(|end| end <= now) {
+        if self.idle.as_ref().is_some_and(Idle::is_over) {
             self.stop_waiting();
             return None;
         }
         let icks = &self.icks;
-        let idle = self.idle.get_or_insert_with(|| Idle {
-            deadline: now.checked_add(wait),
-            listener: icks[0].client.listen(
-                icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key())).collect(),
-            ),
+        let idle = self.idle.get_or_insert_with(|| {
+            let keys = icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key()));
+            Idle::begin(wait, icks[0].client.listen(keys.collect()))
         });
-        let look = icks[0].client.look_interval().and_then(|interval| now.checked_add(interval));
+        let interval = icks[0].client.look_interval();
+        let look = interval.and_then(|interval| Instant::now().checked_add(interval));
         let until = match (idle.deadline, look) {
             (Some(deadline), Some(look)) => Some(deadline.min(look)),
             (one, other) => one.or(other),

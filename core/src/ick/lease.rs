@@ -1,7 +1,6 @@
 //! The consumer lease: one consumer at a time, fenced by a token.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use crate::client::{Blocking, Mode, WeakClient};
 use crate::error::{Result, Retry, invalid};
 use crate::random;
 use crate::sync::lock;
+use crate::term::Term;
 use crate::timer::{Scheduled, Timer};
 
 /// A term has to be at least this long.
@@ -54,18 +54,8 @@ pub struct ConsumerLease<M: Mode = Blocking> {
 
 struct Renewal {
     token: Token,
-    ttl: Duration,
-    /// When the step that took it was sent.
-    taken: Instant,
-    /// When the last renewal that succeeded was sent, in milliseconds from then: the term began
-    /// at that time or later. With the next one no part of the state that a lock guards, so that
-    /// whoever asks waits for nobody, in the child of a fork either.
-    renewed_ms: AtomicU64,
-    /// A renewal was refused.
-    is_refused: AtomicBool,
+    term: Term,
     state: Mutex<RenewalState>,
-    /// The process that took it. The copy in the child of a fork gives nothing back on drop.
-    process: u32,
 }
 
 #[derive(Default)]
@@ -85,15 +75,8 @@ impl<M: Mode> ConsumerLease<M> {
         let sent = Instant::now();
         client.run_then(step, move |held| {
             held.then(|| {
-                let renewal = Arc::new(Renewal {
-                    token,
-                    ttl,
-                    taken: sent,
-                    renewed_ms: AtomicU64::new(0),
-                    is_refused: AtomicBool::new(false),
-                    state: Mutex::default(),
-                    process: std::process::id(),
-                });
+                let renewal =
+                    Arc::new(Renewal { token, term: Term::of(ttl, sent), state: Mutex::default() });
                 if let Ok(name) = ick.name() {
                     renew_later(ick.client.downgrade(), name, &renewal);
                 }
@@ -106,10 +89,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// a whole term: stop working on the batch. The next step through the lease would find out as
     /// well.
     pub fn is_lost(&self) -> bool {
-        let renewal = &self.renewal;
-        let renewed = Duration::from_millis(renewal.renewed_ms.load(Ordering::Acquire));
-        renewal.is_refused.load(Ordering::Acquire)
-            || renewal.taken.elapsed() >= renewed + renewal.ttl
+        self.renewal.term.is_over()
     }
 
     /// The token, for steps that are sent by hand.
@@ -162,7 +142,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// # Errors
     /// Only those of the connection; the lease then runs out by itself.
     pub fn release(self) -> M::Reply<bool> {
-        let is_own = self.renewal.process == std::process::id();
+        let is_own = self.renewal.term.is_own();
         self.renewal.end();
         let steps = match is_own {
             true => self.release_step().map(|step| vec![step]),
@@ -187,7 +167,9 @@ impl<M: Mode> Drop for ConsumerLease<M> {
 
 impl<M: Mode> fmt::Debug for ConsumerLease<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConsumerLease").field("ttl", &self.renewal.ttl).finish_non_exhaustive()
+        f.debug_struct("ConsumerLease")
+            .field("ttl", &self.renewal.term.length())
+            .finish_non_exhaustive()
     }
 }
 
@@ -195,7 +177,7 @@ impl Renewal {
     /// Stops the renewals; answers whether this was the first time. In the child of a fork there are
     /// none, and the lock could be held for ever.
     fn end(&self) -> bool {
-        if self.process != std::process::id() {
+        if !self.term.is_own() {
             return false;
         }
         let mut state = lock(&self.state);
@@ -210,12 +192,11 @@ impl Renewal {
     fn went(&self, sent: Instant, held: Result<bool>) -> bool {
         let goes_on = match held {
             Ok(true) => {
-                let renewed = sent.saturating_duration_since(self.taken).as_millis();
-                self.renewed_ms.store(renewed as u64, Ordering::Release);
+                self.term.renewed(sent);
                 true
             }
             Ok(false) => {
-                self.is_refused.store(true, Ordering::Release);
+                self.term.refused();
                 false
             }
             // What could not be sent is sent again: the term may not be over. What would fail for
@@ -241,10 +222,10 @@ impl Renewal {
 #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 fn renew_later<M: Mode>(client: WeakClient<M>, name: Name, renewal: &Arc<Renewal>) {
     let own = renewal.clone();
-    let next = Timer::after(renewal.ttl / 3, move || {
+    let next = Timer::after(renewal.term.length() / 3, move || {
         let Some(alive) = client.upgrade() else { return };
         let sent = Instant::now();
-        let step = Renew::new(name.as_bytes(), own.token.clone(), own.ttl);
+        let step = Renew::new(name.as_bytes(), own.token.clone(), own.term.length());
         alive.submit(step, move |held| {
             if own.went(sent, held) {
                 renew_later(client, name, &own);

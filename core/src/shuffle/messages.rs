@@ -11,7 +11,7 @@ use futures_core::Stream;
 use super::{Batch, Message, ShuffleConsumer};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, Result, Retry};
-use crate::waiters::Listener;
+use crate::waiters::{Idle, Listener};
 
 /// The loop of a consumer: batches of messages. An iterator for a blocking client, a [`Stream`] for
 /// an async one. Made by [`ShuffleConsumer::messages`].
@@ -46,13 +46,6 @@ pub struct Messages<M: Mode = Blocking> {
     asked: Option<Pending<Batch>>,
     /// Set by an error that the same call would meet for ever.
     is_over: bool,
-}
-
-/// Since when there has been nothing to do, and who will say that there is something. It is
-/// dropped when there is something; if it had been woken for that, it wakes the next one.
-struct Idle {
-    deadline: Option<Instant>,
-    listener: Listener,
 }
 
 impl<M: Mode> Messages<M> {
@@ -95,26 +88,20 @@ impl<M: Mode> Messages<M> {
     }
 
     /// The messages of a batch, or a listener for those that come after it.
-    #[allow(clippy::disallowed_methods, reason = "the deadline begins here")]
     fn begin_waiting(&mut self, batch: Batch) -> Result<Option<Vec<Message>>> {
         if !batch.messages.is_empty() {
             return Ok(Some(batch.messages));
         }
         if let (Some(wait), None) = (self.wait, &self.idle) {
-            let deadline = Instant::now().checked_add(wait);
-            self.idle = Some(Idle { deadline, listener: self.consumer.listen(&batch)? });
+            self.idle = Some(Idle::begin(wait, self.consumer.listen(&batch)?));
         }
         Ok(None)
     }
 
     /// The listener to wait on and until when; `None` when the loop is over.
-    #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&self) -> Option<(&Listener, Option<Instant>)> {
-        let idle = self.idle.as_ref()?;
-        match idle.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            true => None,
-            false => Some((&idle.listener, idle.deadline)),
-        }
+        let idle = self.idle.as_ref().filter(|idle| !idle.is_over())?;
+        Some((&idle.listener, idle.deadline))
     }
 }
 

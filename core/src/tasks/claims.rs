@@ -12,7 +12,7 @@ use super::claim::Claimed;
 use super::{Claim, LEASE_DEFAULT, Task, TaskStore};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result, Retry};
-use crate::waiters::Listener;
+use crate::waiters::{Idle, Listener};
 
 /// The loop of a claimant: batches of leased tasks, of one task if nothing is said. An iterator for a
 /// blocking client, a [`Stream`] for an async one; made by [`TaskStore::claims`].
@@ -46,12 +46,6 @@ pub struct Claims<M: Mode = Blocking> {
     asked: Option<Pending<Claimed>>,
     /// Set by an error that the same call would meet for ever.
     is_over: bool,
-}
-
-/// Since when there has been nothing to do, and who will say that there is something.
-struct Idle {
-    deadline: Option<Instant>,
-    listener: Listener,
 }
 
 impl<M: Mode> Claims<M> {
@@ -129,7 +123,6 @@ impl<M: Mode> Claims<M> {
 
     /// Sees to it that somebody is woken when the next tasks are available: this loop, if it got
     /// nothing, or another one that waits for the same queues.
-    #[allow(clippy::disallowed_methods, reason = "the deadline begins here")]
     fn begin_waiting(&mut self, claimed: &Claimed) {
         let (Some(wait), Ok(queues), Ok(name)) = (self.wait, &self.queues, self.store.name())
         else {
@@ -138,8 +131,7 @@ impl<M: Mode> Claims<M> {
         let topics: Vec<_> = queues.iter().map(|queue| name.topic(queue)).collect();
         let client = &self.store.client;
         if claimed.tasks.is_empty() && self.idle.is_none() {
-            let deadline = Instant::now().checked_add(wait);
-            self.idle = Some(Idle { deadline, listener: client.listen(topics.clone()) });
+            self.idle = Some(Idle::begin(wait, client.listen(topics.clone())));
         }
         for (topic, next_in_ms) in topics.iter().zip(&claimed.next_in_ms) {
             let next = next_in_ms.map(Duration::from_millis);
@@ -159,13 +151,9 @@ impl<M: Mode> Claims<M> {
     }
 
     /// The listener to wait on and until when; `None` when the loop is over.
-    #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&self) -> Option<(&Listener, Option<Instant>)> {
-        let idle = self.idle.as_ref()?;
-        match idle.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            true => None,
-            false => Some((&idle.listener, idle.deadline)),
-        }
+        let idle = self.idle.as_ref().filter(|idle| !idle.is_over())?;
+        Some((&idle.listener, idle.deadline))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A job: a task that is being worked on, renewed until it ends.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use super::{
 use crate::client::{Blocking, Mode, WeakClient};
 use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::sync::lock;
+use crate::term::Term;
 use crate::timer::{Scheduled, Timer};
 
 /// A task that is being worked on; made by [`Jobs`](super::Jobs).
@@ -31,18 +31,10 @@ pub struct Job<M: Mode = Blocking> {
 }
 
 struct Renewal {
-    lease: Duration,
-    /// When the claim was answered.
-    taken: Instant,
-    /// When the last renewal that succeeded was sent, in milliseconds from then.
-    renewed_ms: AtomicU64,
-    /// A renewal was refused.
-    is_refused: AtomicBool,
+    term: Term,
     /// How often the task was claimed, this claim included.
     claims: u32,
     held: Mutex<Held>,
-    /// The process that claimed it.
-    process: u32,
 }
 
 /// What to do after a renewal.
@@ -79,10 +71,7 @@ struct Held {
 impl<M: Mode> Job<M> {
     pub(super) fn new(store: TaskStore<M>, task: Task, policy: Arc<Policy>) -> Self {
         let renewal = Arc::new(Renewal {
-            lease: policy.lease,
-            taken: Instant::now(),
-            renewed_ms: AtomicU64::new(0),
-            is_refused: AtomicBool::new(false),
+            term: Term::of(policy.lease, Instant::now()),
             claims: task.claims,
             held: Mutex::new(Held {
                 task: task.handle(),
@@ -93,7 +82,6 @@ impl<M: Mode> Job<M> {
                 is_ended: false,
                 waiting: Vec::new(),
             }),
-            process: std::process::id(),
         });
         if let Ok(name) = store.name() {
             let client = store.client.downgrade();
@@ -124,10 +112,7 @@ impl<M: Mode> Job<M> {
     /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
     /// whole lease: stop working. What ends the job is refused then.
     pub fn is_lost(&self) -> bool {
-        let renewal = &self.renewal;
-        let renewed = Duration::from_millis(renewal.renewed_ms.load(Ordering::Acquire));
-        renewal.is_refused.load(Ordering::Acquire)
-            || renewal.taken.elapsed() >= renewed + renewal.lease
+        self.renewal.term.is_over()
     }
 
     /// Leases all documents of this primary key for as long as the job goes on. What ends the job
@@ -146,7 +131,7 @@ impl<M: Mode> Job<M> {
         let (namespace, key) = (namespace.as_ref(), key.as_ref());
         let step = renewal
             .check_process()
-            .and_then(|()| self.store.claim_docs_step(namespace, key, renewal.lease));
+            .and_then(|()| self.store.claim_docs_step(namespace, key, renewal.term.length()));
         self.store.client.run_then(step, move |docs| {
             let mut held = lock(&renewal.held);
             for doc in &docs {
@@ -260,7 +245,7 @@ impl Renewal {
     /// Refuses the child of a fork: the parent has the job and renews it, and in the child the locks could
     /// be held for ever.
     fn check_process(&self) -> Result<()> {
-        match self.process == std::process::id() {
+        match self.term.is_own() {
             true => Ok(()),
             false => Err(Error::new(
                 ErrorKind::Forked,
@@ -300,8 +285,7 @@ impl Renewal {
         let mut held = lock(&self.held);
         let next = match renewed {
             Ok(renewed) => {
-                let ms = sent.saturating_duration_since(self.taken).as_millis();
-                self.renewed_ms.store(ms as u64, Ordering::Release);
+                self.term.renewed(sent);
                 held.is_unsure = false;
                 held.task.version = renewed.tasks.first().map_or(held.task.version, |t| t.version);
                 for doc in renewed.docs {
@@ -315,7 +299,7 @@ impl Renewal {
             }
             Err(error) if error.kind() == ErrorKind::Dependency && held.is_unsure => Next::Look,
             Err(error) if error.kind() == ErrorKind::Dependency => {
-                self.is_refused.store(true, Ordering::Release);
+                self.term.refused();
                 Next::Nothing
             }
             // What could not be sent is sent again: the lease may not be over. What would fail for ever,
@@ -345,7 +329,7 @@ impl Renewal {
                         Next::RenewSoon
                     }
                     _ => {
-                        self.is_refused.store(true, Ordering::Release);
+                        self.term.refused();
                         Next::Nothing
                     }
                 }
@@ -400,7 +384,7 @@ impl<M: Mode> Renewer<M> {
                 let Some(client) = self.client.upgrade() else { return };
                 let Some((task, docs)) = self.renewal.begin() else { return };
                 let (name, claimant) = (self.name.clone(), self.claimant.clone());
-                let step = Renew::of(name, claimant, vec![task], docs, self.renewal.lease);
+                let step = Renew::of(name, claimant, vec![task], docs, self.renewal.term.length());
                 let sent = Instant::now();
                 client.submit(step, move |renewed| {
                     let next = self.renewal.went(sent, renewed);
@@ -412,7 +396,7 @@ impl<M: Mode> Renewer<M> {
     }
 
     fn go_on(self, next: Next) {
-        let lease = self.renewal.lease;
+        let lease = self.renewal.term.length();
         match next {
             Next::Renew => self.renew_after(lease / 2),
             Next::RenewSoon => self.renew_after(lease / 10),

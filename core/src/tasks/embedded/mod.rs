@@ -147,22 +147,21 @@ impl State {
                 }
             }
             if !is_refused {
+                let mut announcements = Announcements::new(work.queues.len());
                 for task in held.tasks {
-                    let (queue, slot) = work.find(&task.id).expect("it was found");
-                    let queue = &mut work.queues[queue];
+                    let (number, slot) = work.find(&task.id).expect("it was found");
+                    let queue = &mut work.queues[number];
+                    let name = queue.name().clone();
                     let record = queue.update(slot, |record| {
                         record.version += 1;
                         record.at_ms = at_ms;
                         record.modified_ms = now_ms;
                         record.claimant = holder.clone();
                     });
-                    let record = record.clone();
-                    changes.lease(queue.name(), &record);
-                    match lease_ms {
-                        0 => turn.wake(|| name.topic(queue.name()), 1),
-                        _ => turn.wake_in(|| name.topic(queue.name()), lease_ms),
-                    }
+                    changes.lease(&name, record);
+                    announcements.note(number, at_ms, now_ms);
                 }
+                announcements.tell(name, rooms.queues(), now_ms, turn);
                 for doc in held.docs {
                     let mut renewed = work.doc(doc).expect("it was found").clone();
                     renewed.version += 1;
@@ -404,6 +403,11 @@ impl operation::State for State {
     fn is_unused(&self) -> bool {
         self.queues.is_empty() && self.namespaces.is_empty()
     }
+}
+
+/// Whether somebody else holds what this one holds until then.
+fn is_held_against(holder: &str, at_ms: u64, claimant: &str, now_ms: u64) -> bool {
+    at_ms > now_ms && !holder.is_empty() && holder != claimant
 }
 
 fn copy(doc: &Doc, omit_content: bool) -> Doc {

@@ -65,7 +65,7 @@ impl State {
                 let step = Apply { claimant, now_ms };
                 let done =
                     step.apply(of, &skipped, &rooms, &mut work, &mut changes, &mut announcements);
-                announcements.tell(name, &rooms.queues, now_ms, turn);
+                announcements.tell(name, rooms.queues(), now_ms, turn);
                 done
             });
             changes.into_effects().record(turn);
@@ -139,6 +139,10 @@ impl Rooms {
         self.queues.dedup_by(|one, other| Arc::ptr_eq(one, other));
         self.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
         self.namespaces.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    }
+
+    pub(super) fn queues(&self) -> &[Arc<Named<Queue>>] {
+        &self.queues
     }
 
     fn position(&self, queue: &str) -> Option<usize> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::is_held_against;
 use super::names::Content;
 use super::queue::NOBODY;
 use crate::tasks::{Doc, DocPosition, DocQuery, NamespaceStats};
@@ -99,6 +100,6 @@ impl Namespace {
 impl Doc {
     /// Whether somebody else holds the document.
     pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
-        self.at_ms > now_ms && !self.claimant.is_empty() && *self.claimant != *claimant
+        is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }
 }

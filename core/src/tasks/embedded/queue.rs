@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use slab::Slab;
 
+use super::is_held_against;
 use super::names::Content;
 use crate::tasks::claim::{Chance, PICK_WINDOW};
 use crate::tasks::{Position, QueueStats, Task};
@@ -72,7 +73,7 @@ impl Record {
 
     /// Whether somebody else holds the task.
     pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
-        self.at_ms > now_ms && !self.claimant.is_empty() && *self.claimant != *claimant
+        is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }
 }
 
