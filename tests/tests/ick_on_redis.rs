@@ -609,9 +609,7 @@ fn a_waiter_survives_a_restart_of_the_server() -> Result {
 /// Commands that the server has done for others than this question, those in scripts included.
 fn calls(server: &Redis) -> u64 {
     let field = server.info("stats", "total_commands_processed").expect("every server counts");
-    let own = server.info("commandstats", "cmdstat_info").unwrap_or_default();
-    let own = own.split(['=', ',']).nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-    field.parse::<u64>().expect("a count") - own
+    field.parse::<u64>().expect("a count") - server.calls_of("info").unwrap_or(0)
 }
 
 fn now() -> Duration {
@@ -622,11 +620,7 @@ fn now() -> Duration {
 
 /// Script calls that the server has done.
 fn script_calls(server: &Redis) -> u64 {
-    let count = |command| {
-        let line = server.info("commandstats", command).unwrap_or_default();
-        line.split(['=', ',']).nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
-    };
-    count("cmdstat_evalsha") + count("cmdstat_eval")
+    ["evalsha", "eval"].iter().filter_map(|name| server.calls_of(name)).sum()
 }
 
 /// The script of the release is unknown to the server, so it is sent twice, and nobody is left who

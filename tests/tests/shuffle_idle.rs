@@ -36,10 +36,10 @@ fn waiting_costs_nothing_and_one_connection() {
     assert!(spent < Duration::from_millis(30), "{spent:?} of work while waiting");
 
     // One message wakes one waiter: it reads, and the next one looks whether there is more.
-    let before = scripts(&server);
+    let before = steps(&server);
     client.shuffle_queue("q1").write("t", [("f", "v")]).expect("the server is there");
     std::thread::sleep(Duration::from_millis(300));
-    let sent = scripts(&server) - before;
+    let sent = steps(&server) - before;
     assert!(sent <= 6, "{sent} steps for one message");
     for i in 0..4 {
         let messages = (0..16).map(|i| (i.to_string(), [("f", "v")]));
@@ -63,8 +63,6 @@ fn commands(server: &Redis) -> u64 {
 }
 
 /// How many steps the server has done.
-fn scripts(server: &Redis) -> u64 {
-    let stats = server.info("commandstats", "cmdstat_evalsha").expect("steps were done");
-    let calls = stats.strip_prefix("calls=").and_then(|stats| stats.split_once(','));
-    calls.and_then(|(calls, _)| calls.parse().ok()).expect("a number")
+fn steps(server: &Redis) -> u64 {
+    server.calls_of("evalsha").expect("steps were done")
 }

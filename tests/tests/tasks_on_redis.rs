@@ -92,12 +92,7 @@ fn many_tasks_that_expire_together_hold_up_nobody_for_long() {
     assert!(store.claim(["long"], LEASE).unwrap().is_some());
     println!("50,000 expired in {:?}", start.elapsed());
     // One step for each two thousand, and the one that finds no more.
-    let calls = |command: &str| -> u64 {
-        let stats = server.info("commandstats", command).unwrap_or_default();
-        let calls = stats.strip_prefix("calls=").and_then(|stats| stats.split_once(','));
-        calls.map_or(0, |(calls, _)| calls.parse().expect("a number"))
-    };
-    let calls = calls("cmdstat_evalsha") + calls("cmdstat_eval");
+    let calls: u64 = ["evalsha", "eval"].iter().filter_map(|name| server.calls_of(name)).sum();
     assert!((26..=60).contains(&calls), "{calls} steps");
     assert_eq!(size(&store), 1);
 }

@@ -1,5 +1,6 @@
 //! Task stores: inserts, claims and deletes by several workers, and claims while somebody lists.
 
+use std::ops::Range;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -22,6 +23,11 @@ const VALUE: &str = r#""bench-value""#;
 
 fn queue(number: usize) -> String {
     format!("/bench/q{number}")
+}
+
+/// Inserts of these tasks, each with the value of all.
+fn inserts(numbers: Range<usize>, task: impl Fn(usize) -> NewTask) -> Modification {
+    numbers.fold(Modification::new(), |whole, number| whole.insert(task(number).value(VALUE)))
 }
 
 pub(crate) fn throughput(report: &mut Report) -> Outcome {
@@ -106,9 +112,7 @@ fn rounds(store: &TaskStore, tasks: usize, queues: usize, workers: usize) -> Out
     let many = at_once(workers, |worker| {
         for first in (worker * 1_000..tasks).step_by(workers * 1_000) {
             let numbers = first..(first + 1_000).min(tasks);
-            store.modify(numbers.fold(Modification::new(), |whole, number| {
-                whole.insert(NewTask::new(queue(number % queues)).value(VALUE))
-            }))?;
+            store.modify(inserts(numbers, |number| NewTask::new(queue(number % queues))))?;
         }
         Ok(tasks / workers)
     })?;
@@ -208,16 +212,12 @@ pub(crate) fn server_time(report: &mut Report) -> Outcome {
         server.cli(&["FLUSHALL"]);
         let store = millpond::connect(&server.unix_url())?.tasks("bench");
         for first in (0..tasks).step_by(1_000) {
-            store.modify((first..first + 1_000).fold(Modification::new(), |whole, _| {
-                let task = NewTask::new("q").value(VALUE);
-                whole.insert(task.after(Duration::from_secs(delay)))
-            }))?;
+            let later = |_| NewTask::new("q").after(Duration::from_secs(delay));
+            store.modify(inserts(first..first + 1_000, later))?;
         }
         let mut spent = [const { Vec::new() }; 2];
         for _ in 0..ROUNDS {
-            store.modify((0..STEPS).fold(Modification::new(), |whole, _| {
-                whole.insert(NewTask::new("q").value(VALUE))
-            }))?;
+            store.modify(inserts(0..STEPS, |_| NewTask::new("q")))?;
             let mut claimed = Vec::new();
             let claim = server_us(&server, STEPS, || {
                 claimed.extend(store.claim(["q"], LEASE)?);
@@ -271,9 +271,7 @@ pub(crate) fn looking(report: &mut Report) -> Outcome {
     let client = millpond::connect("memory:")?;
     let store = client.tasks("bench");
     for first in (0..TASKS).step_by(1_000) {
-        store.modify((first..first + 1_000).fold(Modification::new(), |whole, number| {
-            whole.insert(NewTask::new(queue(number % 5)).value(VALUE))
-        }))?;
+        store.modify(inserts(first..first + 1_000, |number| NewTask::new(queue(number % 5))))?;
     }
     type Look = fn(&TaskStore) -> millpond::Result<()>;
     let nobody: Look = |_| {
@@ -358,9 +356,7 @@ fn claims_while(
         looker.join().expect("no panic").and(done).map(|()| (times, spent))
     })?;
     for first in (0..claims).step_by(1_000) {
-        store.modify((first..first + 1_000).fold(Modification::new(), |whole, _| {
-            whole.insert(NewTask::new(queue(0)).value(VALUE))
-        }))?;
+        store.modify(inserts(first..first + 1_000, |_| NewTask::new(queue(0))))?;
     }
     times.sort_by(f64::total_cmp);
     let percentile = |of: f64| times[(times.len() as f64 * of) as usize];
@@ -380,9 +376,8 @@ pub(crate) fn sizes(report: &mut Report) -> Outcome {
     );
     let fill = |store: &TaskStore| -> Outcome {
         for first in (0..TASKS).step_by(1_000) {
-            store.modify((first..first + 1_000).fold(Modification::new(), |whole, number| {
-                whole.insert(NewTask::new(queue(number % 5)).value(VALUE))
-            }))?;
+            store
+                .modify(inserts(first..first + 1_000, |number| NewTask::new(queue(number % 5))))?;
         }
         Ok(())
     };

@@ -188,6 +188,14 @@ impl Redis {
         connect(self.directory(), &self.access)
     }
 
+    /// How often the server has run a command since it began, or its counts were reset; nothing if it
+    /// never has.
+    #[must_use]
+    pub fn calls_of(&self, command: &str) -> Option<u64> {
+        let stats = self.info("commandstats", &format!("cmdstat_{command}"))?;
+        stats.strip_prefix("calls=")?.split_once(',')?.0.parse().ok()
+    }
+
     /// One field of `INFO section`, such as `role` of `replication`, or `None` if it has none.
     #[must_use]
     pub fn info(&self, section: &str, field: &str) -> Option<String> {
