@@ -7,21 +7,29 @@ use crate::operation::Timestamp;
 
 /// Tells the embedded engine the time.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch. Never less than it said before.
+    /// Microseconds since the Unix epoch. Never less than what it said a millisecond before.
     fn now(&self) -> Timestamp;
 }
 
 /// The system's time, which stands still where the system's clock is set back.
 #[derive(Debug, Default)]
 pub struct SystemClock {
+    /// The time, at most [`STEP`] ago. All threads read this, so it is seldom written.
     latest: AtomicU64,
 }
+
+/// Microseconds.
+const STEP: u64 = 1_000;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = elapsed.as_micros() as u64;
-        now.max(self.latest.fetch_max(now, Ordering::Relaxed))
+        let latest = self.latest.load(Ordering::Relaxed);
+        match now < latest + STEP {
+            true => now.max(latest),
+            false => now.max(self.latest.fetch_max(now, Ordering::Relaxed)),
+        }
     }
 }
 
