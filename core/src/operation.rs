@@ -51,7 +51,7 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     const ON_CLUSTER: &'static str = "give it a name without braces, or with one {tag}";
 
     /// The queue's name: the embedded engine keeps one [`State`] for each.
-    fn queue(&self) -> Arc<[u8]>;
+    fn queue(&self) -> &[u8];
 
     /// The script call that does this step on Redis.
     fn invocation(&self) -> Invocation;

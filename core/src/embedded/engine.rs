@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
 use super::table::Table;
 use crate::clock::Clock;
@@ -207,7 +209,7 @@ impl Engine {
             ));
         }
         let kind = O::State::kind();
-        let name = step.queue();
+        let name: SmallVec<[u8; 48]> = step.queue().into();
         let (state, made) = self.table.state::<O::State>(&name);
         let queue = self.journal.as_ref().map(|journal| QueueJournal {
             journal,

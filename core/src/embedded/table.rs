@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
+use crossbeam_utils::CachePadded;
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,8 +18,10 @@ const PARTS: usize = 16;
 /// The states of all queues of an engine.
 pub(super) struct Table {
     hasher: DefaultHashBuilder,
-    parts: [RwLock<HashMap<Key, Arc<dyn State>>>; PARTS],
+    parts: [CachePadded<RwLock<Part>>; PARTS],
 }
+
+type Part = HashMap<Key, Arc<dyn State>>;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key {
@@ -116,7 +119,7 @@ impl Table {
         all
     }
 
-    fn part(&self, kind: u8, name: &[u8]) -> &RwLock<HashMap<Key, Arc<dyn State>>> {
+    fn part(&self, kind: u8, name: &[u8]) -> &RwLock<Part> {
         &self.parts[self.hasher.hash_one(KeyRef(kind, name)) as usize % PARTS]
     }
 }

@@ -1,6 +1,5 @@
 //! Acquire: take the consumer lease.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Name, Token, embedded};
@@ -36,8 +35,8 @@ impl Operation for Acquire {
     const NAME: &'static str = "ick.acquire";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

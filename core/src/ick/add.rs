@@ -1,7 +1,5 @@
 //! Add: flag members as dirty.
 
-use std::sync::Arc;
-
 use super::{Name, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
@@ -108,8 +106,8 @@ impl Operation for Add {
     /// The members end up the same, but a second run would count them as old.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

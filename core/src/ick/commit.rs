@@ -1,7 +1,5 @@
 //! Commit: say that members are done.
 
-use std::sync::Arc;
-
 use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
@@ -66,8 +64,8 @@ impl Operation for Commit {
     /// A second run after somebody else's reserve would commit what that one still works on.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Delete: remove an Ick, also a broken one.
 
-use std::sync::Arc;
-
 use super::{Name, embedded};
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -44,8 +42,8 @@ impl Operation for Delete {
     /// A second run would count no keys.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

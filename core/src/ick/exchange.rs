@@ -1,7 +1,5 @@
 //! Exchange: commit one batch and reserve the next.
 
-use std::sync::Arc;
-
 use super::commit::check_members;
 use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entries};
 use super::{Name, Token, embedded};
@@ -66,8 +64,8 @@ impl Operation for Exchange {
     /// again, reserved.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.reserve.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.reserve.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Peek: look at a set without moving anything.
 
-use std::sync::Arc;
-
 use super::reserve::{Entry, check_size, decode_entries, first_entries, size_argument};
 use super::{Name, embedded};
 use crate::error::Result;
@@ -53,8 +51,8 @@ impl Operation for Peek {
     const NAME: &'static str = "ick.peek";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

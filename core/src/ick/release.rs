@@ -1,7 +1,5 @@
 //! Release: give the consumer lease back.
 
-use std::sync::Arc;
-
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
@@ -34,8 +32,8 @@ impl Operation for Release {
     /// A second run would find the lease gone.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,6 +1,5 @@
 //! Renew: keep the consumer lease.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Name, Token, embedded};
@@ -35,8 +34,8 @@ impl Operation for Renew {
     const NAME: &'static str = "ick.renew";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Reserve: take a batch to work on.
 
-use std::sync::Arc;
-
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
@@ -121,8 +119,8 @@ impl Operation for Reserve {
     /// in both sets may have made room that a second run fills, and a backwash starts anew.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Stats: sizes and score ranges.
 
-use std::sync::Arc;
-
 use super::{Name, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
@@ -90,8 +88,8 @@ impl Operation for ReadStats {
     const NAME: &'static str = "ick.stats";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.flag_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

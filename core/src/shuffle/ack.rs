@@ -1,7 +1,5 @@
 //! Ack: say that messages are done.
 
-use std::sync::Arc;
-
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
@@ -66,8 +64,8 @@ impl Operation for Ack {
     /// The messages end up the same, but a second run would count none.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Backlog: how much a queue holds.
 
-use std::sync::Arc;
-
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::byte_list::ByteList;
@@ -39,8 +37,8 @@ impl Operation for Backlog {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Dead letters: messages that were delivered too often.
 
-use std::sync::Arc;
-
 use super::message::{Message, MessageId, Stream};
 use super::name::Name;
 use super::{ON_CLUSTER, READ_MESSAGES_MAX, embedded};
@@ -84,8 +82,8 @@ impl Operation for ReadDeadLetters {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Extend: say that messages are still being worked on.
 
-use std::sync::Arc;
-
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
@@ -61,8 +59,8 @@ impl Operation for Extend {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -37,6 +37,11 @@ impl Name {
         })))
     }
 
+    /// The name itself.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0.queue
+    }
+
     /// The name itself, which is the key of the default stream.
     pub(super) fn queue_key(&self) -> Arc<[u8]> {
         self.0.queue.clone()

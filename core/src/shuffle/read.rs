@@ -1,6 +1,5 @@
 //! Read: take messages to work on.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::message::{Message, MessageId, decode_id};
@@ -101,8 +100,8 @@ impl Operation for Read {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,6 +1,5 @@
 //! Reclaim: take over what a silent consumer left.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::message::Message;
@@ -124,8 +123,8 @@ impl Operation for Reclaim {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,6 +1,5 @@
 //! Stats: what a queue holds for a group.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::name::Name;
@@ -84,8 +83,8 @@ impl Operation for ReadStats {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

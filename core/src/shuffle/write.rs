@@ -1,6 +1,5 @@
 //! Write: messages for tenants.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::embedded::Queue;
@@ -184,8 +183,8 @@ impl Operation for Write {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.queue_key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -111,8 +111,8 @@ impl Operation for Claim {
     const NAME: &'static str = "tasks.claim";
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

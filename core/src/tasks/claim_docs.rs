@@ -68,8 +68,8 @@ impl Operation for ClaimDocs {
     const NAME: &'static str = "tasks.claim_docs";
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

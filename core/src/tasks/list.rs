@@ -144,8 +144,8 @@ impl Operation for ListTasks {
     const NAME: &'static str = "tasks.list";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
@@ -249,8 +249,8 @@ impl Operation for FetchTasks {
     const NAME: &'static str = "tasks.fetch";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -141,8 +141,8 @@ impl Operation for ListDocs {
     const NAME: &'static str = "tasks.list_docs";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
@@ -235,8 +235,8 @@ impl Operation for FetchDocs {
     const NAME: &'static str = "tasks.fetch_docs";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

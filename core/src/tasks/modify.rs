@@ -70,8 +70,8 @@ impl Operation for Modify {
     const NAME: &'static str = "tasks.modify";
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::error::{Result, invalid};
 use crate::ick::NAME_BYTES_MAX;
 
 /// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
 /// tag, or the tag that is in the name, so that a store lies in one cluster slot.
+// Its bytes and no reference to them: threads that use one store would count references all the time.
 #[derive(Clone, Debug)]
-pub(super) struct Name(Arc<[u8]>);
+pub(super) struct Name(SmallVec<[u8; 48]>);
 
 impl Name {
     /// The name `name`, of at least a byte.
@@ -33,8 +36,8 @@ impl Name {
     }
 
     /// The key that all others begin with.
-    pub(super) fn key(&self) -> Arc<[u8]> {
-        self.0.clone()
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// The keys of every step: those that a store has once. Those of its queues and namespaces are made in
@@ -83,11 +86,7 @@ mod tests {
             ("a}b", "{a}b}:tasks"),
         ] {
             assert!(Name::new(b"}shop").is_err());
-            assert_eq!(
-                Name::new(name.as_bytes()).unwrap().key(),
-                Arc::from(key.as_bytes()),
-                "{name}"
-            );
+            assert_eq!(Name::new(name.as_bytes()).unwrap().as_bytes(), key.as_bytes(), "{name}");
         }
         assert_eq!(&*Name::new(b"shop").unwrap().topic("in"), b"{shop}:tasks:queue:in");
     }

@@ -96,8 +96,8 @@ impl Operation for Renew {
     const NAME: &'static str = "tasks.renew";
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -74,8 +74,8 @@ impl Operation for ReadQueueStats {
     const NAME: &'static str = "tasks.queue_stats";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
@@ -134,8 +134,8 @@ impl Operation for ReadNamespaceStats {
     const NAME: &'static str = "tasks.namespace_stats";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.name.key()
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {

@@ -1,7 +1,5 @@
 //! Time: what the engine's clock says.
 
-use std::sync::Arc;
-
 use super::embedded;
 use super::name::Name;
 use crate::byte_list::ByteList;
@@ -35,12 +33,16 @@ impl Operation for ReadTime {
     const NAME: &'static str = "tasks.time";
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.0.key()
+    fn queue(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &SCRIPT, keys: vec![self.0.key()], args: ByteList::default() }
+        Invocation {
+            script: &SCRIPT,
+            keys: vec![self.0.as_bytes().into()],
+            args: ByteList::default(),
+        }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

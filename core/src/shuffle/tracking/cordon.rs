@@ -1,6 +1,5 @@
 //! Cordon: values whose deadline passed a short while ago.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DEADLINE_MAX, Keys, State, TrackKeys};
@@ -52,8 +51,8 @@ impl Operation for Cordon {
     /// A second run would not find them any more.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.keys.scope.clone()
+    fn queue(&self) -> &[u8] {
+        &self.keys.scope
     }
 
     fn invocation(&self) -> Invocation {

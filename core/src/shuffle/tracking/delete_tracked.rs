@@ -1,7 +1,5 @@
 //! Delete: the message that a value is tracked for.
 
-use std::sync::Arc;
-
 use super::{Keys, State, TrackKeys};
 use crate::byte_list::ByteList;
 use crate::error::Result;
@@ -47,8 +45,8 @@ impl Operation for DeleteTracked {
     /// The message ends up deleted, but a second run would not find it.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.keys.scope.clone()
+    fn queue(&self) -> &[u8] {
+        &self.keys.scope
     }
 
     fn invocation(&self) -> Invocation {

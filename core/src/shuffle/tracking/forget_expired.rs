@@ -1,7 +1,5 @@
 //! Forget: the records of messages whose deadline has passed.
 
-use std::sync::Arc;
-
 use super::{Expiry, Keys, State, TrackKeys};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
@@ -53,8 +51,8 @@ impl Operation for ForgetExpired {
     /// The records end up deleted, but a second run would count none.
     const IDEMPOTENT: bool = false;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.keys.scope.clone()
+    fn queue(&self) -> &[u8] {
+        &self.keys.scope
     }
 
     fn invocation(&self) -> Invocation {

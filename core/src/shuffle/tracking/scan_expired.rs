@@ -1,7 +1,5 @@
 //! Scan: tracked messages whose deadline has passed, page by page.
 
-use std::sync::Arc;
-
 use super::{Keys, State, TrackKeys};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
@@ -86,8 +84,8 @@ impl Operation for ScanExpired {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
-    fn queue(&self) -> Arc<[u8]> {
-        self.keys.scope.clone()
+    fn queue(&self) -> &[u8] {
+        &self.keys.scope
     }
 
     fn invocation(&self) -> Invocation {
