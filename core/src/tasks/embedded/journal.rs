@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::index::Location;
-use super::queue::{NOBODY, Queue, Record, Slot, shared};
+use super::queue::{NOBODY, Queue, Record, Slot, Texts, shared};
 use super::{Doc, State};
 use crate::codec::{Reader, put_bytes, put_integer};
 use crate::effects::Effects;
@@ -156,7 +156,7 @@ impl Changes {
 pub(super) struct Replayed {
     copied: HashMap<Section, u64>,
     /// Claimants, of which there are few, are one text each.
-    texts: HashMap<Arc<str>, ()>,
+    texts: Texts,
 }
 
 impl Replayed {
@@ -170,7 +170,7 @@ impl Replayed {
         if text.is_empty() {
             return NOBODY.clone();
         }
-        self.texts.entry_ref(text).insert(()).key().clone()
+        self.texts.copy(text)
     }
 }
 
@@ -353,10 +353,10 @@ impl State {
         for queue in self.queues.all() {
             let Some(guard) = queue.lock() else { continue };
             let next = out.begin();
-            let records: Vec<Record> = guard.records().cloned().collect();
+            let tasks = guard.all();
             drop(guard);
             let mut copy = Copy::new(Section::Queue(queue.name.clone()), next, out);
-            for record in &records {
+            for record in tasks.records() {
                 copy.write(|changes| changes.task(&queue.name, record));
             }
             copy.end();

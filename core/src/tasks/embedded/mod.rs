@@ -7,10 +7,11 @@
 //! numbers, so nobody waits in a circle. As a task may move before its queue is locked, a step looks
 //! where its tasks are, locks, and looks again.
 //!
-//! A listing holds a queue's lock for a part of a page, statistics for as long as it takes to read some
-//! counters.
+//! A listing, or a snapshot, holds a queue's lock for as long as it takes to take hold of some
+//! [chunks](order) of tasks, and reads them afterwards.
 
 mod announcements;
+mod counts;
 mod index;
 mod journal;
 #[cfg(all(test, feature = "shuttle"))]
@@ -18,18 +19,20 @@ mod model;
 mod modify;
 mod names;
 mod namespace;
+mod order;
 mod queue;
 mod sync;
 
 use std::sync::Arc;
 
 use announcements::Announcements;
+use counts::Counts;
 use index::Index;
 use journal::{Changes, Replayed};
 use modify::Rooms;
-use names::{Guard, Names};
+use names::{Content, Guard, Names};
 use namespace::Namespace;
-use queue::{NOBODY, Queue};
+use queue::{NOBODY, Queue, Texts};
 
 use super::claim::Chance;
 use super::dependency::Dependency;
@@ -46,11 +49,17 @@ use crate::sync::lock;
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
 
-/// How many tasks are listed, counted or, expired, removed under one hold of a queue's lock.
+/// How many tasks are counted or, expired, removed under one hold of a queue's lock.
 const TASKS_A_HOLD: usize = 256;
 
+/// How many tasks are listed from one hold of a queue's lock. Few long holds meet fewer steps than many
+/// short ones, and these are short: they take a chunk for each few dozen tasks.
+const LISTED_A_HOLD: usize = 1_024;
+
 /// A store.
+// On lines of the cache of its own: every step writes just before it, where references are counted.
 #[derive(Default)]
+#[repr(align(64))]
 pub struct State {
     queues: Names<Queue>,
     namespaces: Names<Namespace>,
@@ -215,27 +224,27 @@ impl State {
     ) -> TaskPage {
         let now_ms = turn.now() / 1_000;
         let mut page = TaskPage { tasks: Vec::new(), next: query.after.clone() };
+        let mut texts = Texts::default();
         let mut left = limit;
         loop {
-            let part = left.min(TASKS_A_HOLD);
-            let has_more = self.with_queue(queue, turn, |guard, _| {
-                // One more than is wanted tells whether there are more.
-                let mut records = guard.page(page.next.as_ref(), part + 1);
-                let has_more = records.len() > part;
-                records.truncate(part);
-                let next = records.last();
-                let next = next.map(|last| Position { at_ms: last.at_ms, id: last.id.clone() });
-                records.retain(|record| query.lets(record.at_ms, &record.claimant, now_ms));
-                let tasks = records.iter().map(|record| record.to_task(queue, query.omit_values));
-                page.tasks.extend(tasks);
-                page.next = next.filter(|_| has_more);
-                has_more
-            });
+            let part = left.min(LISTED_A_HOLD);
+            // One more than is wanted tells whether there are more.
+            let found =
+                self.with_queue(queue, turn, |guard, _| guard.page(page.next.as_ref(), part + 1));
+            let Some(found) = found else { return TaskPage { next: None, ..page } };
+            let mut records = found.records();
+            let mut last = None;
+            for record in records.by_ref().take(part) {
+                last = Some(record);
+                if query.lets(record.at_ms, &record.claimant, now_ms) {
+                    page.tasks.push(record.copy(queue, query.omit_values, &mut texts));
+                }
+            }
+            let next = last.filter(|_| records.next().is_some());
+            page.next = next.map(|last| Position { at_ms: last.at_ms, id: last.id.clone() });
             left -= part;
-            match has_more {
-                None => return TaskPage { next: None, ..page },
-                Some(has_more) if left == 0 || !has_more => return page,
-                Some(_) => {}
+            if left == 0 || page.next.is_none() {
+                return page;
             }
         }
     }
@@ -269,29 +278,35 @@ impl State {
 
     pub(super) fn queue_stats(&self, filter: &Filter, turn: &mut Turn<'_>) -> Vec<QueueStats> {
         let now_ms = turn.now() / 1_000;
-        let mut queues: Vec<_> = self.queues.all();
-        queues.retain(|queue| filter.matches(&queue.name));
-        queues.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        let mut all = Vec::new();
-        for queue in &queues {
-            if all.len() == filter.limit_or_most() {
-                break;
+        let queues = self.queues.in_order();
+        let matching = queues.iter().filter(|(name, _)| filter.matches(name));
+        let counted = matching.filter_map(|(name, queue)| {
+            let counts = queue.counts(now_ms).or_else(|| self.count(name, turn))?;
+            (counts.size > 0).then(|| QueueStats {
+                queue: name.clone(),
+                size: counts.size,
+                available: counts.available,
+                claimed: counts.claimed,
+                future: counts.future,
+                max_claims: counts.max_claims as u32,
+            })
+        });
+        counted.take(filter.limit_or_most()).collect()
+    }
+
+    /// Counts the tasks of a queue that have become available since somebody asked last, a part at a time.
+    fn count(&self, queue: &str, turn: &mut Turn<'_>) -> Option<Counts> {
+        let now_ms = turn.now() / 1_000;
+        loop {
+            let counts = self.with_queue(queue, turn, |guard, _| {
+                let is_all = guard.count_available(now_ms, TASKS_A_HOLD);
+                is_all.then(|| guard.counts())
+            });
+            match counts? {
+                None => {}
+                counts => return counts,
             }
-            // What became available since somebody asked last is counted, a part at a time.
-            let stats = loop {
-                let counted = self.with_queue(&queue.name, turn, |guard, _| {
-                    let is_counted = guard.count_available(now_ms, TASKS_A_HOLD);
-                    is_counted.then(|| guard.stats(&queue.name))
-                });
-                match counted {
-                    Some(None) => {}
-                    Some(stats) => break stats,
-                    None => break None,
-                }
-            };
-            all.extend(stats.filter(|stats| stats.size > 0));
         }
-        all
     }
 
     pub(super) fn list_docs(&self, namespace: &str, query: &DocQuery, limit: usize) -> DocPage {
@@ -321,14 +336,22 @@ impl State {
 
     pub(super) fn namespace_stats(&self, filter: &Filter, turn: &Turn<'_>) -> Vec<NamespaceStats> {
         let now_ms = turn.now() / 1_000;
-        let mut names: Vec<_> = self.namespaces.all();
-        names.retain(|namespace| filter.matches(&namespace.name));
-        names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        let stats = names.iter().filter_map(|namespace| {
-            let name = &namespace.name;
-            self.namespaces.with(name, |guard| guard.stats(name, now_ms))
+        let namespaces = self.namespaces.in_order();
+        let matching = namespaces.iter().filter(|(name, _)| filter.matches(name));
+        let count = |guard: &mut Guard<'_, Namespace>| {
+            guard.count_held(now_ms);
+            guard.counts()
+        };
+        let counted = matching.filter_map(|(name, namespace)| {
+            let known = namespace.counts(now_ms);
+            let counts = known.or_else(|| self.namespaces.with(name, count))?;
+            (counts.size > 0).then(|| NamespaceStats {
+                namespace: name.clone(),
+                size: counts.size,
+                claimed: counts.claimed,
+            })
         });
-        stats.filter(|stats| stats.size > 0).take(filter.limit_or_most()).collect()
+        counted.take(filter.limit_or_most()).collect()
     }
 
     /// Does something with a queue that holds nothing that has expired; nothing if there is none.

@@ -292,6 +292,9 @@ fn check_state(state: &State) {
     state.namespaces.check();
     let mut indexed: BTreeMap<_, _> = state.index.all().into_iter().collect();
     for queue in state.queues.all() {
+        // Later than any step, as what has been counted stays counted.
+        let now_ms = FIRST_MS + 1_000;
+        let told = queue.counts(now_ms);
         let mut guard = queue.lock().unwrap();
         let ids: Vec<_> = guard.records().map(|record| record.id.clone()).collect();
         for id in &ids {
@@ -299,11 +302,9 @@ fn check_state(state: &State) {
             assert!(Arc::ptr_eq(&location.queue, &queue), "{id} is in {}", queue.name);
             assert!(guard.get(location.slot, id).is_some(), "the slot of {id}");
         }
-        assert_eq!(guard.page(None, 1_000).len(), ids.len(), "the order of {}", queue.name);
-        // Later than any step, as what has been counted stays counted.
-        let now_ms = FIRST_MS + 1_000;
+        assert_eq!(guard.all().records().count(), ids.len(), "the order of {}", queue.name);
         assert!(guard.count_available(now_ms, usize::MAX));
-        let stats = guard.stats(&queue.name);
+        let stats = guard.counts();
         let count =
             |is: &dyn Fn(&&queue::Record) -> bool| guard.records().filter(is).count() as u64;
         let is_available = |record: &&queue::Record| record.at_ms <= now_ms;
@@ -312,14 +313,20 @@ fn check_state(state: &State) {
         assert_eq!(stats.claimed, count(&|record| !is_available(record) && record.claims > 0));
         assert_eq!(stats.future, count(&|record| !is_available(record) && record.claims == 0));
         let most = guard.records().map(|record| record.claims).max();
-        assert_eq!(stats.max_claims, most.unwrap_or(0));
+        assert_eq!(stats.max_claims, u64::from(most.unwrap_or(0)));
+        if let Some(told) = told {
+            let told = [told.size, told.available, told.claimed, told.future, told.max_claims];
+            let is = [stats.size, stats.available, stats.claimed, stats.future, stats.max_claims];
+            assert_eq!(told, is, "told of {}", queue.name);
+        }
     }
     assert!(indexed.is_empty(), "these are in the index alone: {:?}", indexed.keys());
     for namespace in state.namespaces.all() {
         let mut guard = namespace.lock().unwrap();
         let is_held = |doc: &&Doc| doc.at_ms > FIRST_MS && !doc.claimant.is_empty();
         let (size, held) = (guard.docs().count(), guard.docs().filter(is_held).count());
-        let stats = guard.stats(&namespace.name, FIRST_MS);
+        guard.count_held(FIRST_MS);
+        let stats = guard.counts();
         assert_eq!((stats.size, stats.claimed), (size as u64, held as u64), "{}", namespace.name);
         assert!(guard.docs().all(|doc| guard.get(&doc.id) == Some(doc)));
     }
@@ -428,6 +435,10 @@ fn a_place_that_is_emptied_and_filled() {
     impl names::Content for Things {
         fn is_empty(&self) -> bool {
             self.0 == 0
+        }
+
+        fn counts(&self) -> Counts {
+            Counts { size: self.0.into(), ..Counts::default() }
         }
     }
     in_all(|| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::index::{Index, Location, Locked};
 use super::journal::Changes;
-use super::names::{Guard, Named, Names};
+use super::names::{Content, Guard, Named, Names};
 use super::namespace::Namespace;
 use super::queue::{NOBODY, Queue, Record, Slot, shared};
 use super::{Announcements, State};
@@ -268,7 +268,7 @@ struct Skipped {
 }
 
 /// Which of the things that are sorted by name has this one.
-fn position<T>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
+fn position<T: Content>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
     things.binary_search_by(|thing| (**thing.name()).cmp(name)).ok()
 }
 

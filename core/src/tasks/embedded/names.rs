@@ -5,8 +5,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crossbeam_utils::CachePadded;
 use hashbrown::HashMap;
 
+use super::counts::{Counts, Published};
 use super::sync::{AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules};
 
 /// Parts of the table, each with its own lock, so that threads seldom meet.
@@ -20,6 +22,8 @@ type Part<T> = HashMap<Arc<str>, Arc<Named<T>>, Hashes>;
 /// What is kept under a name.
 pub(super) trait Content: Default {
     fn is_empty(&self) -> bool;
+
+    fn counts(&self) -> Counts;
 }
 
 /// Things by name. One that is empty counts as absent; it is kept for its next use, as a queue that
@@ -35,11 +39,22 @@ pub(super) struct Names<T> {
     empty: AtomicUsize,
     /// Nothing is removed meanwhile.
     is_kept: AtomicBool,
+    /// How often something new was put into the table.
+    made: AtomicUsize,
+    /// Everything by name, and what `made` was before that was collected.
+    in_order: CachePadded<Lock<(usize, InOrder<T>)>>,
 }
+
+/// Things in the order of their names, which are copies: whoever gives them to others does not count
+/// references where those who work with the things read.
+type InOrder<T> = Arc<[(Arc<str>, Arc<Named<T>>)]>;
 
 /// A thing with a name.
 pub(super) struct Named<T> {
     pub(super) name: Arc<str>,
+    /// What is counted, as of the last time that it was locked.
+    // On lines of the cache of its own, so that reading it does not touch what those need who work.
+    counts: CachePadded<Published>,
     place: Lock<Place<T>>,
 }
 
@@ -60,6 +75,8 @@ impl<T: Content> Default for Names<T> {
             count: AtomicUsize::new(0),
             empty: AtomicUsize::new(0),
             is_kept: AtomicBool::new(false),
+            made: AtomicUsize::new(0),
+            in_order: CachePadded::new(Lock::new((0, Arc::new([])))),
         }
     }
 }
@@ -78,8 +95,11 @@ impl<T: Content> Names<T> {
             self.count.fetch_add(1, Ordering::Relaxed);
             self.empty.fetch_add(1, Ordering::Relaxed);
             let place = Place { is_counted_empty: true, ..Place::default() };
-            Arc::new(Named { name: name.clone(), place: Lock::new(place) })
+            let counts = CachePadded::default();
+            Arc::new(Named { name: name.clone(), counts, place: Lock::new(place) })
         });
+        // Whoever reads this number collects what is in the table by then.
+        self.made.fetch_add(1, Ordering::AcqRel);
         made.clone()
     }
 
@@ -106,6 +126,22 @@ impl<T: Content> Names<T> {
             all.extend(part.read().values().cloned());
         }
         all
+    }
+
+    /// As [`all`](Self::all), by name; also some that have been removed since, which are empty.
+    pub(super) fn in_order(&self) -> InOrder<T> {
+        let made = self.made.load(Ordering::Acquire);
+        let mut known = self.in_order.lock();
+        if known.0 != made {
+            let mut all: Vec<_> = self
+                .all()
+                .into_iter()
+                .map(|named| (Arc::<str>::from(&*named.name), named))
+                .collect();
+            all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+            *known = (made, all.into());
+        }
+        known.1.clone()
     }
 
     /// Whether there is nothing, not even something empty.
@@ -179,7 +215,7 @@ impl<T: Content> Names<T> {
     }
 }
 
-impl<T> Named<T> {
+impl<T: Content> Named<T> {
     /// Locks it; nothing if it is not in the table any more.
     pub(super) fn lock(&self) -> Option<Guard<'_, T>> {
         let place = self.place.lock();
@@ -187,19 +223,32 @@ impl<T> Named<T> {
     }
 }
 
-/// A thing that is locked.
-pub(super) struct Guard<'a, T> {
+impl<T> Named<T> {
+    /// What is counted at this time, without locking it; nothing if it has to be locked for that.
+    pub(super) fn counts(&self, now_ms: u64) -> Option<Counts> {
+        self.counts.read().filter(|counts| now_ms < counts.until_ms || counts.size == 0)
+    }
+}
+
+/// A thing that is locked. What is counted in it is told before it is locked no longer.
+pub(super) struct Guard<'a, T: Content> {
     named: &'a Named<T>,
     place: MutexGuard<'a, Place<T>>,
 }
 
-impl<T> Guard<'_, T> {
+impl<T: Content> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        self.named.counts.publish(&self.place.content.counts());
+    }
+}
+
+impl<T: Content> Guard<'_, T> {
     pub(super) fn name(&self) -> &Arc<str> {
         &self.named.name
     }
 }
 
-impl<T> Deref for Guard<'_, T> {
+impl<T: Content> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -207,7 +256,7 @@ impl<T> Deref for Guard<'_, T> {
     }
 }
 
-impl<T> DerefMut for Guard<'_, T> {
+impl<T: Content> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.place.content
     }

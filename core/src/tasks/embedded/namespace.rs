@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::counts::Counts;
 use super::is_held_against;
 use super::names::Content;
 use super::queue::NOBODY;
-use crate::tasks::{Doc, DocPosition, DocQuery, NamespaceStats};
+use crate::tasks::{Doc, DocPosition, DocQuery};
 
 /// Where a document stands: its keys and its id.
 type Place = (Arc<str>, Arc<str>, Arc<str>);
@@ -26,6 +27,15 @@ pub(super) struct Namespace {
 impl Content for Namespace {
     fn is_empty(&self) -> bool {
         self.docs.is_empty()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            size: self.docs.len() as u64,
+            claimed: self.held.len() as u64,
+            until_ms: self.held.first().map_or(u64::MAX, |(at_ms, _)| *at_ms),
+            ..Counts::default()
+        }
     }
 }
 
@@ -79,15 +89,10 @@ impl Namespace {
         docs.take_while(is_before_end).take(max).collect()
     }
 
-    /// What is in it.
-    pub(super) fn stats(&mut self, namespace: &Arc<str>, now_ms: u64) -> NamespaceStats {
+    /// Counts documents no longer whose time has passed.
+    pub(super) fn count_held(&mut self, now_ms: u64) {
         while self.held.first().is_some_and(|(at_ms, _)| *at_ms <= now_ms) {
             self.held.pop_first();
-        }
-        NamespaceStats {
-            namespace: namespace.clone(),
-            size: self.docs.len() as u64,
-            claimed: self.held.len() as u64,
         }
     }
 

@@ -1,15 +1,18 @@
 //! One queue: its tasks in the order of their time, and what is counted of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
 
+use hashbrown::HashMap;
 use slab::Slab;
+use triomphe::Arc as Shared;
 
+use super::counts::Counts;
 use super::is_held_against;
 use super::names::Content;
+use super::order::{Order, Run};
 use crate::tasks::claim::{Chance, PICK_WINDOW};
-use crate::tasks::{Position, QueueStats, Task};
+use crate::tasks::{Position, Task};
 
 /// Which of a queue's records a task is.
 pub(super) type Slot = u32;
@@ -37,6 +40,21 @@ pub(super) static NOBODY: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
 
 impl Record {
     pub(super) fn to_task(&self, queue: &Arc<str>, omit_value: bool) -> Task {
+        self.to_task_with(queue, omit_value, Arc::clone)
+    }
+
+    /// The task, with copies of the texts that many tasks share: counting references to those would hold
+    /// up whoever works with them.
+    pub(super) fn copy(&self, queue: &Arc<str>, omit_value: bool, texts: &mut Texts) -> Task {
+        self.to_task_with(queue, omit_value, |text| texts.copy(text))
+    }
+
+    fn to_task_with(
+        &self,
+        queue: &Arc<str>,
+        omit_value: bool,
+        mut text: impl FnMut(&Arc<str>) -> Arc<str>,
+    ) -> Task {
         Task {
             id: self.id.clone(),
             version: self.version,
@@ -44,11 +62,11 @@ impl Record {
             at_ms: self.at_ms,
             created_ms: self.created_ms,
             modified_ms: self.modified_ms,
-            claimant: self.claimant.clone(),
+            claimant: text(&self.claimant),
             claims: self.claims,
             attempt: self.attempt,
-            err: self.err.clone(),
-            value: self.value.clone().filter(|_| !omit_value),
+            err: text(&self.err),
+            value: if omit_value { None } else { self.value.clone() },
             priority: self.priority,
             expires_ms: (self.expires_ms > 0).then_some(self.expires_ms),
         }
@@ -82,35 +100,26 @@ pub(super) fn shared(text: &Arc<str>) -> Arc<str> {
     if text.is_empty() { NOBODY.clone() } else { text.clone() }
 }
 
-/// The tasks of one priority by time and id. What it says of a task is its slot, and whether it was
-/// claimed, so that counting need not look at the task.
-type Order = BTreeMap<(u64, Arc<str>), Mark>;
+/// Copies of texts, each once.
+#[derive(Default)]
+pub(super) struct Texts(HashMap<Arc<str>, ()>);
 
-#[derive(Clone, Copy)]
-struct Mark(u32);
-
-impl Mark {
-    fn new(slot: Slot, is_claimed: bool) -> Self {
-        Self(slot << 1 | u32::from(is_claimed))
-    }
-
-    fn slot(self) -> Slot {
-        self.0 >> 1
-    }
-
-    fn is_claimed(self) -> bool {
-        self.0 & 1 == 1
+impl Texts {
+    pub(super) fn copy(&mut self, text: &str) -> Arc<str> {
+        self.0.entry_ref(text).insert(()).key().clone()
     }
 }
 
 /// A queue.
 #[derive(Default)]
 pub(super) struct Queue {
-    records: Slab<Record>,
+    records: Slab<Shared<Record>>,
     /// By priority, the highest first; those that were used.
     orders: Vec<(u8, Order)>,
     /// Up to when tasks are counted as available.
     counted_ms: u64,
+    /// No task becomes available after `counted_ms` and before this.
+    due_ms: u64,
     available: u64,
     claimed: u64,
     future: u64,
@@ -123,12 +132,25 @@ impl Content for Queue {
     fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
+
+    /// Of the moment up to which tasks are [counted](Self::count_available).
+    fn counts(&self) -> Counts {
+        let expires_ms = self.expiring.first().map_or(u64::MAX, |(expires_ms, _)| *expires_ms);
+        Counts {
+            size: self.records.len() as u64,
+            available: self.available,
+            claimed: self.claimed,
+            future: self.future,
+            max_claims: self.claims.last_key_value().map_or(0, |(claims, _)| (*claims).into()),
+            until_ms: self.due_ms.min(expires_ms),
+        }
+    }
 }
 
 impl Queue {
     /// The task of this slot, if it is still the one with this id.
     pub(super) fn get(&self, slot: Slot, id: &str) -> Option<&Record> {
-        self.records.get(slot as usize).filter(|record| *record.id == *id)
+        self.records.get(slot as usize).map(|record| &**record).filter(|record| *record.id == *id)
     }
 
     /// The task of this slot, which is known to be there.
@@ -138,7 +160,7 @@ impl Queue {
 
     pub(super) fn insert(&mut self, record: Record) -> Slot {
         let expires = record.expires_ms;
-        let slot = self.records.insert(record) as Slot;
+        let slot = self.records.insert(Shared::new(record)) as Slot;
         if expires > 0 {
             self.expiring.insert((expires, slot));
         }
@@ -148,7 +170,7 @@ impl Queue {
 
     pub(super) fn remove(&mut self, slot: Slot) -> Record {
         self.detach(slot);
-        let record = self.records.remove(slot as usize);
+        let record = Shared::unwrap_or_clone(self.records.remove(slot as usize));
         if record.expires_ms > 0 {
             self.expiring.remove(&(record.expires_ms, slot));
         }
@@ -158,7 +180,7 @@ impl Queue {
     /// Changes what a task is, its time and claims included; not its id, priority and expiry.
     pub(super) fn update(&mut self, slot: Slot, change: impl FnOnce(&mut Record)) -> &Record {
         self.detach(slot);
-        change(&mut self.records[slot as usize]);
+        change(Shared::make_mut(&mut self.records[slot as usize]));
         self.attach(slot);
         self.record(slot)
     }
@@ -170,13 +192,13 @@ impl Queue {
         for number in 0..self.orders.len() {
             while taken.len() < max {
                 let order = &self.orders[number].1;
-                let available = || order.iter().take_while(|((at_ms, _), _)| *at_ms <= now_ms);
+                let available = || order.entries().take_while(|entry| entry.at_ms() <= now_ms);
                 let window = available().take(PICK_WINDOW).count();
                 if window == 0 {
                     break;
                 }
                 let picked = available().nth(chance.pick(window));
-                let slot = picked.expect("a pick is within the window").1.slot();
+                let slot = picked.expect("a pick is within the window").slot();
                 self.detach(slot);
                 taken.push(slot);
             }
@@ -192,7 +214,7 @@ impl Queue {
         until_ms: u64,
         now_ms: u64,
     ) -> &Record {
-        let record = &mut self.records[slot as usize];
+        let record = Shared::make_mut(&mut self.records[slot as usize]);
         record.at_ms = until_ms;
         record.claimant = claimant.clone();
         record.version += 1;
@@ -204,7 +226,7 @@ impl Queue {
 
     /// When the first task is available.
     pub(super) fn next_at_ms(&self) -> Option<u64> {
-        self.orders.iter().filter_map(|(_, order)| Some(order.first_key_value()?.0.0)).min()
+        self.orders.iter().filter_map(|(_, order)| Some(order.entries().next()?.at_ms())).min()
     }
 
     /// The slot of a task that has expired.
@@ -212,28 +234,9 @@ impl Queue {
         self.expiring.first().filter(|(expires, _)| *expires <= now_ms).map(|(_, slot)| *slot)
     }
 
-    /// The first `max` tasks behind a position, by time and id.
-    pub(super) fn page(&self, after: Option<&Position>, max: usize) -> Vec<&Record> {
-        let start = match after {
-            Some(position) => Bound::Excluded((position.at_ms, position.id.clone())),
-            None => Bound::Unbounded,
-        };
-        let range = |order| Order::range(order, (start.clone(), Bound::Unbounded));
-        let mut ranges: Vec<_> =
-            self.orders.iter().map(|(_, order)| range(order).peekable()).collect();
-        let mut page = Vec::with_capacity(max.min(self.records.len()));
-        while page.len() < max {
-            let first = ranges
-                .iter_mut()
-                .filter_map(|range| Some((range.peek()?.0, range)))
-                .min_by_key(|(key, _)| *key)
-                .map(|(_, range)| range);
-            match first.and_then(Iterator::next) {
-                Some((_, mark)) => page.push(self.record(mark.slot())),
-                None => break,
-            }
-        }
-        page
+    /// At least the first `max` tasks behind a position, if there are so many.
+    pub(super) fn page(&self, after: Option<&Position>, max: usize) -> Page {
+        Page(self.orders.iter().map(|(_, order)| order.run(after, max)).collect())
     }
 
     /// Counts the tasks that have become available up to now, at most `max` of them; answers whether
@@ -244,59 +247,59 @@ impl Queue {
         if now_ms <= self.counted_ms {
             return true;
         }
-        let first_of = |at_ms: u64| (at_ms, NOBODY.clone());
+        let from_ms = self.counted_ms + 1;
         for (_, order) in &self.orders {
-            let range = order.range(first_of(self.counted_ms + 1)..first_of(until_ms + 1));
-            for ((at_ms, _), _) in range {
+            for entry in order.entries_from(from_ms).take_while(|entry| entry.at_ms() <= until_ms) {
                 // Tasks of one time are counted together.
-                if left == 0 && *at_ms < until_ms {
-                    until_ms = *at_ms;
+                if left == 0 && entry.at_ms() < until_ms {
+                    until_ms = entry.at_ms();
                     break;
                 }
                 left = left.saturating_sub(1);
             }
         }
         for (_, order) in &self.orders {
-            for (_, mark) in order.range(first_of(self.counted_ms + 1)..first_of(until_ms + 1)) {
+            for entry in order.entries_from(from_ms).take_while(|entry| entry.at_ms() <= until_ms) {
                 self.available += 1;
-                *(if mark.is_claimed() { &mut self.claimed } else { &mut self.future }) -= 1;
+                *(if entry.is_claimed() { &mut self.claimed } else { &mut self.future }) -= 1;
             }
         }
         self.counted_ms = until_ms;
-        until_ms == now_ms
+        let is_all = until_ms == now_ms;
+        let later = |(_, order): &(u8, Order)| Some(order.entries_from(now_ms + 1).next()?.at_ms());
+        self.due_ms = match is_all {
+            true => self.orders.iter().filter_map(later).min().unwrap_or(u64::MAX),
+            false => until_ms + 1,
+        };
+        is_all
     }
 
-    /// What is counted; of the moment up to which tasks are [counted](Self::count_available).
-    pub(super) fn stats(&self, queue: &Arc<str>) -> QueueStats {
-        QueueStats {
-            queue: queue.clone(),
-            size: self.records.len() as u64,
-            available: self.available,
-            claimed: self.claimed,
-            future: self.future,
-            max_claims: self.claims.last_key_value().map_or(0, |(claims, _)| *claims),
-        }
-    }
-
-    /// All tasks, in no order.
+    #[cfg(all(test, feature = "shuttle"))]
     pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().map(|(_, record)| record)
+        self.records.iter().map(|(_, record)| &**record)
+    }
+
+    /// All tasks.
+    pub(super) fn all(&self) -> Page {
+        self.page(None, usize::MAX)
     }
 
     /// Puts a task into the order and counts it.
     fn attach(&mut self, slot: Slot) {
         let record = &self.records[slot as usize];
         let (claims, priority, at_ms) = (record.claims, record.priority, record.at_ms);
-        let key = (at_ms, record.id.clone());
         let number = match self.orders.binary_search_by(|(other, _)| priority.cmp(other)) {
             Ok(number) => number,
             Err(number) => {
-                self.orders.insert(number, (priority, Order::new()));
+                self.orders.insert(number, (priority, Order::default()));
                 number
             }
         };
-        self.orders[number].1.insert(key, Mark::new(slot, claims > 0));
+        self.orders[number].1.insert(record, slot);
         *self.counter(at_ms, claims) += 1;
+        if at_ms > self.counted_ms {
+            self.due_ms = self.due_ms.min(at_ms);
+        }
         if claims > 0 {
             *self.claims.entry(claims).or_default() += 1;
         }
@@ -306,9 +309,8 @@ impl Queue {
     fn detach(&mut self, slot: Slot) {
         let record = &self.records[slot as usize];
         let (claims, priority, at_ms) = (record.claims, record.priority, record.at_ms);
-        let key = (at_ms, record.id.clone());
         if let Ok(number) = self.orders.binary_search_by(|(other, _)| priority.cmp(other)) {
-            self.orders[number].1.remove(&key);
+            self.orders[number].1.remove(record);
         }
         *self.counter(at_ms, claims) -= 1;
         if let Some(count) = self.claims.get_mut(&claims) {
@@ -325,5 +327,22 @@ impl Queue {
             (false, true) => &mut self.claimed,
             (false, false) => &mut self.future,
         }
+    }
+}
+
+/// Tasks of a queue as they were at one moment. Reading them takes no lock.
+pub(super) struct Page(Vec<Run>);
+
+impl Page {
+    /// The tasks, by time and id.
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        let mut runs: Vec<_> = self.0.iter().map(|run| run.records().peekable()).collect();
+        std::iter::from_fn(move || {
+            let first = runs
+                .iter_mut()
+                .filter_map(|run| Some(((run.peek()?.at_ms, &*run.peek()?.id), run)));
+            let first = first.min_by_key(|(key, _)| *key);
+            first.and_then(|(_, run)| run.next())
+        })
     }
 }
