@@ -3,29 +3,85 @@
 use std::time::{Duration, Instant};
 
 use millpond::ErrorKind;
-use millpond::tasks::{Filter, Modification, NewDoc};
+use millpond::tasks::{DocQuery, Filter, Job, Modification, NewDoc, TaskStore};
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::Redis;
 
-#[test]
-fn a_renewal_whose_answer_is_lost_is_no_lost_lease() {
+/// A server, a proxy before it that can swallow an answer, and a store there that has one task and the
+/// documents of one key.
+fn store_behind_a_proxy() -> (Redis, Proxy, TaskStore) {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
-    let client = millpond::connect(&proxy.url()).unwrap();
-    let store = client.tasks("s");
-    store.insert("q", "1").unwrap();
-    store.modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d"))).unwrap();
+    let store = store_with_a_task(&proxy.url());
+    (server, proxy, store)
+}
+
+fn store_with_a_task(url: &str) -> TaskStore {
+    let store = millpond::connect(url).expect("the address is one").tasks("s");
+    store.insert("q", "1").expect("the server is there");
+    let doc = NewDoc::new("n", "k").id("d");
+    store.modify(Modification::new().insert_doc(doc)).expect("the server is there");
+    store
+}
+
+/// Loses the answer to a renewal of this job. The one before it came through, so there is a connection
+/// which knows the script, and nothing else is answered.
+fn lose_an_answer(proxy: &Proxy, job: &Job) {
+    let wait_until = |is_so: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !is_so() {
+            assert!(start.elapsed() < Duration::from_secs(30), "nothing was renewed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let (version, swallowed) = (job.handle().version, proxy.swallowed());
+    wait_until(&|| job.handle().version > version);
+    proxy.swallow_next_answer();
+    wait_until(&|| proxy.swallowed() > swallowed);
+}
+
+/// It ends while nobody knows yet that the answer is lost, or a moment later, before the next renewal.
+#[test]
+fn a_job_can_end_when_the_answer_to_its_last_renewal_is_lost() {
+    let (_server, proxy, store) = store_behind_a_proxy();
+    for pause in [0, 0, 30, 30] {
+        let worker = store.worker(["q"]).lease(Duration::from_secs(1));
+        let job = worker.jobs().next().unwrap().unwrap();
+        let docs = job.claim_docs("n", "k").unwrap();
+        assert_eq!(docs.len(), 1);
+        lose_an_answer(&proxy, &job);
+        std::thread::sleep(Duration::from_millis(pause));
+        job.release().unwrap();
+        let docs = store.list_docs("n", DocQuery::new()).unwrap().docs;
+        assert!(docs.iter().all(|doc| doc.claimant.is_empty()), "{docs:?}");
+    }
+    assert_eq!(store.queues(Filter::new()).unwrap()[0].1, 1);
+}
+
+/// The job claims its documents again and again, so that renewals meet them with older versions.
+#[test]
+fn a_job_that_claims_its_documents_again_keeps_its_lease() {
+    let server = Redis::start();
+    let store = store_with_a_task(&server.url());
+    let worker = store.worker(["q"]).lease(Duration::from_millis(1_500));
+    let job = worker.jobs().next().unwrap().unwrap();
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(4_000) {
+        job.claim_docs("n", "k").unwrap();
+        assert!(!job.is_lost());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    job.done().unwrap();
+}
+
+#[test]
+fn a_renewal_whose_answer_is_lost_is_no_lost_lease() {
+    let (_server, proxy, store) = store_behind_a_proxy();
     let worker = store.worker(["q"]).lease(Duration::from_secs(1));
     let job = worker.jobs().next().unwrap().unwrap();
     let docs = job.claim_docs("n", "k").unwrap();
-    // The next answer is that to a renewal: nothing else is under way.
-    let before = proxy.swallowed();
-    proxy.swallow_next_answer();
+    lose_an_answer(&proxy, &job);
     let start = Instant::now();
-    while proxy.swallowed() == before {
-        assert!(start.elapsed() < Duration::from_secs(30), "nothing was renewed");
-        std::thread::sleep(Duration::from_millis(5));
-    }
     let seen = job.handle().version;
     while job.handle().version < seen + 2 {
         assert!(start.elapsed() < Duration::from_secs(30), "it is not renewed any more");

@@ -44,10 +44,13 @@ pub struct Claims<M: Mode = Blocking> {
     wait: Option<Duration>,
     idle: Option<Idle>,
     asked: Option<Pending<Claimed>>,
+    /// When the last step was sent: what it answered is leased since then, or later.
+    sent: Instant,
     /// Set by an error that the same call would meet for ever.
     is_over: bool,
 }
 
+#[allow(clippy::disallowed_methods, reason = "a driver")]
 impl<M: Mode> Claims<M> {
     pub(super) fn new(store: TaskStore<M>, queues: Result<Vec<Arc<str>>>) -> Self {
         Self {
@@ -58,6 +61,7 @@ impl<M: Mode> Claims<M> {
             wait: None,
             idle: None,
             asked: None,
+            sent: Instant::now(),
             is_over: false,
         }
     }
@@ -92,7 +96,12 @@ impl<M: Mode> Claims<M> {
         self.idle = None;
     }
 
-    fn step(&self) -> Result<Claim> {
+    pub(super) fn sent(&self) -> Instant {
+        self.sent
+    }
+
+    fn step(&mut self) -> Result<Claim> {
+        self.sent = Instant::now();
         let queues = match &self.queues {
             Ok(queues) => queues.clone(),
             Err(message) => return Err(Error::new(ErrorKind::InvalidArgument, &**message)),
@@ -162,7 +171,8 @@ impl Iterator for Claims<Blocking> {
 
     fn next(&mut self) -> Option<Result<Vec<Task>>> {
         while !self.is_over {
-            let answer = self.store.client.run(self.step());
+            let step = self.step();
+            let answer = self.store.client.run(step);
             if let Some(taken) = self.took(answer) {
                 return Some(taken);
             }
@@ -193,7 +203,8 @@ impl Stream for Claims<Async> {
                 return Poll::Pending;
             }
             if this.asked.is_none() {
-                this.asked = Some(this.store.client.run(this.step()));
+                let step = this.step();
+                this.asked = Some(this.store.client.run(step));
             }
             let asked = this.asked.as_mut().expect("it was just asked");
             let answer = std::task::ready!(Pin::new(asked).poll(context));

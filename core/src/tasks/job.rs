@@ -59,6 +59,10 @@ struct Held {
     /// The next renewal.
     next: Option<Scheduled>,
     is_renewing: bool,
+    /// Claims of documents that are under way.
+    claiming: usize,
+    /// Documents were claimed while the renewal was under way.
+    is_disturbed: bool,
     /// The answer to a renewal was lost: the versions may be higher than those here.
     is_unsure: bool,
     /// No renewal begins any more.
@@ -69,24 +73,30 @@ struct Held {
 
 #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 impl<M: Mode> Job<M> {
-    pub(super) fn new(store: TaskStore<M>, task: Task, policy: Arc<Policy>) -> Self {
+    /// The job of a task that was claimed by a step sent at this time.
+    pub(super) fn new(
+        store: TaskStore<M>,
+        task: Task,
+        policy: Arc<Policy>,
+        claimed: Instant,
+    ) -> Self {
         let renewal = Arc::new(Renewal {
-            term: Term::of(policy.lease, Instant::now()),
+            term: Term::of(policy.lease, claimed),
             claims: task.claims,
             held: Mutex::new(Held {
                 task: task.handle(),
                 docs: Vec::new(),
                 next: None,
                 is_renewing: false,
+                claiming: 0,
+                is_disturbed: false,
                 is_unsure: false,
                 is_ended: false,
                 waiting: Vec::new(),
             }),
         });
-        if let Ok(name) = store.name() {
-            let client = store.client.downgrade();
-            let claimant = store.claimant.clone();
-            Renewer { client, name, claimant, renewal: renewal.clone() }.go_on(Next::Renew);
+        if let Ok(renewer) = Renewer::of(&store, renewal.clone()) {
+            renewer.go_on(Next::Renew);
         }
         Self { store, task, policy, renewal }
     }
@@ -132,7 +142,9 @@ impl<M: Mode> Job<M> {
         let step = renewal
             .check_process()
             .and_then(|()| self.store.claim_docs_step(namespace, key, renewal.term.length()));
+        let claiming = step.is_ok().then(|| Claiming::begin(renewal));
         self.store.client.run_then(step, move |docs| {
+            let Some(Claiming(renewal)) = &claiming else { return docs };
             let mut held = lock(&renewal.held);
             for doc in &docs {
                 held.docs.retain(|known| known.namespace != doc.namespace || known.id != doc.id);
@@ -208,10 +220,15 @@ impl<M: Mode> Job<M> {
         let store = self.store.clone();
         let renewal = self.renewal.clone();
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| {
-            if let Err(error) = renewal.check_process() {
-                return run(Err(error));
-            }
-            renewal.end(Box::new(move |task, docs| {
+            let renewer = match renewal.check_process() {
+                Ok(()) => Renewer::of(&store, renewal.clone()),
+                Err(error) => Err(error),
+            };
+            let renewer = match renewer {
+                Ok(renewer) => renewer,
+                Err(error) => return run(Err(error)),
+            };
+            let has_to_look = renewal.end(Box::new(move |task, docs| {
                 let mut modification = modification(&task);
                 modification.at_versions(&[task], &docs);
                 modification.release_docs(&docs);
@@ -222,6 +239,9 @@ impl<M: Mode> Job<M> {
                 }
                 run(store.modify_step(modification));
             }));
+            if has_to_look {
+                renewer.look();
+            }
         };
         self.store.client.run_when(when)
     }
@@ -230,7 +250,7 @@ impl<M: Mode> Job<M> {
 impl<M: Mode> Drop for Job<M> {
     fn drop(&mut self) {
         if self.renewal.check_process().is_ok() {
-            self.renewal.end(Box::new(|_, _| ()));
+            self.renewal.stop();
         }
     }
 }
@@ -238,6 +258,26 @@ impl<M: Mode> Drop for Job<M> {
 impl<M: Mode> fmt::Debug for Job<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("task", &self.task.id).finish_non_exhaustive()
+    }
+}
+
+/// A claim of documents that is under way; until this is dropped, as it is with the answer, or without
+/// one.
+struct Claiming(Arc<Renewal>);
+
+impl Claiming {
+    fn begin(renewal: Arc<Renewal>) -> Self {
+        let mut held = lock(&renewal.held);
+        held.claiming += 1;
+        held.is_disturbed = true;
+        drop(held);
+        Self(renewal)
+    }
+}
+
+impl Drop for Claiming {
+    fn drop(&mut self) {
+        lock(&self.0.held).claiming -= 1;
     }
 }
 
@@ -254,20 +294,30 @@ impl Renewal {
         }
     }
 
-    /// Stops the renewals, and calls back with the newest versions when none is under way.
-    fn end(&self, then: Whenever) {
+    /// Begins no renewal any more.
+    fn stop(&self) {
         let mut held = lock(&self.held);
         held.is_ended = true;
         let next = held.next.take();
-        let (task, docs) = (held.task.clone(), held.docs.clone());
-        if held.is_renewing {
+        drop(held);
+        drop(next);
+    }
+
+    /// Stops the renewals, and calls back with the newest versions when none is under way. Answers whether
+    /// somebody has to look for the versions, as the answer to the last renewal was lost.
+    fn end(&self, then: Whenever) -> bool {
+        self.stop();
+        let mut held = lock(&self.held);
+        let has_to_look = held.is_unsure && !held.is_renewing;
+        if held.is_renewing || has_to_look {
+            held.is_renewing = true;
             held.waiting.push(then);
-            drop(held);
         } else {
+            let (task, docs) = (held.task.clone(), held.docs.clone());
             drop(held);
             then(task, docs);
         }
-        drop(next);
+        has_to_look
     }
 
     /// What to renew, if anything.
@@ -277,6 +327,7 @@ impl Renewal {
             return None;
         }
         held.is_renewing = true;
+        held.is_disturbed = held.claiming > 0;
         Some((held.task.clone(), held.docs.clone()))
     }
 
@@ -291,13 +342,18 @@ impl Renewal {
                 for doc in renewed.docs {
                     let is_same =
                         |known: &&mut DocId| known.namespace == doc.namespace && known.id == doc.id;
+                    // It may have been claimed again since, and then it is newer.
                     if let Some(known) = held.docs.iter_mut().find(is_same) {
-                        *known = doc;
+                        known.version = known.version.max(doc.version);
                     }
                 }
                 Next::Renew
             }
             Err(error) if error.kind() == ErrorKind::Dependency && held.is_unsure => Next::Look,
+            // The documents may have been newer than the renewal knew.
+            Err(error) if error.kind() == ErrorKind::Dependency && held.is_disturbed => {
+                Next::RenewSoon
+            }
             Err(error) if error.kind() == ErrorKind::Dependency => {
                 self.term.refused();
                 Next::Nothing
@@ -306,7 +362,12 @@ impl Renewal {
             // on a client that is closed, is not.
             Err(error) => {
                 held.is_unsure |= error.retry() == Retry::Unknown;
-                if error.retry() == Retry::Never { Next::Nothing } else { Next::RenewSoon }
+                match error.retry() {
+                    Retry::Never => Next::Nothing,
+                    // Whoever ends the job waits for the versions.
+                    _ if held.is_unsure && held.is_ended => Next::Look,
+                    _ => Next::RenewSoon,
+                }
             }
         };
         if next == Next::Look { next } else { self.settle(held, next) }
@@ -321,7 +382,8 @@ impl Renewal {
                 let is_ours =
                     |task: &&Task| *task.claimant == *claimant && task.claims == self.claims;
                 match tasks.first().filter(is_ours) {
-                    Some(task) if task.version > held.task.version => {
+                    // Where the job ends, its end says whether they are right.
+                    Some(task) if task.version > held.task.version || held.is_ended => {
                         let more = task.version - held.task.version;
                         held.task.version = task.version;
                         held.docs.iter_mut().for_each(|doc| doc.version += more);
@@ -374,6 +436,11 @@ struct Renewer<M: Mode> {
 }
 
 impl<M: Mode> Renewer<M> {
+    fn of(store: &TaskStore<M>, renewal: Arc<Renewal>) -> Result<Self> {
+        let (client, claimant) = (store.client.downgrade(), store.claimant.clone());
+        Ok(Self { client, name: store.name()?, claimant, renewal })
+    }
+
     /// Renews after this time, and again, until the job has ended or is lost. Holds no client: a job
     /// that outlives its client must not keep an engine open.
     #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
@@ -384,7 +451,8 @@ impl<M: Mode> Renewer<M> {
                 let Some(client) = self.client.upgrade() else { return };
                 let Some((task, docs)) = self.renewal.begin() else { return };
                 let (name, claimant) = (self.name.clone(), self.claimant.clone());
-                let step = Renew::of(name, claimant, vec![task], docs, self.renewal.term.length());
+                let lease = self.renewal.term.length();
+                let step = Renew::of(name, claimant, vec![task], docs, lease);
                 let sent = Instant::now();
                 client.submit(step, move |renewed| {
                     let next = self.renewal.went(sent, renewed);

@@ -241,7 +241,8 @@ impl<M: Mode> Jobs<M> {
         let unended = task.claims.saturating_sub(task.attempt);
         // A worker of the error queue itself is there to see it.
         if policy.max_claims == 0 || unended <= policy.max_claims || queue == task.queue {
-            return Next::Work(Job::new(self.store.clone(), task, policy.clone()));
+            let claimed = self.claims.sent();
+            return Next::Work(Job::new(self.store.clone(), task, policy.clone(), claimed));
         }
         let err = format!("claimed {} times without an end", unended - 1);
         Next::PutAside(Modification::new().change(task.change().quarantine(&err, &queue)))
