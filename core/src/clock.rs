@@ -7,11 +7,11 @@ use crate::operation::Timestamp;
 
 /// Tells the embedded engine the time.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch. Never less than what it said a millisecond before.
+    /// Microseconds since the Unix epoch. At most a millisecond less than anything it said before.
     fn now(&self) -> Timestamp;
 }
 
-/// The system's time, which stands still where the system's clock is set back.
+/// The system's time, which stands still, to the millisecond, where the system's clock is set back.
 #[derive(Debug, Default)]
 pub struct SystemClock {
     /// The time, at most [`STEP`] ago. All threads read this, so it is seldom written.

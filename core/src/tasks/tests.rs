@@ -400,3 +400,70 @@ fn scripts_are_called_as_their_headers_say() {
         crate::script_header::check(name, source, &call);
     }
 }
+
+/// They are read without a lock, and yet whoever has been answered finds what it did.
+#[test]
+fn statistics_are_of_now_while_others_read_and_work() {
+    let store = store();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let counted = |queue: &str| {
+        let stats = store.queue_stats(Filter::new().exact(queue)).unwrap();
+        stats.first().map_or([0; 4], |s| [s.size, s.available, s.claimed, s.max_claims.into()])
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    for stats in store.queue_stats(Filter::new()).unwrap() {
+                        assert_eq!(stats.size, stats.available + stats.claimed + stats.future);
+                    }
+                    store.list("q", TaskQuery::new()).unwrap();
+                }
+            });
+        }
+        for n in 1..1_000 {
+            store.insert("q", "1").unwrap();
+            assert_eq!(counted("q"), [n, n, 0, 0]);
+        }
+        for n in 1..1_000 {
+            store.claim(["q"], MINUTE).unwrap().unwrap();
+            assert_eq!(counted("q"), [999, 999 - n, n, 1]);
+        }
+        // Made anew each time.
+        for _ in 1..1_000 {
+            let task = store.insert("other", "1").unwrap();
+            assert_eq!(counted("other"), [1, 1, 0, 0]);
+            store.modify(Modification::new().delete(&task)).unwrap();
+            assert_eq!(counted("other"), [0; 4]);
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+/// A page of what several priorities have, each of it behind a position that others are at as well.
+#[test]
+fn pages_of_many_priorities_and_one_time_are_whole() {
+    let (_, client) = with_clock();
+    let store = client.tasks("shop");
+    for first in (0..4_000).step_by(1_000) {
+        let task = |n: u32| NewTask::new("q").id(format!("{n:05}")).priority((n % 3) as u8);
+        store
+            .modify((first..first + 1_000).fold(Modification::new(), |m, n| m.insert(task(n))))
+            .unwrap();
+    }
+    for limit in [1, 64, 1_023, 1_024, 1_025, 3_999, 4_000] {
+        let mut query = TaskQuery::new().limit(limit);
+        let mut found = Vec::new();
+        loop {
+            let page = store.list("q", query.clone()).unwrap();
+            assert!(page.tasks.len() == limit || page.next.is_none());
+            found.extend(page.tasks.into_iter().map(|task| task.id));
+            match page.next {
+                Some(next) => query = query.after(next),
+                None => break,
+            }
+        }
+        assert_eq!(found.len(), 4_000, "pages of {limit}");
+        assert!(found.is_sorted(), "pages of {limit}");
+    }
+}

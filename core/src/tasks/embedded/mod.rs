@@ -52,14 +52,12 @@ pub(crate) const KIND: u8 = 4;
 /// How many tasks are counted or, expired, removed under one hold of a queue's lock.
 const TASKS_A_HOLD: usize = 256;
 
-/// How many tasks are listed from one hold of a queue's lock. Few long holds meet fewer steps than many
-/// short ones, and these are short: they take a chunk for each few dozen tasks.
+/// How many tasks are listed from one hold of a queue's lock: some dozen chunks, of which each is taken in
+/// a moment.
 const LISTED_A_HOLD: usize = 1_024;
 
 /// A store.
-// On lines of the cache of its own: every step writes just before it, where references are counted.
 #[derive(Default)]
-#[repr(align(64))]
 pub struct State {
     queues: Names<Queue>,
     namespaces: Names<Namespace>,

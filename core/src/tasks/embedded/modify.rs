@@ -90,21 +90,23 @@ impl State {
             .iter()
             .map(|namespace| namespace.lock())
             .collect::<Option<Vec<_>>>()?;
+        let mut is_ready = true;
         for queue in &mut queues {
-            if !self.remove_expired(queue, turn) {
-                return None;
-            }
+            is_ready &= self.remove_expired(queue, turn);
         }
         let mut index = self.index.lock(ids.clone());
         let is_locked = |queue: &Arc<Named<Queue>>| {
             rooms.position(&queue.name).is_some_and(|at| Arc::ptr_eq(&rooms.queues[at], queue))
         };
         for id in ids {
-            if !index.find(id).is_none_or(|location| is_locked(&location.queue)) {
-                return None;
-            }
+            is_ready &= index.find(id).is_none_or(|location| is_locked(&location.queue));
         }
-        Some(Work { queues, namespaces, index })
+        let work = Work { queues, namespaces, index };
+        if is_ready {
+            return Some(work);
+        }
+        self.unlock(work, turn);
+        None
     }
 
     pub(super) fn unlock(&self, mut work: Work<'_>, turn: &mut Turn<'_>) {

@@ -39,9 +39,9 @@ pub(super) struct Names<T> {
     empty: AtomicUsize,
     /// Nothing is removed meanwhile.
     is_kept: AtomicBool,
-    /// How often something new was put into the table.
-    made: AtomicUsize,
-    /// Everything by name, and what `made` was before that was collected.
+    /// How often something was put into the table or taken out.
+    changes: AtomicUsize,
+    /// Everything by name, and what `changes` was before that was collected.
     in_order: CachePadded<Lock<(usize, InOrder<T>)>>,
 }
 
@@ -75,7 +75,7 @@ impl<T: Content> Default for Names<T> {
             count: AtomicUsize::new(0),
             empty: AtomicUsize::new(0),
             is_kept: AtomicBool::new(false),
-            made: AtomicUsize::new(0),
+            changes: AtomicUsize::new(0),
             in_order: CachePadded::new(Lock::new((0, Arc::new([])))),
         }
     }
@@ -98,8 +98,8 @@ impl<T: Content> Names<T> {
             let counts = CachePadded::default();
             Arc::new(Named { name: name.clone(), counts, place: Lock::new(place) })
         });
-        // Whoever reads this number collects what is in the table by then.
-        self.made.fetch_add(1, Ordering::AcqRel);
+        // Before the part is let go of, so whoever reads this number finds the thing.
+        self.changes.fetch_add(1, Ordering::AcqRel);
         made.clone()
     }
 
@@ -130,16 +130,16 @@ impl<T: Content> Names<T> {
 
     /// As [`all`](Self::all), by name; also some that have been removed since, which are empty.
     pub(super) fn in_order(&self) -> InOrder<T> {
-        let made = self.made.load(Ordering::Acquire);
         let mut known = self.in_order.lock();
-        if known.0 != made {
+        let changes = self.changes.load(Ordering::Acquire);
+        if known.0 != changes {
             let mut all: Vec<_> = self
                 .all()
                 .into_iter()
                 .map(|named| (Arc::<str>::from(&*named.name), named))
                 .collect();
             all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-            *known = (made, all.into());
+            *known = (changes, all.into());
         }
         known.1.clone()
     }
@@ -190,6 +190,9 @@ impl<T: Content> Names<T> {
         }
         part.remove(&guard.named.name);
         guard.place.is_gone = true;
+        // A list that still has it keeps the name alone.
+        guard.place.content = T::default();
+        self.changes.fetch_add(1, Ordering::AcqRel);
         self.count.fetch_sub(1, Ordering::AcqRel);
         self.empty.fetch_sub(1, Ordering::AcqRel);
     }
@@ -219,7 +222,7 @@ impl<T: Content> Named<T> {
     /// Locks it; nothing if it is not in the table any more.
     pub(super) fn lock(&self) -> Option<Guard<'_, T>> {
         let place = self.place.lock();
-        (!place.is_gone).then(|| Guard { named: self, place })
+        (!place.is_gone).then(|| Guard { named: self, place, is_changed: false })
     }
 }
 
@@ -230,15 +233,19 @@ impl<T> Named<T> {
     }
 }
 
-/// A thing that is locked. What is counted in it is told before it is locked no longer.
+/// A thing that is locked. What is counted in it is published before it is locked no longer.
 pub(super) struct Guard<'a, T: Content> {
     named: &'a Named<T>,
     place: MutexGuard<'a, Place<T>>,
+    /// Perhaps.
+    is_changed: bool,
 }
 
 impl<T: Content> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        self.named.counts.publish(&self.place.content.counts());
+        if self.is_changed {
+            self.named.counts.publish(&self.place.content.counts());
+        }
     }
 }
 
@@ -258,6 +265,7 @@ impl<T: Content> Deref for Guard<'_, T> {
 
 impl<T: Content> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.is_changed = true;
         &mut self.place.content
     }
 }

@@ -8,9 +8,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc as Text;
+use std::sync::Arc;
 
-use triomphe::Arc;
+use triomphe::Arc as Shared;
 
 use super::queue::{NOBODY, Record, Slot};
 use crate::tasks::Position;
@@ -26,11 +26,11 @@ pub(super) struct Entry {
     /// The id's first eight bytes.
     head: u64,
     slot_and_claimed: u32,
-    record: Arc<Record>,
+    record: Shared<Record>,
 }
 
 impl Entry {
-    fn new(record: &Arc<Record>, slot: Slot) -> Self {
+    fn new(record: &Shared<Record>, slot: Slot) -> Self {
         let slot_and_claimed = slot << 1 | u32::from(record.claims > 0);
         let head = head(&record.id);
         Self { at_ms: record.at_ms, head, slot_and_claimed, record: record.clone() }
@@ -60,11 +60,11 @@ impl Entry {
 struct Start {
     at_ms: u64,
     head: u64,
-    id: Text<str>,
+    id: Arc<str>,
 }
 
 impl Start {
-    fn of(at_ms: u64, id: &Text<str>) -> Self {
+    fn of(at_ms: u64, id: &Arc<str>) -> Self {
         Self { at_ms, head: head(id), id: id.clone() }
     }
 
@@ -72,64 +72,65 @@ impl Start {
     fn of_time(at_ms: u64) -> Self {
         Self { at_ms, head: 0, id: NOBODY.clone() }
     }
+
+    /// Behind this task, and before every other one that is.
+    fn behind(entry: &Entry) -> Self {
+        let id = [&*entry.record.id, "\0"].concat();
+        Self { at_ms: entry.at_ms, head: head(&id), id: id.into() }
+    }
 }
 
 type Chunk = Vec<Entry>;
 
 /// An order.
-#[derive(Default)]
 pub(super) struct Order {
-    /// None is empty. A chunk's tasks are at or behind its start, and before the next one's.
-    chunks: BTreeMap<Start, Arc<Chunk>>,
+    /// A chunk's tasks are at or behind its start, and before the next one's. There is one for the first
+    /// of all; the others are not empty.
+    chunks: BTreeMap<Start, Shared<Chunk>>,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { chunks: BTreeMap::from([(Start::of_time(0), Shared::default())]) }
+    }
 }
 
 impl Order {
-    pub(super) fn insert(&mut self, record: &Arc<Record>, slot: Slot) {
+    pub(super) fn insert(&mut self, record: &Shared<Record>, slot: Slot) {
         let entry = Entry::new(record, slot);
         let start = Start::of(entry.at_ms, &record.id);
-        let Some((_, chunk)) = self.up_to(&start) else { return self.insert_first(start, entry) };
-        let chunk = Arc::make_mut(chunk);
-        let at =
-            chunk.partition_point(|other| other.cmp(start.at_ms, start.head, &start.id).is_lt());
+        let (_, chunk) = self.chunk_of(&start);
+        let is_before = |other: &Entry| other.cmp(start.at_ms, start.head, &start.id).is_lt();
+        let at = chunk.partition_point(is_before);
         if chunk.len() < CHUNK {
-            chunk.insert(at, entry);
+            Shared::make_mut(chunk).insert(at, entry);
         } else if at == CHUNK {
             // Most come behind all others, and leave full chunks behind them.
-            self.chunks.insert(start, Arc::new(vec![entry]));
+            let start = Start::behind(&chunk[CHUNK - 1]);
+            self.chunks.insert(start, Shared::new(vec![entry]));
         } else {
-            let mut upper = chunk.split_off(CHUNK / 2);
+            let lower = Shared::make_mut(chunk);
+            let mut upper = lower.split_off(CHUNK / 2);
             match at.checked_sub(CHUNK / 2) {
-                Some(at) if at > 0 => upper.insert(at, entry),
-                _ => chunk.insert(at, entry),
+                None | Some(0) => lower.insert(at, entry),
+                Some(at) => upper.insert(at, entry),
             }
             let first = &upper[0];
-            self.chunks.insert(Start::of(first.at_ms, &first.record.id), Arc::new(upper));
-        }
-    }
-
-    /// Inserts what comes before all others: the first chunk begins before everything from then on.
-    fn insert_first(&mut self, start: Start, entry: Entry) {
-        match self.chunks.pop_first() {
-            None => drop(self.chunks.insert(start, Arc::new(vec![entry]))),
-            Some((_, first)) => {
-                self.chunks.insert(Start::of_time(0), first);
-                let record = entry.record.clone();
-                self.insert(&record, entry.slot());
-            }
+            self.chunks.insert(Start::of(first.at_ms, &first.record.id), Shared::new(upper));
         }
     }
 
     pub(super) fn remove(&mut self, record: &Record) {
         let start = Start::of(record.at_ms, &record.id);
-        let Some((begin, chunk)) = self.up_to(&start) else { return };
+        let (begin, chunk) = self.chunk_of(&start);
         let found = chunk.binary_search_by(|other| other.cmp(start.at_ms, start.head, &start.id));
-        let Ok(at) = found else { return };
-        if chunk.len() == 1 {
+        let Ok(at) = found else { return debug_assert!(false, "{} is not there", record.id) };
+        if chunk.len() == 1 && *begin > Start::of_time(0) {
             let begin = begin.clone();
             self.chunks.remove(&begin);
             return;
         }
-        let chunk = Arc::make_mut(chunk);
+        let chunk = Shared::make_mut(chunk);
         chunk.remove(at);
         if chunk.len() * 4 <= chunk.capacity() {
             chunk.shrink_to(chunk.len() * 2);
@@ -143,51 +144,51 @@ impl Order {
 
     /// Those of this time and later ones, in order.
     pub(super) fn entries_from(&self, at_ms: u64) -> impl Iterator<Item = &Entry> {
-        let start = Start::of_time(at_ms);
-        let begin = self.begin(&start).unwrap_or(&start);
-        let chunks = self.chunks.range((Bound::Included(begin), Bound::Unbounded));
-        let entries = chunks.flat_map(|(_, chunk)| chunk.iter());
-        entries.skip_while(move |entry| entry.at_ms < at_ms)
+        let chunks = self.chunks_from(Start::of_time(at_ms));
+        chunks.flat_map(|chunk| chunk.iter()).skip_while(move |entry| entry.at_ms < at_ms)
     }
 
     /// At least the first `max` behind a position, if there are so many.
     pub(super) fn run(&self, after: Option<&Position>, max: usize) -> Run {
-        let after = after.map(|after| Start::of(after.at_ms, &after.id));
-        let begin = after
-            .as_ref()
-            .map_or(Bound::Unbounded, |after| Bound::Included(self.begin(after).unwrap_or(after)));
+        let is_behind = |entry: &Entry, after: &Position| {
+            entry.cmp(after.at_ms, head(&after.id), &after.id).is_gt()
+        };
+        let start = after.map_or(Start::of_time(0), |after| Start::of(after.at_ms, &after.id));
         let mut run = Run::default();
-        let mut found = 0;
-        for (_, chunk) in self.chunks.range((begin, Bound::Unbounded)) {
-            if found >= max {
+        let mut left = max;
+        for chunk in self.chunks_from(start) {
+            if left == 0 {
                 break;
             }
-            let skipped = after.as_ref().filter(|_| run.chunks.is_empty()).map_or(0, |after| {
-                chunk.partition_point(|entry| entry.cmp(after.at_ms, after.head, &after.id).is_le())
-            });
-            found += chunk.len() - skipped;
-            run.skipped += skipped;
+            // The position is in the first one, if in any.
+            if let (Some(after), true) = (after, run.chunks.is_empty()) {
+                run.skipped = chunk.partition_point(|entry| !is_behind(entry, after));
+                left = left.saturating_add(run.skipped);
+            }
+            left = left.saturating_sub(chunk.len());
             run.chunks.push(chunk.clone());
         }
         run
     }
 
-    /// The chunk where this stands, or would; none if that is before all others.
-    fn up_to(&mut self, start: &Start) -> Option<(&Start, &mut Arc<Chunk>)> {
-        self.chunks.range_mut((Bound::Unbounded, Bound::Included(start))).next_back()
+    /// The chunk where this stands, or would, and its start.
+    fn chunk_of(&mut self, start: &Start) -> (&Start, &mut Shared<Chunk>) {
+        let mut before = self.chunks.range_mut((Bound::Unbounded, Bound::Included(start)));
+        before.next_back().expect("a chunk begins before everything")
     }
 
-    /// The start of the chunk where this stands, or would.
-    fn begin(&self, start: &Start) -> Option<&Start> {
-        let mut range = self.chunks.range((Bound::Unbounded, Bound::Included(start)));
-        range.next_back().map(|(begin, _)| begin)
+    /// The chunk where this stands, or would, and those behind it.
+    fn chunks_from(&self, start: Start) -> impl Iterator<Item = &Shared<Chunk>> {
+        let mut before = self.chunks.range((Bound::Unbounded, Bound::Included(&start)));
+        let (begin, _) = before.next_back().expect("a chunk begins before everything");
+        self.chunks.range((Bound::Included(begin), Bound::Unbounded)).map(|(_, chunk)| chunk)
     }
 }
 
 /// A part of an order as it was at one moment.
 #[derive(Default)]
 pub(super) struct Run {
-    chunks: Vec<Arc<Chunk>>,
+    chunks: Vec<Shared<Chunk>>,
     /// Tasks of the first chunk that are not meant.
     skipped: usize,
 }
@@ -213,10 +214,10 @@ mod tests {
 
     use super::*;
 
-    fn record(at_ms: u64, id: &str) -> Arc<Record> {
+    fn record(at_ms: u64, id: &str) -> Shared<Record> {
         let new = crate::tasks::NewTask::new("q").id(id);
         let task = new.inserted(&"".into(), 0);
-        Arc::new(Record { at_ms, ..Record::of(&task) })
+        Shared::new(Record { at_ms, ..Record::of(&task) })
     }
 
     fn names<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<(u64, String)> {
@@ -248,9 +249,10 @@ mod tests {
                     order.insert(&record(at_ms, &id), round as Slot);
                 }
             } else {
-                // One that may not be there, and the first one.
-                known.remove(&(at_ms, id.clone()));
-                order.remove(&record(at_ms, &id));
+                // Any one, if it is there, and the first one.
+                if known.remove(&(at_ms, id.clone())) {
+                    order.remove(&record(at_ms, &id));
+                }
                 if let Some((at_ms, id)) = known.pop_first() {
                     order.remove(&record(at_ms, &id));
                 }
@@ -286,5 +288,21 @@ mod tests {
         }
         let room: usize = order.chunks.values().map(|chunk| chunk.capacity()).sum();
         assert!(room <= 400, "room for {room} where 100 are left");
+    }
+
+    /// Such as tasks that are put off, each to before the last one.
+    #[test]
+    fn those_that_come_before_the_last_one_fill_chunks_as_well() {
+        for first in [0, 64] {
+            let mut order = Order::default();
+            let before = (0..first).map(|n| (n, "a".to_owned()));
+            let descending = (0..6_400).rev().map(|n| (1_000_000 + n / 100, format!("{n:05}")));
+            for (at_ms, id) in before.chain(descending) {
+                order.insert(&record(at_ms, &id), 0);
+            }
+            assert!(order.entries().map(Entry::at_ms).is_sorted());
+            assert_eq!(order.entries().count() as u64, 6_400 + first);
+            assert!(order.chunks.len() <= 202, "{} chunks", order.chunks.len());
+        }
     }
 }

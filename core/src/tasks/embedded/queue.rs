@@ -43,8 +43,8 @@ impl Record {
         self.to_task_with(queue, omit_value, Arc::clone)
     }
 
-    /// The task, with copies of the texts that many tasks share: counting references to those would hold
-    /// up whoever works with them.
+    /// The task, with copies of the texts that many tasks share, its claimant and the empty one: counting
+    /// references to those would hold up whoever works with them.
     pub(super) fn copy(&self, queue: &Arc<str>, omit_value: bool, texts: &mut Texts) -> Task {
         self.to_task_with(queue, omit_value, |text| texts.copy(text))
     }
@@ -53,7 +53,7 @@ impl Record {
         &self,
         queue: &Arc<str>,
         omit_value: bool,
-        mut text: impl FnMut(&Arc<str>) -> Arc<str>,
+        mut shared: impl FnMut(&Arc<str>) -> Arc<str>,
     ) -> Task {
         Task {
             id: self.id.clone(),
@@ -62,10 +62,10 @@ impl Record {
             at_ms: self.at_ms,
             created_ms: self.created_ms,
             modified_ms: self.modified_ms,
-            claimant: text(&self.claimant),
+            claimant: shared(&self.claimant),
             claims: self.claims,
             attempt: self.attempt,
-            err: text(&self.err),
+            err: if self.err.is_empty() { shared(&self.err) } else { self.err.clone() },
             value: if omit_value { None } else { self.value.clone() },
             priority: self.priority,
             expires_ms: (self.expires_ms > 0).then_some(self.expires_ms),
