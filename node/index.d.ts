@@ -1671,9 +1671,11 @@ export class TaskWorker {
    * name and message as its `err`. A job whose lease was lost, or with a modification that the
    * store refuses with {@link DependencyError}, is left to whoever has it now.
    *
+   * A modification that no store could do, or an answer that is none, is a failure as well, and
+   * tried again later.
+   *
    * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
-   * an `AbortError` then has given back its task. It rejects as {@link TaskStore.claim} does, and
-   * if a handler answers what is no modification.
+   * an `AbortError` then has given back its task. It rejects as {@link TaskStore.claim} does.
    */
   run(handler: (job: Job) => Handled | Promise<Handled>, options?: CallOptions): Promise<void>
 }

@@ -85,12 +85,22 @@ async function ending(job, handler, signal) {
     const modification = (await handler(job)) ?? null
     // What a job's own method answered is no modification.
     if (isEnded(job)) return () => undefined
-    return () => (modification === null ? job.done() : job.finish(modification))
+    return () => (modification === null ? job.done() : finish(job, modification))
   } catch (thrown) {
     if (thrown instanceof Retry) return () => job.retry(thrown.message, { delayMs: thrown.delayMs })
     if (thrown instanceof Move) return () => job.moveTo(thrown.queue, thrown.message)
     if (thrown instanceof Release || isAbort(thrown, signal)) return () => job.release()
     return () => job.retry(textOf(thrown))
+  }
+}
+
+/** Ends a job with a modification. What no store could do is the handler's failure. */
+async function finish(job, modification) {
+  try {
+    await job.finish(modification)
+  } catch (error) {
+    if (!(error instanceof classes.InvalidArgumentError)) throw error
+    await job.retry(textOf(error))
   }
 }
 

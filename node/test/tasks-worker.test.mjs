@@ -187,15 +187,31 @@ onEveryBackend('jobs', async ({ connect, name }) => {
   assert.equal((await store.list('q')).tasks.find(({ value }) => value === number), undefined)
 })
 
-onEveryBackend('a modification that no store could do ends the worker', async ({ connect, name }) => {
+onEveryBackend('a modification that no store could do is a failure', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
-  const worker = store.worker('q', { leaseMs: 100 })
-  const invalid = { code: 'INVALID_ARGUMENT' }
-  await assert.rejects(worker.run(() => 5), { ...invalid, message: /modification has to be an object/ })
+  const seen = []
+  const worker = store.worker('q', { backoffMs: 1, backoffMaxMs: 1, waitMs: 1_000 })
+  await worker.run((job) => {
+    const impossible = [{ inserts: [{ queue: '' }] }, { delete: [] }, 5]
+    return impossible[seen.push([job.task.attempt, job.task.err.split('\n').at(-1)]) - 1]
+  })
+  assert.deepEqual(seen.map(([attempt]) => attempt), [0, 1, 2, 3])
+  assert.equal(seen[1][1], "InvalidArgumentError: tasks.modify: the queue's name is empty")
+  assert.match(seen[2][1], /^InvalidArgumentError: .*delete is not known/)
+  assert.match(seen[3][1], /^InvalidArgumentError: modification has to be an object/)
+  assert.deepEqual(await store.queues(), new Map())
+})
+
+onEveryBackend('an error of the store ends the worker', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  await insert(store, 'q', 1)
+  const running = store.worker('q', { leaseMs: 100 }).run(() => {
+    throw new Move('')
+  })
+  await assert.rejects(running, { code: 'INVALID_ARGUMENT', message: /queue's name is empty/ })
   // The job was left: nobody renews it.
   await until(async () => (await store.queueStats())[0].available === 1, 'the lease is over')
-  await assert.rejects(worker.run(() => ({ delete: [] })), { ...invalid, message: /delete is not known/ })
 })
 
 onEveryBackend('an abort', async ({ connect, name }) => {

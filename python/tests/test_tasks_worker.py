@@ -279,14 +279,34 @@ async def test_a_run_that_is_cancelled_gives_the_task_back(url: str, name: str) 
     assert (task.claims, task.attempt) == (2, 0)
 
 
-async def test_what_no_handler_may_return(connect: Any, url: str, name: str) -> None:
+async def test_what_no_handler_may_do(connect: Any, url: str, name: str) -> None:
+    def move_nowhere(job: Any) -> None:
+        raise Move("")
+
     store = connect(url).tasks(name)
     await store.insert("q")
     with pytest.raises(TypeError, match="modification must be a Modification, not str"):
         await store.worker("q").run(lambda job: "done")
-    await store.insert("q")
+    await store.insert("p")
     with pytest.raises(millpond.InvalidArgumentError, match="the queue's name is empty"):
-        await store.worker("q").run(lambda job: job.delete().insert(""))
+        await store.worker("p").run(move_nowhere)
+
+
+async def test_a_modification_that_no_store_could_do_is_a_failure(
+    connect: Any, url: str, name: str
+) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q")
+    tries = []
+
+    def handle(job: Any) -> Any:
+        tries.append((job.task.attempt, job.task.err))
+        return job.delete().insert("" if len(tries) == 1 else "next")
+
+    await store.worker("q", backoff=0.001, wait=0.3).run(handle)
+    err = "millpond.errors.InvalidArgumentError: tasks.modify: the queue's name is empty"
+    assert tries == [(0, ""), (1, err)]
+    assert await store.queues() == {"next": 1}
 
 
 async def test_a_refused_end_does_not_end_the_run(connect: Any, url: str, name: str) -> None:

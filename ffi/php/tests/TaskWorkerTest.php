@@ -230,15 +230,31 @@ final class TaskWorkerTest extends TestCase
         self::assertSame(['late'], $seen);
     }
 
+    /** @dataProvider ownKinds */
+    public function testAModificationThatNoStoreCouldDoIsAFailure(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q');
+        $tries = [];
+        $store->worker('q', backoff: 0.001, wait: 0.3)->run(static function (Job $job) use (&$tries): Modification {
+            $tries[] = [$job->task->attempt, $job->task->err];
+
+            return $job->delete()->insert(\count($tries) === 1 ? '' : 'next');
+        });
+        $err = InvalidArgumentException::class . ": tasks.modify: the queue's name is empty";
+        self::assertSame([[0, ''], [1, $err]], $tries);
+        self::assertSame(['next' => 1], $store->queues());
+    }
+
     public function testAnErrorThatIsNoneOfAHandlersEndsTheWork(): void
     {
         $store = $this->store('memory');
         $store->insert('q', id: 'x');
         $calls = 0;
-        $handler = static function (Job $job) use (&$calls): Modification {
+        $handler = static function () use (&$calls): never {
             ++$calls;
 
-            return $job->delete()->insert('');
+            throw new Move('', 'nowhere');
         };
         $thrown = self::thrown(static fn () => $store->worker('q')->run($handler));
         self::assertInstanceOf(InvalidArgumentException::class, $thrown);

@@ -182,9 +182,21 @@ class TasksWorkerTest < MillpondTest
   def test_an_error_of_the_store_ends_the_run
     store = store_on("memory:")
     %w[a b c].each { |queue| store.insert(queue) }
-    assert_raises(Millpond::InvalidArgumentError) { store.worker("a").run { |job| job.delete.insert("") } }
+    assert_raises(Millpond::InvalidArgumentError) { store.worker("a").run { raise Millpond::Move, "" } }
     assert_raises(TypeError) { store.worker("b").run { raise Millpond::Retry, nil } }
     assert_raises(Millpond::ClosedError) { store.worker("c", wait: 60).run { close_clients } }
+  end
+
+  on_every_backend :a_modification_that_no_store_could_do_is_a_failure do |url|
+    store = store_on(url)
+    store.insert("q")
+    tries = []
+    store.worker("q", backoff: 0.001, wait: 0.3).run do |job|
+      tries << [job.task.attempt, job.task.err]
+      job.delete.insert(tries.one? ? "" : "next")
+    end
+    assert_equal [[0, ""], [1, "Millpond::InvalidArgumentError: tasks.modify: the queue's name is empty"]], tries
+    assert_equal({ "next" => 1 }, store.queues)
   end
 
   on_every_backend :what_fails_too_often_is_put_aside do |url|

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import traceback
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 from ._native import Doc, Modification, Task
-from .errors import DependencyError, MillpondError
+from .errors import DependencyError, InvalidArgumentError, MillpondError
 from .task_values import Modified, TaskId
 from .values import Seconds
 
@@ -76,7 +77,8 @@ class Worker:
 
         A job whose lease was lost, or with a modification that the store refuses with a
         :class:`~millpond.DependencyError`, is left to whoever has it now, and the run goes on.
-        Other errors of the store end it.
+        A modification that no store could do is a failure as well, and tried again later. Other
+        errors of the store end the run, and so does the :class:`TypeError` for what is none.
         """
         for job in self.jobs():
             try:
@@ -88,14 +90,17 @@ class Worker:
                     job.release()
                 raise
             else:
-                end = job.done if done is None else finished(job, done)
+                end = job.done if done is None else functools.partial(_finish, job, done)
             with contextlib.suppress(DependencyError):
                 end()
 
 
-def finished(job: Any, modification: Modification) -> Callable[[], Any]:
-    """How a job ends whose handler returned this."""
-    return lambda: job.finish(modification)
+def _finish(job: Job, modification: Modification) -> None:
+    """Ends a job whose handler returned this. What no store could do is the handler's failure."""
+    try:
+        job.finish(modification)
+    except InvalidArgumentError as failure:
+        failed(job, failure)()
 
 
 def failed(job: Any, failure: Exception) -> Callable[[], Any]:

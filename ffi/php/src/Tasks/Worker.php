@@ -49,7 +49,8 @@ final class Worker
      * is worked on: to stop a worker by a signal, let it set a flag, and look at it in a loop over jobs().
      *
      * A job whose lease was lost, or with a modification that the store refuses with a
-     * DependencyException, is left to whoever has it now, and the work goes on.
+     * DependencyException, is left to whoever has it now, and the work goes on. A modification that no
+     * store could do is a failure as well, and tried again later.
      *
      * @param callable(Job): ?Modification $handler
      *
@@ -70,8 +71,7 @@ final class Worker
             } catch (Release) {
                 $end = $job->release(...);
             } catch (\Throwable $failure) {
-                $err = self::text(\get_debug_type($failure) . ': ' . $failure->getMessage());
-                $end = static fn () => $job->retry($err);
+                $end = static fn () => $job->retry(self::told($failure));
             }
             try {
                 $end();
@@ -88,7 +88,7 @@ final class Worker
     {
         return match (true) {
             $done === null => $job->done(...),
-            $done instanceof Modification => static fn () => $job->finish($done),
+            $done instanceof Modification => static fn () => self::finish($job, $done),
             default => static fn () => throw new InvalidArgumentException(
                 'a handler must return Modification or null, not ' . \get_debug_type($done),
             ),
@@ -96,10 +96,24 @@ final class Worker
     }
 
     /**
-     * What a message shows of bytes may be no text.
+     * Ends a job with a modification. What no store could do is the handler's failure.
      */
-    private static function text(string $message): string
+    private static function finish(Job $job, Modification $modification): void
     {
-        return \json_decode(\json_encode($message, \JSON_INVALID_UTF8_SUBSTITUTE));
+        try {
+            $job->finish($modification);
+        } catch (InvalidArgumentException $failure) {
+            $job->retry(self::told($failure));
+        }
+    }
+
+    /**
+     * What went wrong, for people. What a message shows of bytes may be no text.
+     */
+    private static function told(\Throwable $failure): string
+    {
+        $told = \get_debug_type($failure) . ': ' . $failure->getMessage();
+
+        return \json_decode(\json_encode($told, \JSON_INVALID_UTF8_SUBSTITUTE));
     }
 }

@@ -124,8 +124,8 @@ module Millpond
     # `break`.
     #
     # A job whose lease was lost, or with a modification that the store refuses with a
-    # {DependencyError}, is left to whoever has it now, and the run goes on. Other errors of the store
-    # end it.
+    # {DependencyError}, is left to whoever has it now, and the run goes on. A modification that no store
+    # could do is a failure as well, and tried again later. Other errors of the store end the run.
     #
     # @param handler [#call, nil] in place of the block
     # @yieldparam job [Job]
@@ -161,7 +161,7 @@ module Millpond
     # @api private
     def self.ending(handler, job)
       done = handler.call(job)
-      done.is_a?(Modification) ? -> { job.finish(done) } : -> { job.done }
+      done.is_a?(Modification) ? -> { finish(job, done) } : -> { job.done }
     rescue Retry => failure
       -> { job.retry(failure.err, delay: failure.delay) }
     rescue Move => failure
@@ -181,6 +181,16 @@ module Millpond
     rescue Error
       nil
     end
+
+    # What no store could do is the handler's failure.
+    #
+    # @api private
+    def self.finish(job, modification)
+      job.finish(modification)
+    rescue InvalidArgumentError => failure
+      job.retry(told(failure))
+    end
+    private_class_method :finish
 
     # @api private
     def self.told(failure)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 from collections.abc import Awaitable
 from typing import Any, Callable, Optional, Union
 
 from .._native import Doc, Modification, Task
-from ..errors import DependencyError
+from ..errors import DependencyError, InvalidArgumentError
 from ..task_values import Modified, TaskId
-from ..task_worker import failed, finished
+from ..task_worker import failed
 from ..values import Seconds
 from .loops import Loop
 
@@ -60,7 +61,8 @@ class Worker:
 
         A job whose lease was lost, or with a modification that the store refuses with a
         :class:`~millpond.DependencyError`, is left to whoever has it now, and the run goes on.
-        Other errors of the store end it.
+        A modification that no store could do is a failure as well, and tried again later. Other
+        errors of the store end the run, and so does the :class:`TypeError` for what is none.
         """
         async for job in self.jobs():
             try:
@@ -73,9 +75,17 @@ class Worker:
                 job._let_go()
                 raise
             else:
-                end = job.done if done is None else finished(job, done)
+                end = job.done if done is None else functools.partial(_finish, job, done)
             with contextlib.suppress(DependencyError):
                 await end()
+
+
+async def _finish(job: Job, modification: Modification) -> None:
+    """Ends a job whose handler returned this. What no store could do is the handler's failure."""
+    try:
+        await job.finish(modification)
+    except InvalidArgumentError as failure:
+        await failed(job, failure)()
 
 
 class Jobs(Loop["Job"]):
