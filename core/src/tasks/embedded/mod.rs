@@ -7,8 +7,9 @@
 //! numbers, so nobody waits in a circle. As a task may move before its queue is locked, a step looks
 //! where its tasks are, locks, and looks again.
 //!
-//! A listing, or a snapshot, holds a queue's lock for as long as it takes to take hold of some
-//! [chunks](order) of tasks, and reads them afterwards.
+//! Whoever reads many tasks, for a page or a snapshot, holds a queue's lock only to take hold of
+//! [chunks](order) of them. Statistics take no lock: what is [counted](counts) is published by whoever
+//! has it. Documents are read under the lock of their namespace.
 
 mod announcements;
 mod counts;

@@ -1,9 +1,9 @@
 //! The tasks of one priority, by time and id.
 //!
-//! They stand in chunks, each of which knows its tasks and is shared with whoever reads it. A chunk that
-//! nobody reads is changed in place; one that somebody reads is copied first, and so is a task, so the
-//! reader keeps what it took. Taking some chunks costs a moment under the queue's lock; what is read of
-//! them costs those nothing who work on the queue meanwhile.
+//! They stand in chunks, which are shared with whoever reads them. A chunk that nobody reads is changed in
+//! place; one that somebody reads is copied first, and so is a task, so the reader keeps what it took.
+//! Taking some chunks costs a moment under the queue's lock, and reading them costs those nothing who work
+//! on the queue meanwhile.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -49,13 +49,13 @@ impl Entry {
         self.slot_and_claimed & 1 == 1
     }
 
-    fn cmp(&self, at_ms: u64, head: u64, id: &str) -> Ordering {
-        let here = (self.at_ms, self.head).cmp(&(at_ms, head));
-        here.then_with(|| (*self.record.id).cmp(id))
+    fn cmp(&self, start: &Start) -> Ordering {
+        let here = (self.at_ms, self.head).cmp(&(start.at_ms, start.head));
+        here.then_with(|| self.record.id.cmp(&start.id))
     }
 }
 
-/// Where a chunk begins.
+/// Where a chunk begins, or a task stands.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Start {
     at_ms: u64,
@@ -100,8 +100,7 @@ impl Order {
         let entry = Entry::new(record, slot);
         let start = Start::of(entry.at_ms, &record.id);
         let (_, chunk) = self.chunk_of(&start);
-        let is_before = |other: &Entry| other.cmp(start.at_ms, start.head, &start.id).is_lt();
-        let at = chunk.partition_point(is_before);
+        let at = chunk.partition_point(|other| other.cmp(&start).is_lt());
         if chunk.len() < CHUNK {
             Shared::make_mut(chunk).insert(at, entry);
         } else if at == CHUNK {
@@ -123,7 +122,7 @@ impl Order {
     pub(super) fn remove(&mut self, record: &Record) {
         let start = Start::of(record.at_ms, &record.id);
         let (begin, chunk) = self.chunk_of(&start);
-        let found = chunk.binary_search_by(|other| other.cmp(start.at_ms, start.head, &start.id));
+        let found = chunk.binary_search_by(|other| other.cmp(&start));
         let Ok(at) = found else { return debug_assert!(false, "{} is not there", record.id) };
         if chunk.len() == 1 && *begin > Start::of_time(0) {
             let begin = begin.clone();
@@ -150,19 +149,18 @@ impl Order {
 
     /// At least the first `max` behind a position, if there are so many.
     pub(super) fn run(&self, after: Option<&Position>, max: usize) -> Run {
-        let is_behind = |entry: &Entry, after: &Position| {
-            entry.cmp(after.at_ms, head(&after.id), &after.id).is_gt()
-        };
-        let start = after.map_or(Start::of_time(0), |after| Start::of(after.at_ms, &after.id));
+        let after = after.map(|after| Start::of(after.at_ms, &after.id));
         let mut run = Run::default();
         let mut left = max;
-        for chunk in self.chunks_from(start) {
+        for chunk in self.chunks_from(after.clone().unwrap_or(Start::of_time(0))) {
             if left == 0 {
                 break;
             }
             // The position is in the first one, if in any.
-            if let (Some(after), true) = (after, run.chunks.is_empty()) {
-                run.skipped = chunk.partition_point(|entry| !is_behind(entry, after));
+            if let Some(after) = &after
+                && run.chunks.is_empty()
+            {
+                run.skipped = chunk.partition_point(|entry| entry.cmp(after).is_le());
                 left = left.saturating_add(run.skipped);
             }
             left = left.saturating_sub(chunk.len());
