@@ -118,6 +118,7 @@ def test_a_program_ends_although_threads_wait(url_kind: str, shared_server: Any)
     url = "memory:" if url_kind == "memory" else shared_server.url
     program = f"""
 import asyncio, math, millpond, millpond.aio, threading, time
+kept = []
 store = millpond.connect({url!r}).tasks("of a program that ends")
 def start(work):
     threading.Thread(target=work, daemon=True).start()
@@ -133,7 +134,6 @@ async def main():
     worker = millpond.aio.connect({url!r}).tasks("nothing").worker("nothing", wait=math.inf)
     kept.append(asyncio.ensure_future(worker.run(print)))
     await asyncio.sleep(0.2)
-kept = []
 asyncio.run(main())
 """
     for _ in range(3):
