@@ -129,6 +129,23 @@ class MillpondTest < Minitest::Test
     Integer(File.read("/proc/self/status")[/^VmRSS:\s+(\d+) kB/, 1]) * 1024
   end
 
+  GROWTH_BYTES_MAX = 8 * 1024 * 1024
+
+  # What leaks grows each time; the heap of a process that has done other things may grow once.
+  #
+  # @return [Integer] by how many bytes the process grew
+  def assert_does_not_grow
+    growths = []
+    3.times do
+      before = resident_bytes
+      yield
+      growths << (resident_bytes - before)
+      break if growths.last < GROWTH_BYTES_MAX
+    end
+    assert_operator growths.last, :<, GROWTH_BYTES_MAX, growths.inspect
+    growths.last
+  end
+
   def threads_of_process
     Dir.children("/proc/self/task").size
   end
