@@ -220,11 +220,8 @@ impl<M: Mode> Job<M> {
         let store = self.store.clone();
         let renewal = self.renewal.clone();
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| {
-            let renewer = match renewal.check_process() {
-                Ok(()) => Renewer::of(&store, renewal.clone()),
-                Err(error) => Err(error),
-            };
-            let renewer = match renewer {
+            let own = renewal.check_process();
+            let renewer = match own.and_then(|()| Renewer::of(&store, renewal.clone())) {
                 Ok(renewer) => renewer,
                 Err(error) => return run(Err(error)),
             };

@@ -52,7 +52,7 @@ type InOrder<T> = Arc<[(Arc<str>, Arc<Named<T>>)]>;
 /// A thing with a name.
 pub(super) struct Named<T> {
     pub(super) name: Arc<str>,
-    /// What is counted, as of the last time that it was locked.
+    /// What is counted, as of the last time that it was changed.
     // On lines of the cache of its own, so that reading it does not touch what those need who work.
     counts: CachePadded<Published>,
     place: Lock<Place<T>>,

@@ -53,7 +53,7 @@ impl Record {
         &self,
         queue: &Arc<str>,
         omit_value: bool,
-        mut shared: impl FnMut(&Arc<str>) -> Arc<str>,
+        mut share: impl FnMut(&Arc<str>) -> Arc<str>,
     ) -> Task {
         Task {
             id: self.id.clone(),
@@ -62,10 +62,10 @@ impl Record {
             at_ms: self.at_ms,
             created_ms: self.created_ms,
             modified_ms: self.modified_ms,
-            claimant: shared(&self.claimant),
+            claimant: share(&self.claimant),
             claims: self.claims,
             attempt: self.attempt,
-            err: if self.err.is_empty() { shared(&self.err) } else { self.err.clone() },
+            err: if self.err.is_empty() { share(&self.err) } else { self.err.clone() },
             value: if omit_value { None } else { self.value.clone() },
             priority: self.priority,
             expires_ms: (self.expires_ms > 0).then_some(self.expires_ms),
