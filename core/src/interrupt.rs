@@ -34,9 +34,14 @@ fn question() -> Option<fn() -> bool> {
 /// Asks the question; an error if the call is to stop.
 pub(crate) fn check() -> Result<()> {
     match question() {
-        Some(check) if check() => Err(Error::new(ErrorKind::Cancelled, "the call was interrupted")),
+        Some(check) if check() => Err(cancelled()),
         _ => Ok(()),
     }
+}
+
+/// The error of a call that was interrupted.
+pub(crate) fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "the call was interrupted")
 }
 
 /// Waits until `until` by calling `wait` with a time to wait to, in slices if there is a question

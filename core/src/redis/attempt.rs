@@ -80,13 +80,9 @@ impl Attempt {
         self.asking.is_some()
     }
 
-    pub(super) fn command(&self, invocation: &Invocation) -> ::redis::Cmd {
-        command::script(invocation, self.with_source)
-    }
-
-    /// The same as bytes, with ASKING if it has to come first.
-    pub(super) fn packed(&self, invocation: &Invocation) -> Vec<u8> {
-        command::packed(invocation, self.with_source, self.is_asking())
+    /// Puts the call as bytes behind what is there, with ASKING if it has to come first.
+    pub(super) fn put(&self, invocation: &Invocation, out: &mut Vec<u8>) {
+        command::put_script(invocation, self.with_source, self.is_asking(), out);
     }
 
     pub(super) fn judge(&mut self, outcome: Outcome, router: &Router, now: Instant) -> Verdict {

@@ -1,36 +1,36 @@
 //! The async callers' connections: one a server, shared by all, on the background thread.
 //!
 //! What has piled up since the last look goes out as one pipeline, so that many concurrent calls
-//! cost few system calls.
+//! cost few system calls. Each call has a deadline of its own, wherever it is: waiting for a
+//! connection, to be sent, or for its answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 use tokio::sync::mpsc;
 
+use super::async_socket::AsyncSocket;
 use super::attempt::{Attempt, Outcome, Verdict};
 use super::background;
 use super::command;
 use super::dial::Dialer;
 use super::router::Router;
-use super::socket::refused;
+use super::socket::lost;
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::Invocation;
 use crate::options::Address;
 use crate::reply::Reply;
 use crate::sync::lock;
 
-/// Commands in one pipeline at most: more would wait for each other without saving anything.
-const PIPELINE_MAX: usize = 512;
-/// Pipelines on their way at once; the server answers one while the next is filled.
-const PIPELINES_IN_FLIGHT: usize = 1024;
-/// A connection that was silent for so long is asked whether it is still there: a server that
-/// restarted meanwhile would answer the next call with a broken connection.
+/// How many submissions are taken at once: more would wait for each other without saving anything.
+const INTAKE_MAX: usize = 512;
+/// How many bytes are ready to be sent before more is packed: the server answers one part while
+/// the next is filled.
+const UNSENT_BYTES_MAX: usize = 64 * 1024;
+/// A connection that was silent for so long is asked whether it is still there: one whose other
+/// side is gone without a word would lose the next call.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 
 /// A step on its way, and whom to tell.
@@ -42,8 +42,8 @@ pub(super) struct Submission {
 }
 
 impl Submission {
-    /// Tells whoever submitted it. One that panics must not take the answers of the others in
-    /// its pipeline with it; the hook has printed where it was.
+    /// Tells whoever submitted it. One that panics must not take the answers of the others on its
+    /// connection with it; the hook has printed where it was.
     fn finish(self, reply: Result<Reply>) {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.done)(reply)));
     }
@@ -83,7 +83,7 @@ impl Links {
 impl Shared {
     /// Puts a submission on the link to its server, after finding out which that is.
     fn send(shared: &Arc<Self>, submission: Submission) {
-        let slot = submission.slot;
+        let (slot, deadline) = (submission.slot, submission.attempt.deadline());
         let known = || {
             shared.router.known_address(slot).ok_or_else(|| {
                 Error::new(ErrorKind::Unavailable, "the way to the server is not known")
@@ -95,8 +95,8 @@ impl Shared {
                 let shared = shared.clone();
                 background::handle().spawn(async move {
                     let router = shared.router.clone();
-                    let asked = tokio::task::spawn_blocking(move || router.address(slot)).await;
-                    match asked {
+                    let ask = move || router.address(slot, deadline);
+                    match tokio::task::spawn_blocking(ask).await {
                         Ok(Ok(address)) => Self::enqueue(&shared, address, submission),
                         Ok(Err(error)) => {
                             Self::judge(&shared, submission, Outcome::NotSent(error));
@@ -129,7 +129,7 @@ impl Shared {
         // The receiver is alive until the link's task ends, which is after this.
         let _ = link.send(submission);
         open.insert(address.clone(), link);
-        background::handle().spawn(Link::new(shared.clone(), address).run(inbox));
+        background::handle().spawn(Link::new(shared.clone(), address, inbox).run());
     }
 
     fn judge(shared: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
@@ -147,206 +147,264 @@ impl Shared {
     }
 }
 
-/// The connection to one server.
+/// The way to one server: what waits to be sent there, and the connection for it.
 struct Link {
     shared: Arc<Shared>,
     address: Address,
-    connection: Option<MultiplexedConnection>,
-    last_used: Instant,
-    /// Tells the link that its connection broke.
-    broken: Arc<AtomicBool>,
+    inbox: mpsc::UnboundedReceiver<Submission>,
+    /// What was just taken out of the inbox.
+    taken: Vec<Submission>,
+    /// Nothing comes in any more.
+    is_closed: bool,
+    waiting: VecDeque<Submission>,
+    /// When the first of those that wait is too late, or before.
+    deadline: Option<Instant>,
 }
 
 impl Link {
-    fn new(shared: Arc<Shared>, address: Address) -> Self {
-        Self {
-            shared,
-            address,
-            connection: None,
-            last_used: Instant::now(),
-            broken: Arc::default(),
+    fn new(
+        shared: Arc<Shared>,
+        address: Address,
+        inbox: mpsc::UnboundedReceiver<Submission>,
+    ) -> Self {
+        let (taken, waiting) = (Vec::new(), VecDeque::new());
+        Self { shared, address, inbox, taken, is_closed: false, waiting, deadline: None }
+    }
+
+    async fn run(mut self) {
+        let mut open: Option<Pipe> = None;
+        while !self.is_closed || !self.waiting.is_empty() {
+            match open.take() {
+                Some(pipe) => open = self.serve(pipe).await,
+                None if self.waiting.is_empty() => self.turn().await,
+                None => open = self.connect().await,
+            }
+        }
+        if let Some(pipe) = open {
+            pipe.finish().await;
         }
     }
 
-    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Submission>) {
-        let in_flight = Arc::new(tokio::sync::Semaphore::new(PIPELINES_IN_FLIGHT));
-        let mut batch = Vec::new();
-        while inbox.recv_many(&mut batch, PIPELINE_MAX).await > 0 {
-            let submissions = std::mem::take(&mut batch);
-            let connection = match self.connection().await {
-                Ok(connection) => connection,
-                Err(error) => {
-                    // What came meanwhile would wait for a connection as long once more.
-                    let waiting = std::iter::from_fn(|| inbox.try_recv().ok());
-                    for submission in submissions.into_iter().chain(waiting) {
-                        let error = Error::new(error.kind(), error.message());
-                        Shared::judge(&self.shared, submission, Outcome::NotSent(error));
+    /// Takes in what comes, or gives up what has waited too long. Nothing is lost if this is
+    /// dropped before.
+    async fn turn(&mut self) {
+        tokio::select! {
+            count = self.inbox.recv_many(&mut self.taken, INTAKE_MAX), if !self.is_closed => {
+                self.is_closed = count == 0;
+                self.deadline = earliest(self.deadline, &self.taken);
+                self.waiting.extend(self.taken.drain(..));
+            }
+            () = wait_until(self.deadline) => {
+                let now = Instant::now();
+                let (late, in_time) = std::mem::take(&mut self.waiting)
+                    .into_iter()
+                    .partition::<Vec<_>, _>(|waiting| waiting.attempt.deadline() <= now);
+                self.deadline = earliest(None, &in_time);
+                self.waiting = in_time.into();
+                for submission in late {
+                    Shared::judge(&self.shared, submission, Outcome::NotSent(too_late()));
+                }
+            }
+        }
+    }
+
+    /// Does something, and [takes its turns](Self::turn) meanwhile.
+    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = self.turn() => {}
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Option<Pipe> {
+        let (shared, address) = (self.shared.clone(), self.address.clone());
+        match self.meanwhile(AsyncSocket::open(&shared.dialer, &address)).await {
+            Ok(socket) => Some(Pipe::new(self.shared.clone(), socket)),
+            Err(error) => {
+                // What came meanwhile would wait for a connection as long once more.
+                for submission in std::mem::take(&mut self.waiting) {
+                    let error = Error::new(error.kind(), error.message());
+                    Shared::judge(&self.shared, submission, Outcome::NotSent(error));
+                }
+                self.deadline = None;
+                None
+            }
+        }
+    }
+
+    /// Sends what comes over a connection, until it breaks or there is nothing to come.
+    async fn serve(&mut self, mut pipe: Pipe) -> Option<Pipe> {
+        while !self.is_closed || !self.waiting.is_empty() {
+            if !self.waiting.is_empty() && pipe.is_silent() && !self.meanwhile(pipe.ping()).await {
+                return None;
+            }
+            pipe.pack(&mut self.waiting);
+            if self.waiting.is_empty() {
+                self.deadline = None;
+            }
+            tokio::select! {
+                is_open = pipe.turn() => match is_open {
+                    Turn::Open => {}
+                    Turn::Broken => return None,
+                    // A connection that gives no answer in time may be a half-open one, which
+                    // would give none for minutes. Calls that are under way on it keep it.
+                    Turn::Late => {
+                        tokio::spawn(pipe.finish());
+                        return None;
                     }
-                    continue;
-                }
-            };
-            for pipeline in self.pipelines(submissions) {
-                let permit = in_flight.clone().acquire_owned().await;
-                let (shared, broken) = (self.shared.clone(), self.broken.clone());
-                let connection = connection.clone();
-                tokio::spawn(async move {
-                    send(shared, connection, pipeline, &broken).await;
-                    drop(permit);
-                });
+                },
+                () = self.turn() => {}
             }
         }
-    }
-
-    /// One pipeline for all, and one for each that waited or was tried before: it has less time
-    /// left than the others, and the answers of a pipeline come together.
-    fn pipelines(&self, submissions: Vec<Submission>) -> Vec<Vec<Submission>> {
-        let (now, timeout) = (Instant::now(), self.shared.dialer.options.timeout);
-        let is_late = |submission: &Submission| {
-            submission.attempt.deadline().saturating_duration_since(now) < timeout / 8 * 7
-        };
-        let (in_time, over): (Vec<_>, Vec<_>) =
-            submissions.into_iter().partition(|submission| submission.attempt.deadline() > now);
-        for submission in over {
-            let error = Error::new(ErrorKind::Unavailable, "there was no time left to send it");
-            Shared::judge(&self.shared, submission, Outcome::NotSent(error));
-        }
-        let (late, fresh): (Vec<_>, Vec<_>) = in_time.into_iter().partition(is_late);
-        let mut pipelines: Vec<_> = late.into_iter().map(|submission| vec![submission]).collect();
-        if !fresh.is_empty() {
-            pipelines.push(fresh);
-        }
-        pipelines
-    }
-
-    /// The connection, a new one if there is none or it broke.
-    async fn connection(&mut self) -> Result<MultiplexedConnection> {
-        let silent = self.last_used.elapsed() > SILENCE_MAX;
-        self.last_used = Instant::now();
-        if self.broken.swap(false, Ordering::AcqRel) {
-            self.connection = None;
-        }
-        if let Some(mut connection) = self.connection.clone()
-            && (!silent || self.is_alive(&mut connection).await)
-        {
-            return Ok(connection);
-        }
-        self.connection = None;
-        let connection = self.connect().await?;
-        self.broken = Arc::default();
-        self.connection = Some(connection.clone());
-        Ok(connection)
-    }
-
-    async fn is_alive(&self, connection: &mut MultiplexedConnection) -> bool {
-        let ping = command::words(&["PING"]);
-        let patience = self.shared.dialer.options.connect_timeout;
-        let answer = tokio::time::timeout(patience, connection.send_packed_command(&ping)).await;
-        matches!(answer, Ok(Ok(_)))
-    }
-
-    async fn connect(&self) -> Result<MultiplexedConnection> {
-        let options = &self.shared.dialer.options;
-        let stream = self.shared.dialer.dial_async(&self.address).await?;
-        let config = AsyncConnectionConfig::new()
-            .set_response_timeout(Some(options.timeout))
-            .set_pipeline_buffer_size(PIPELINES_IN_FLIGHT);
-        let handshake = self.shared.dialer.handshake();
-        let opening = MultiplexedConnection::new_with_config(&handshake, stream, config);
-        let opened = tokio::time::timeout(options.connect_timeout, opening).await;
-        let (mut connection, driver) = match opened {
-            Ok(Ok(opened)) => opened,
-            Ok(Err(error)) => return Err(self.handshake_error("the handshake", error)),
-            Err(_) => {
-                return Err(Error::new(
-                    ErrorKind::ConnectionFailed,
-                    format!("{} did not answer the handshake in time", self.address),
-                ));
-            }
-        };
-        tokio::spawn(driver);
-        if let Some(name) = &options.client_name {
-            let command = command::words(&["CLIENT", "SETNAME", name]);
-            let named = connection.send_packed_command(&command).await;
-            named
-                .and_then(Value::extract_error)
-                .map_err(|error| self.handshake_error("CLIENT SETNAME", error))?;
-        }
-        Ok(connection)
-    }
-
-    fn handshake_error(&self, word: &str, error: RedisError) -> Error {
-        match error.code() {
-            Some(code) => refused(&self.address, word, &command::error_text(code, error.detail())),
-            // redis-rs says no more of a refused password than this.
-            None if error.kind() == ::redis::ErrorKind::AuthenticationFailed => {
-                refused(&self.address, "AUTH", "WRONGPASS the user or the password is wrong")
-            }
-            None => Error::new(
-                ErrorKind::ConnectionFailed,
-                format!("{} did not answer the handshake", self.address),
-            )
-            .with_source(error),
-        }
+        Some(pipe)
     }
 }
 
-/// Sends submissions as one pipeline and deals with each answer.
-async fn send(
+/// One connection, and the steps that were sent over it and have no answer yet.
+struct Pipe {
     shared: Arc<Shared>,
-    mut connection: MultiplexedConnection,
-    submissions: Vec<Submission>,
-    broken: &AtomicBool,
-) {
-    let mut pipeline = Pipeline::with_capacity(submissions.len());
-    let mut commands = 0;
-    for submission in &submissions {
-        if submission.attempt.is_asking() {
-            pipeline.add_command(command::words(&["ASKING"]));
-            commands += 1;
-        }
-        pipeline.add_command(submission.attempt.command(&submission.invocation));
-        commands += 1;
+    socket: AsyncSocket,
+    in_flight: VecDeque<Sent>,
+    /// When the first of those is too late, or before.
+    deadline: Option<Instant>,
+    last_used: Instant,
+}
+
+struct Sent {
+    /// `None` once it was given up: its answer is of no more use to anybody.
+    submission: Option<Submission>,
+    /// ASKING came before it, and its answer comes before.
+    is_asking: bool,
+}
+
+enum Turn {
+    Open,
+    /// A call had no answer in time.
+    Late,
+    Broken,
+}
+
+impl Pipe {
+    fn new(shared: Arc<Shared>, socket: AsyncSocket) -> Self {
+        let (in_flight, last_used) = (VecDeque::new(), Instant::now());
+        Self { shared, socket, in_flight, deadline: None, last_used }
     }
-    let deadline = submissions.iter().map(|submission| submission.attempt.deadline()).max();
-    let deadline = deadline.unwrap_or_else(Instant::now).into();
-    let sending = connection.send_packed_commands(&pipeline, 0, commands);
-    let answer = match tokio::time::timeout_at(deadline, sending).await {
-        Ok(answer) => answer,
-        Err(_) => Err(RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut))),
-    };
-    match answer {
-        Ok(values) => {
-            let mut values = values.into_iter();
-            for submission in submissions {
-                if submission.attempt.is_asking() {
-                    values.next();
+
+    fn is_silent(&self) -> bool {
+        self.in_flight.is_empty() && self.last_used.elapsed() > SILENCE_MAX
+    }
+
+    /// Whether the server still answers.
+    async fn ping(&mut self) -> bool {
+        let deadline = Instant::now() + self.shared.dialer.options.connect_timeout;
+        let answer = self.socket.call(&command::words(&["PING"]), deadline).await;
+        self.last_used = Instant::now();
+        answer.is_ok()
+    }
+
+    /// Makes ready what waits, as much as is sent at once.
+    fn pack(&mut self, waiting: &mut VecDeque<Submission>) {
+        let now = Instant::now();
+        while self.socket.unsent() < UNSENT_BYTES_MAX
+            && let Some(submission) = waiting.pop_front()
+        {
+            let Submission { attempt, invocation, .. } = &submission;
+            if attempt.deadline() <= now {
+                Shared::judge(&self.shared, submission, Outcome::NotSent(too_late()));
+                continue;
+            }
+            attempt.put(invocation, self.socket.out());
+            self.deadline = earliest(self.deadline, [&submission]);
+            self.last_used = now;
+            let is_asking = attempt.is_asking();
+            self.in_flight.push_back(Sent { submission: Some(submission), is_asking });
+        }
+    }
+
+    /// Sends or reads something and deals with the answers that have come, or gives up the calls
+    /// that are too late.
+    async fn turn(&mut self) -> Turn {
+        let exchanged = tokio::select! {
+            exchanged = self.socket.exchange() => exchanged,
+            () = wait_until(self.deadline) => return self.give_up(),
+        };
+        match exchanged.and_then(|()| self.take_answers()) {
+            Ok(()) => Turn::Open,
+            Err(error) => {
+                for sent in std::mem::take(&mut self.in_flight) {
+                    let error = Error::new(error.kind(), error.message());
+                    self.judge(sent, Outcome::NoAnswer(error));
                 }
-                let outcome = match values.next() {
-                    Some(value) => Outcome::Reply(command::reply(value)),
-                    None => Outcome::NoAnswer(lost()),
-                };
-                Shared::judge(&shared, submission, outcome);
+                Turn::Broken
             }
         }
-        Err(error) => {
-            // A connection that gives no answer in time may be a half-open one, which would give
-            // none for minutes. Calls that are under way on it keep it.
-            broken.store(true, Ordering::Release);
-            for submission in submissions {
-                let outcome = match error.is_timeout() {
-                    true => Error::new(
-                        ErrorKind::Timeout,
-                        "no answer in time; the call may have been done",
-                    ),
-                    false => lost(),
-                };
-                let outcome = Outcome::NoAnswer(outcome.with_source(error.clone()));
-                Shared::judge(&shared, submission, outcome);
+    }
+
+    fn take_answers(&mut self) -> Result<()> {
+        while let Some(reply) = self.socket.arrived()? {
+            match self.in_flight.front_mut() {
+                Some(sent) if sent.is_asking => sent.is_asking = false,
+                Some(_) => {
+                    if let Some(sent) = self.in_flight.pop_front() {
+                        self.judge(sent, Outcome::Reply(reply));
+                    }
+                }
+                // Nobody asked: whatever comes next would be taken for the answer to another call.
+                None => return Err(lost(std::io::ErrorKind::InvalidData.into())),
             }
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self) -> Turn {
+        let now = Instant::now();
+        let is_late = |call: &mut Submission| call.attempt.deadline() <= now;
+        let late: Vec<_> =
+            self.in_flight.iter_mut().filter_map(|sent| sent.submission.take_if(is_late)).collect();
+        self.deadline = earliest(None, self.in_flight.iter().filter_map(|s| s.submission.as_ref()));
+        let turn = if late.is_empty() { Turn::Open } else { Turn::Late };
+        for submission in late {
+            let outcome = Outcome::NoAnswer(lost(std::io::ErrorKind::TimedOut.into()));
+            Shared::judge(&self.shared, submission, outcome);
+        }
+        turn
+    }
+
+    /// Waits for the answers to what was sent.
+    async fn finish(mut self) {
+        while self.in_flight.iter().any(|sent| sent.submission.is_some()) {
+            if let Turn::Broken = self.turn().await {
+                return;
+            }
+        }
+    }
+
+    fn judge(&self, sent: Sent, outcome: Outcome) {
+        if let Some(submission) = sent.submission {
+            Shared::judge(&self.shared, submission, outcome);
         }
     }
 }
 
-fn lost() -> Error {
-    Error::new(ErrorKind::ConnectionLost, "the connection broke; the call may have been done")
+/// The first of a deadline and those of submissions.
+fn earliest<'a>(
+    deadline: Option<Instant>,
+    submissions: impl IntoIterator<Item = &'a Submission>,
+) -> Option<Instant> {
+    let deadlines = submissions.into_iter().map(|submission| submission.attempt.deadline());
+    deadlines.chain(deadline).min()
+}
+
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn too_late() -> Error {
+    Error::new(ErrorKind::Unavailable, "there was no time left to send it")
 }

@@ -6,15 +6,22 @@
 //! (NOSCRIPT, MOVED, LOADING, a broken connection) is one state machine for both, in
 //! [`attempt`]; where a step has to go is the [`router`]'s business.
 //!
-//! The pieces above the connection are ours because what client libraries do by themselves is
-//! wrong for queues: redis-rs' cluster client sends a call again after a dropped connection, so
-//! one step can run twice. Here only a step that is declared idempotent is sent again.
+//! A call has one deadline, which everything that is done for it obeys: finding the server,
+//! connecting, TLS, the [`handshake`], writing and reading, byte by byte. The peer is not trusted
+//! to be quick, nor to say what will come ([`resp`]).
+//!
+//! No client library is used, because what they do by themselves is wrong for queues. redis-rs'
+//! cluster client sends a call again after a dropped connection, so one step can run twice; here
+//! only a step that is declared idempotent is sent again. Its blocking connection ends a call at
+//! any signal and starts its time limit anew at every byte.
 
+mod async_socket;
 mod attempt;
 mod background;
 mod backoff;
 mod command;
 mod dial;
+mod handshake;
 mod link;
 mod notifications;
 mod pool;
@@ -25,6 +32,7 @@ mod socket;
 #[cfg(feature = "tls")]
 mod tls;
 mod waiter;
+mod wire;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -178,11 +186,13 @@ impl Connections {
 
 impl Own {
     fn send(&self, attempt: &Attempt, invocation: &Invocation, slot: u16) -> Outcome {
-        let address = match attempt.address(|| self.router.address(slot)) {
+        let deadline = attempt.deadline();
+        let address = match attempt.address(|| self.router.address(slot, deadline)) {
             Ok(address) => address,
             Err(error) => return Outcome::NotSent(error),
         };
-        let packed = attempt.packed(invocation);
-        self.pool.call(&address, &packed, attempt.is_asking(), attempt.deadline())
+        let mut packed = Vec::new();
+        attempt.put(invocation, &mut packed);
+        self.pool.call(&address, &packed, attempt.is_asking(), deadline)
     }
 }

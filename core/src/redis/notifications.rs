@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Value};
 use tokio::sync::Notify;
 
+use super::async_socket::AsyncSocket;
 use super::attempt::Outcome;
 use super::background;
 use super::backoff::Backoff;
@@ -196,25 +195,22 @@ impl Notifications {
         watched: &[(Topic, MessageId)],
         changed: &Notify,
     ) -> Result<Reply> {
-        let mut read = ::redis::cmd("XREAD");
-        read.arg("BLOCK").arg(BLOCK.as_millis() as u64).arg("STREAMS");
-        watched.iter().for_each(|(topic, _)| {
-            read.arg(&**topic);
-        });
-        watched.iter().for_each(|(_, seen)| {
-            read.arg(seen.to_string());
-        });
-        let patience = BLOCK + self.dialer.options.timeout;
-        let mut connection = watcher.connection.clone();
-        let reading = tokio::time::timeout(patience, connection.send_packed_command(&read));
-        let mut reading = std::pin::pin!(reading);
+        let mut read = ["XREAD", "BLOCK", &BLOCK.as_millis().to_string(), "STREAMS"]
+            .map(|word| word.as_bytes().to_vec())
+            .to_vec();
+        read.extend(watched.iter().map(|(topic, _)| topic.to_vec()));
+        read.extend(watched.iter().map(|(_, seen)| seen.to_string().into_bytes()));
+        let deadline = Instant::now() + BLOCK + self.dialer.options.timeout;
+        let Watcher { socket, address, id } = watcher;
+        let read = command::words(&read);
+        let mut reading = std::pin::pin!(socket.call(&read, deadline));
         let is_stale = || lock(&self.slots).get(&slot).is_some_and(|watch| watch.is_stale);
         let answer = loop {
             tokio::select! {
                 answer = &mut reading => break answer,
                 () = changed.notified() => if self.closed.load(Ordering::Acquire) {
                     return Ok(Reply::Nil);
-                } else if is_stale() && !self.unblock(watcher).await? {
+                } else if is_stale() && !self.unblock(address, *id).await? {
                     // The server had not begun to wait, or has already ended.
                     changed.notify_one();
                     tokio::select! {
@@ -224,16 +220,15 @@ impl Notifications {
                 },
             }
         };
-        let value = answer.map_err(broken)?.and_then(Value::extract_error);
-        Ok(command::reply(value.inspect_err(|_| self.router.forget()).map_err(broken)?))
+        answer.and_then(Reply::ok).inspect_err(|_| self.router.forget())
     }
 
     /// Ends the command under way; answers whether there was one.
-    async fn unblock(&self, watcher: &Watcher) -> Result<bool> {
-        let (pool, address, id) = (self.pool.clone(), watcher.address.clone(), watcher.id);
+    async fn unblock(&self, address: &Address, id: i64) -> Result<bool> {
+        let (pool, address) = (self.pool.clone(), address.clone());
         let deadline = Instant::now() + self.dialer.options.timeout;
         let asked = tokio::task::spawn_blocking(move || {
-            let unblock = command::packed_words(&["CLIENT", "UNBLOCK", &id.to_string()]);
+            let unblock = command::words(&["CLIENT", "UNBLOCK", &id.to_string()]);
             pool.call(&address, &unblock, false, deadline)
         });
         match asked.await.map_err(broken)? {
@@ -245,29 +240,21 @@ impl Notifications {
 
     async fn connect(&self, slot: u16) -> Result<Watcher> {
         let router = self.router.clone();
-        let address =
-            tokio::task::spawn_blocking(move || router.address(slot)).await.map_err(broken)??;
-        let stream =
-            self.dialer.dial_async(&address).await.inspect_err(|_| self.router.forget())?;
-        let config = AsyncConnectionConfig::new().set_response_timeout(None);
-        let handshake = self.dialer.handshake();
-        let opening = async {
-            let (mut connection, driver) =
-                MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
-            tokio::spawn(driver);
-            let id = connection.send_packed_command(&command::words(&["CLIENT", "ID"])).await?;
-            Ok::<_, ::redis::RedisError>((connection, id.extract_error()?))
-        };
-        let limit = self.dialer.options.connect_timeout;
-        let (connection, id) =
-            tokio::time::timeout(limit, opening).await.map_err(broken)?.map_err(broken)?;
-        Ok(Watcher { connection, address, id: command::reply(id).integer()? })
+        let deadline = Instant::now() + self.dialer.options.timeout;
+        let address = tokio::task::spawn_blocking(move || router.address(slot, deadline))
+            .await
+            .map_err(broken)??;
+        let mut socket = AsyncSocket::open(&self.dialer, &address)
+            .await
+            .inspect_err(|_| self.router.forget())?;
+        let id = socket.call(&command::words(&["CLIENT", "ID"]), deadline).await?.integer()?;
+        Ok(Watcher { socket, address, id })
     }
 }
 
 /// The connection that waits.
 struct Watcher {
-    connection: MultiplexedConnection,
+    socket: AsyncSocket,
     address: Address,
     /// What the server calls it.
     id: i64,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::attempt::Outcome;
 use super::dial::{Dialer, Peer};
 use super::socket::Socket;
+use crate::error::{Error, ErrorKind};
 use crate::options::Address;
 use crate::sync::lock;
 
@@ -29,6 +30,10 @@ impl Pool {
         asking: bool,
         deadline: Instant,
     ) -> Outcome {
+        if Instant::now() >= deadline {
+            let message = "there was no time left to send it";
+            return Outcome::NotSent(Error::new(ErrorKind::Unavailable, message));
+        }
         let mut socket = match self.idle_socket(address) {
             Some(socket) => socket,
             None => match Socket::open(&self.dialer, address, Peer::Server, deadline) {

@@ -1,10 +1,12 @@
-//! Reads replies in RESP 2 from a blocking connection.
+//! Reads replies in RESP 2, as they come, without ever waiting for a connection itself: blocking
+//! and async connections use one reader.
 //!
-//! redis-rs' parser is general and made for streams of any shape; on a batch of 1,000 members it
-//! took as long as the server (tests/bench/RESULTS.md, calls from C). A connection that asks for
-//! no other protocol gets these five kinds of value and nothing else.
+//! A general parser for streams of any shape took as long as the server on a batch of 1,000 members
+//! (tests/bench/RESULTS.md, calls from C). A connection that asks for no other protocol gets these
+//! five kinds of value and nothing else. The server is not trusted: what it says will come is only
+//! allocated as it comes.
 
-use std::io::{self, Read};
+use std::io;
 
 use crate::reply::Reply;
 
@@ -14,7 +16,7 @@ const BUFFER_BYTES: usize = 16 * 1024;
 /// The longest line, which only an error's text can come near: the server cuts it off before.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// The longest string, Redis' own limit.
+/// The longest string: Redis stores no longer one by default, and every limit of ours is below it.
 const BULK_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// How deep lists lie in lists: no script of ours goes beyond three.
@@ -26,120 +28,166 @@ pub(super) struct ReplyReader {
     /// Where the unused part begins and ends.
     at: usize,
     end: usize,
+    /// How much of the unused part has no end of a line in it.
+    searched: usize,
+    /// The string that has begun and has not ended.
+    bulk: Option<Bulk>,
+    /// The lists that have begun and have not ended, each in the one before.
+    lists: Vec<List>,
+}
+
+struct Bulk {
+    length: usize,
+    /// What has arrived, and room for what comes next.
+    bytes: Vec<u8>,
+    arrived: usize,
+}
+
+struct List {
+    missing: usize,
+    elements: Vec<Reply>,
+}
+
+enum Token {
+    Value(Reply),
+    /// The beginning of a list of so many elements.
+    List(usize),
 }
 
 impl ReplyReader {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; BUFFER_BYTES], at: 0, end: 0 }
+        let buffer = vec![0; BUFFER_BYTES];
+        Self { buffer, at: 0, end: 0, searched: 0, bulk: None, lists: Vec::new() }
     }
 
-    /// Reads one reply. After an error the connection is of no more use.
+    /// The next reply, or `None` until more has arrived. After an error the connection is of no
+    /// more use.
     ///
     /// # Errors
-    /// Those of the connection, and `InvalidData` for what is not RESP 2.
-    pub(super) fn read(&mut self, connection: &mut impl Read) -> io::Result<Reply> {
-        self.reply(connection, DEPTH_MAX)
-    }
-
-    fn reply(&mut self, connection: &mut impl Read, depth: usize) -> io::Result<Reply> {
-        let (first, end) = self.line(connection)?;
-        let line = &self.buffer[first..end];
-        let (kind, text) = line.split_first().ok_or_else(malformed)?;
-        match kind {
-            b'+' => Ok(Reply::Bytes(text.to_vec())),
-            b'-' => Ok(Reply::Error(String::from_utf8_lossy(text).into_owned())),
-            b':' => Ok(Reply::Int(integer(text)?)),
-            b'$' => match length(text, BULK_BYTES_MAX)? {
-                None => Ok(Reply::Nil),
-                Some(length) => self.bulk(connection, length).map(Reply::Bytes),
-            },
-            b'*' => match length(text, u32::MAX as usize)? {
-                None => Ok(Reply::Nil),
-                Some(_) if depth == 0 => Err(malformed()),
-                Some(count) => {
-                    // What the server claims is believed as far as there is something behind it.
-                    let mut elements = Vec::with_capacity(count.min(BUFFER_BYTES));
-                    for _ in 0..count {
-                        elements.push(self.reply(connection, depth - 1)?);
-                    }
-                    Ok(Reply::Array(elements))
+    /// `InvalidData` for what is not RESP 2.
+    pub(super) fn next(&mut self) -> io::Result<Option<Reply>> {
+        while let Some(token) = self.token()? {
+            let mut reply = match token {
+                Token::Value(value) => value,
+                Token::List(0) => Reply::Array(Vec::new()),
+                Token::List(_) if self.lists.len() == DEPTH_MAX => return Err(malformed()),
+                Token::List(missing) => {
+                    let elements = Vec::with_capacity(missing.min(BUFFER_BYTES));
+                    self.lists.push(List { missing, elements });
+                    continue;
                 }
-            },
-            _ => Err(malformed()),
-        }
-    }
-
-    /// Where the next line begins and ends in the buffer, without its end mark.
-    fn line(&mut self, connection: &mut impl Read) -> io::Result<(usize, usize)> {
-        let mut searched = 0;
-        loop {
-            let unused = self.unused();
-            if let Some(found) = unused[searched..].iter().position(|byte| *byte == b'\r') {
-                let end = self.at + searched + found;
-                if let Some(next) = unused.get(searched + found + 1) {
-                    if *next != b'\n' {
-                        return Err(malformed());
-                    }
-                    let first = std::mem::replace(&mut self.at, end + 2);
-                    return Ok((first, end));
+            };
+            loop {
+                let Some(list) = self.lists.last_mut() else { return Ok(Some(reply)) };
+                list.elements.push(reply);
+                list.missing -= 1;
+                if list.missing > 0 {
+                    break;
                 }
-                searched += found;
-            } else {
-                searched = unused.len();
+                reply = Reply::Array(std::mem::take(&mut list.elements));
+                self.lists.pop();
             }
-            if searched > LINE_BYTES_MAX {
-                return Err(malformed());
-            }
-            self.fill(connection)?;
         }
+        Ok(None)
     }
 
-    /// A string of this length, and the end mark after it.
-    fn bulk(&mut self, connection: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
-        let unused = self.unused();
-        let bytes = if let Some(bytes) = unused.get(..length) {
-            let bytes = bytes.to_vec();
-            self.at += length;
-            bytes
-        } else {
-            // A long string goes where it belongs without passing through the buffer.
-            let mut bytes = unused.to_vec();
-            self.at = self.end;
-            let missing = (length - bytes.len()) as u64;
-            connection.by_ref().take(missing).read_to_end(&mut bytes)?;
-            if bytes.len() < length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+    /// Where what the connection sends next has to be put; never empty. [`arrived`](Self::arrived)
+    /// says how much it was.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        if let Some(bulk) = &mut self.bulk
+            && bulk.is_direct()
+        {
+            if bulk.arrived == bulk.bytes.len() {
+                let twice = (2 * bulk.arrived).max(BUFFER_BYTES);
+                bulk.bytes.resize(twice.min(bulk.length), 0);
             }
-            bytes
-        };
-        while self.unused().len() < 2 {
-            self.fill(connection)?;
+            return &mut bulk.bytes[bulk.arrived..];
         }
-        if !self.unused().starts_with(b"\r\n") {
-            return Err(malformed());
-        }
-        self.at += 2;
-        Ok(bytes)
-    }
-
-    fn unused(&self) -> &[u8] {
-        &self.buffer[self.at..self.end]
-    }
-
-    /// Reads more, behind what is unused.
-    fn fill(&mut self, connection: &mut impl Read) -> io::Result<()> {
         self.buffer.copy_within(self.at..self.end, 0);
         self.end -= std::mem::take(&mut self.at);
         if self.end == self.buffer.len() {
             self.buffer.resize(2 * self.end, 0);
         }
-        match connection.read(&mut self.buffer[self.end..])? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            count => {
-                self.end += count;
-                Ok(())
-            }
+        &mut self.buffer[self.end..]
+    }
+
+    /// Says that so many bytes were put into the [`space`](Self::space).
+    pub(super) fn arrived(&mut self, count: usize) {
+        match &mut self.bulk {
+            Some(bulk) if bulk.is_direct() => bulk.arrived += count,
+            _ => self.end += count,
         }
+    }
+
+    fn token(&mut self) -> io::Result<Option<Token>> {
+        if self.bulk.is_some() {
+            return Ok(self.bulk()?.map(Token::Value));
+        }
+        let Some((first, end)) = self.line()? else { return Ok(None) };
+        let (kind, text) = self.buffer[first..end].split_first().ok_or_else(malformed)?;
+        let value = match kind {
+            b'+' => Reply::Bytes(text.to_vec()),
+            b'-' => Reply::Error(String::from_utf8_lossy(text).into_owned()),
+            b':' => Reply::Int(integer(text)?),
+            b'$' => match length(text, BULK_BYTES_MAX)? {
+                None => Reply::Nil,
+                Some(length) => {
+                    self.bulk = Some(Bulk { length, bytes: Vec::new(), arrived: 0 });
+                    return Ok(self.bulk()?.map(Token::Value));
+                }
+            },
+            b'*' => match length(text, u32::MAX as usize)? {
+                None => Reply::Nil,
+                Some(count) => return Ok(Some(Token::List(count))),
+            },
+            _ => return Err(malformed()),
+        };
+        Ok(Some(Token::Value(value)))
+    }
+
+    /// Where the next line begins and ends in the buffer, without its end mark.
+    fn line(&mut self) -> io::Result<Option<(usize, usize)>> {
+        let unused = &self.buffer[self.at..self.end];
+        let found = unused[self.searched..].iter().position(|byte| *byte == b'\r');
+        self.searched = found.map_or(unused.len(), |found| self.searched + found);
+        match unused.get(self.searched + 1) {
+            Some(b'\n') => {
+                let first = self.at;
+                let end = first + std::mem::take(&mut self.searched);
+                self.at = end + 2;
+                Ok(Some((first, end)))
+            }
+            None if self.searched <= LINE_BYTES_MAX => Ok(None),
+            _ => Err(malformed()),
+        }
+    }
+
+    /// The string that has begun, once it and the end mark after it have arrived.
+    fn bulk(&mut self) -> io::Result<Option<Reply>> {
+        let Some(bulk) = &mut self.bulk else { return Ok(None) };
+        let unused = &self.buffer[self.at..self.end];
+        let count = unused.len().min(bulk.length - bulk.arrived);
+        if count > 0 {
+            bulk.bytes.truncate(bulk.arrived);
+            bulk.bytes.extend_from_slice(&unused[..count]);
+            bulk.arrived += count;
+            self.at += count;
+        }
+        if bulk.arrived < bulk.length || self.end - self.at < 2 {
+            return Ok(None);
+        }
+        if self.buffer[self.at..self.end].starts_with(b"\r\n") {
+            self.at += 2;
+            return Ok(self.bulk.take().map(|bulk| Reply::Bytes(bulk.bytes)));
+        }
+        Err(malformed())
+    }
+}
+
+impl Bulk {
+    /// Whether what comes next goes where it belongs without passing through the buffer.
+    fn is_direct(&self) -> bool {
+        self.length - self.arrived >= BUFFER_BYTES
     }
 }
 
@@ -166,16 +214,23 @@ fn malformed() -> io::Error {
 mod tests {
     use super::*;
 
-    /// A connection that gives a few bytes at a time.
-    struct Trickle<'a>(&'a [u8], usize);
-
-    impl Read for Trickle<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = self.1.min(buffer.len()).min(self.0.len());
-            let (now, later) = self.0.split_at(count);
-            buffer[..count].copy_from_slice(now);
-            self.0 = later;
-            Ok(count)
+    /// Reads the replies of a text that arrives a few bytes at a time.
+    fn read(mut text: &[u8], step: usize) -> io::Result<Vec<Reply>> {
+        let mut reader = ReplyReader::new();
+        let mut replies = Vec::new();
+        loop {
+            while let Some(reply) = reader.next()? {
+                replies.push(reply);
+            }
+            if text.is_empty() {
+                return Ok(replies);
+            }
+            let space = reader.space();
+            let count = step.min(space.len()).min(text.len());
+            let (now, later) = text.split_at(count);
+            space[..count].copy_from_slice(now);
+            reader.arrived(count);
+            text = later;
         }
     }
 
@@ -185,7 +240,7 @@ mod tests {
 
     #[test]
     fn reads_every_kind_however_it_arrives() {
-        let long = vec![b'x'; 3 * BUFFER_BYTES];
+        let long = vec![b'x'; 3 * BUFFER_BYTES + 5];
         let mut text = b"+OK\r\n-ERR no\r\n:-7\r\n$-1\r\n*-1\r\n$0\r\n\r\n$4\r\na\r\nb\r\n\
             *3\r\n:1\r\n*2\r\n$1\r\nm\r\n$3\r\n1.5\r\n*0\r\n"
             .to_vec();
@@ -208,14 +263,8 @@ mod tests {
             bytes(&long),
             bytes(b"end"),
         ];
-        for step in [1, 2, 3, 7, 1000, usize::MAX] {
-            let mut connection = Trickle(&text, step);
-            let mut reader = ReplyReader::new();
-            for expected in &expected {
-                assert_eq!(reader.read(&mut connection).unwrap(), *expected, "{step} at a time");
-            }
-            let end = reader.read(&mut connection).unwrap_err();
-            assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+        for step in [1, 2, 3, 7, 1000, BUFFER_BYTES, usize::MAX] {
+            assert_eq!(read(&text, step).unwrap(), expected, "{step} at a time");
         }
     }
 
@@ -229,16 +278,33 @@ mod tests {
             b":1x\r\n",
             b":1\rx",
             b"$-2\r\n",
+            b"$536870913\r\n",
             b"$999999999999\r\n",
             b"$1\r\nab\r\n",
+            b"*-2\r\n",
             b"*99999999999\r\n",
             &deep,
             &endless,
         ] {
-            let error = ReplyReader::new().read(&mut &*text).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{}", text.escape_ascii());
+            for step in [1, usize::MAX] {
+                let error = read(text, step).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{}", text.escape_ascii());
+            }
         }
-        let cut = ReplyReader::new().read(&mut b"$5\r\nab".as_slice()).unwrap_err();
-        assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read(b"$5\r\nab", 1).unwrap(), []);
+    }
+
+    #[test]
+    fn what_a_server_announces_is_not_allocated_before_it_comes() {
+        let mut reader = ReplyReader::new();
+        for text in [b"*4294967295\r\n".as_slice(), b"*4294967295\r\n", b"$536870912\r\nx"] {
+            reader.space()[..text.len()].copy_from_slice(text);
+            reader.arrived(text.len());
+            assert_eq!(reader.next().unwrap(), None);
+        }
+        assert!(reader.space().len() <= 2 * BUFFER_BYTES);
+        let lists = reader.lists.iter().map(|list| list.elements.capacity());
+        assert!(lists.max() <= Some(BUFFER_BYTES));
+        assert!(reader.bulk.is_some_and(|bulk| bulk.bytes.capacity() <= 2 * BUFFER_BYTES));
     }
 }

@@ -1,23 +1,25 @@
 //! Where a step has to go: the server, the sentinels' master, or the slot's owner.
 
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::command;
 use super::dial::{Dialer, Peer};
 use super::slots::{SlotMap, common_slot};
 use super::socket::Socket;
+use super::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Target};
+use crate::reply::Reply;
 use crate::sync::lock;
 
 /// Knows the way, and asks for it when it has forgotten.
 pub(super) struct Router {
     dialer: Dialer,
     known: Mutex<Known>,
-    /// Held by whoever asks for the way; the others wait for the answer.
-    // Lock order: this before `known`.
-    asking: Mutex<()>,
+    /// Whether somebody asks for the way; the others wait for the answer.
+    asking: Mutex<bool>,
+    asked: Condvar,
 }
 
 #[derive(Default)]
@@ -31,7 +33,8 @@ struct Known {
 
 impl Router {
     pub(super) fn new(dialer: Dialer) -> Self {
-        Self { dialer, known: Mutex::default(), asking: Mutex::default() }
+        let (known, asking, asked) = (Mutex::default(), Mutex::default(), Condvar::new());
+        Self { dialer, known, asking, asked }
     }
 
     /// The slot of a step's keys; 0 where there is no cluster.
@@ -55,32 +58,41 @@ impl Router {
         }
     }
 
-    /// The server of a slot. Asks over a connection of its own if it has to, so this may block.
-    pub(super) fn address(&self, slot: u16) -> Result<Address> {
-        if let Some(address) = self.known_address(slot) {
-            return Ok(address);
-        }
-        let _asking = lock(&self.asking);
-        if let Some(address) = self.known_address(slot) {
-            return Ok(address);
-        }
+    /// The server of a slot. Asks over a connection of its own if it has to, so this may block, but
+    /// no longer than until the deadline.
+    pub(super) fn address(&self, slot: u16, deadline: Instant) -> Result<Address> {
+        let asking = loop {
+            let mut asking = lock(&self.asking);
+            if let Some(address) = self.known_address(slot) {
+                return Ok(address);
+            }
+            if !std::mem::replace(&mut *asking, true) {
+                break Asking(self);
+            }
+            // Whoever asks may have more time than we have.
+            let Ok(left) = wire::left(deadline) else { return Err(unanswered()) };
+            let waited = self.asked.wait_timeout(asking, left);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        };
+        let address = self.ask(slot, deadline);
+        drop(asking);
+        address
+    }
+
+    fn ask(&self, slot: u16, deadline: Instant) -> Result<Address> {
         match self.dialer.options.target() {
             Target::Sentinel { sentinels, service } => {
-                let master =
-                    self.ask_each(sentinels, |sentinel| self.ask_sentinel(sentinel, service))?;
+                let ask = |sentinel: &Address, until| self.ask_sentinel(sentinel, service, until);
+                let master = self.ask_each(sentinels, deadline, ask)?;
                 lock(&self.known).master = Some(master.clone());
                 Ok(master)
             }
             Target::Cluster(seeds) => {
                 let mut servers = lock(&self.known).servers.clone();
-                servers.extend(
-                    seeds
-                        .iter()
-                        .filter(|seed| !servers.contains(seed))
-                        .cloned()
-                        .collect::<Vec<_>>(),
-                );
-                let slots = self.ask_each(&servers, |server| self.ask_slots(server))?;
+                let unseen = seeds.iter().filter(|seed| !servers.contains(seed));
+                servers.extend(unseen.cloned().collect::<Vec<_>>());
+                let ask = |server: &Address, until| self.ask_slots(server, until);
+                let slots = self.ask_each(&servers, deadline, ask)?;
                 let owner = slots.owner(slot).cloned();
                 let mut known = lock(&self.known);
                 known.servers = slots.servers();
@@ -124,32 +136,48 @@ impl Router {
         Some(super::slots::address(host, port.parse().ok()?, asked))
     }
 
-    /// Asks one after the other until one answers.
-    fn ask_each<T>(&self, peers: &[Address], ask: impl Fn(&Address) -> Result<T>) -> Result<T> {
-        let mut failure =
-            Error::new(ErrorKind::ConnectionFailed, "there is nobody to ask for the way");
-        for peer in peers {
-            match ask(peer) {
+    /// Asks one after the other until one answers. Each has its share of the time that is left, so
+    /// that one that hangs does not hide those after it.
+    fn ask_each<T>(
+        &self,
+        peers: &[Address],
+        deadline: Instant,
+        ask: impl Fn(&Address, Instant) -> Result<T>,
+    ) -> Result<T> {
+        let mut failure = unanswered();
+        for (asked, peer) in peers.iter().enumerate() {
+            let now = Instant::now();
+            let share = deadline.saturating_duration_since(now) / (peers.len() - asked) as u32;
+            if share.is_zero() {
+                break;
+            }
+            match ask(peer, now + share) {
                 Ok(answer) => return Ok(answer),
                 // A wrong password does not become right at the next one.
                 Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => failure = error,
             }
         }
         Err(failure)
     }
 
-    /// When one peer has to have answered: a question for the way is a part of connecting.
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.dialer.options.connect_timeout
+    /// Asks over a connection of its own, which is as much as connecting: it takes no longer.
+    fn ask_one(
+        &self,
+        peer: Peer,
+        address: &Address,
+        words: &[&str],
+        deadline: Instant,
+    ) -> Result<Reply> {
+        let deadline = deadline.min(Instant::now() + self.dialer.options.connect_timeout);
+        let mut socket = Socket::open(&self.dialer, address, peer, deadline)?;
+        socket.call(&command::words(words), deadline).map_err(unsent)
     }
 
-    fn ask_sentinel(&self, sentinel: &Address, service: &str) -> Result<Address> {
-        let deadline = self.deadline();
-        let mut socket = Socket::open(&self.dialer, sentinel, Peer::Sentinel, deadline)?;
+    fn ask_sentinel(&self, sentinel: &Address, service: &str, until: Instant) -> Result<Address> {
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", service];
-        let answer = socket.call(&command::packed_words(&words), deadline);
-        let answer = answer.map_err(unsent)?.elements()?;
+        let answer = self.ask_one(Peer::Sentinel, sentinel, &words, until)?.elements()?;
         let master = <[_; 2]>::try_from(answer).ok().and_then(|[host, port]| {
             let host = String::from_utf8(host.bytes().ok()?).ok()?;
             let port = String::from_utf8(port.bytes().ok()?).ok()?.parse().ok()?;
@@ -159,26 +187,36 @@ impl Router {
             Error::new(ErrorKind::Unavailable, format!("{sentinel} knows no service {service}"))
         })?;
         // A sentinel that has not noticed yet still names the old master.
-        let deadline = self.deadline();
-        let mut socket = Socket::open(&self.dialer, &master, Peer::Server, deadline)?;
-        let role = socket.call(&command::packed_words(&["ROLE"]), deadline);
-        let role = role.map_err(unsent)?.elements()?;
-        match role.into_iter().next().map(crate::reply::Reply::bytes) {
+        let role = self.ask_one(Peer::Server, &master, &["ROLE"], until)?.elements()?;
+        match role.into_iter().next().map(Reply::bytes) {
             Some(Ok(role)) if role == b"master" => Ok(master),
             _ => Err(Error::new(ErrorKind::Unavailable, format!("{master} is not a master now"))),
         }
     }
 
-    fn ask_slots(&self, server: &Address) -> Result<SlotMap> {
-        let deadline = self.deadline();
-        let mut socket = Socket::open(&self.dialer, server, Peer::Server, deadline)?;
-        let reply = socket.call(&command::packed_words(&["CLUSTER", "SLOTS"]), deadline);
-        SlotMap::parse(reply.map_err(unsent)?, server)
+    fn ask_slots(&self, server: &Address, until: Instant) -> Result<SlotMap> {
+        SlotMap::parse(self.ask_one(Peer::Server, server, &["CLUSTER", "SLOTS"], until)?, server)
+    }
+}
+
+/// Somebody asks for the way: until this is dropped, nobody else does.
+struct Asking<'a>(&'a Router);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.asking) = false;
+        self.0.asked.notify_all();
     }
 }
 
 /// A question for the way that got no answer: the step itself was not sent.
 fn unsent(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Cancelled => error,
+        _ => unanswered().with_source(error),
+    }
+}
+
+fn unanswered() -> Error {
     Error::new(ErrorKind::ConnectionFailed, "no answer to the question for the way")
-        .with_source(error)
 }

@@ -9,17 +9,17 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ::redis::RedisResult;
-use ::redis::aio::{PubSub, PubSubSink};
-use futures_core::Stream;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::async_socket::AsyncSocket;
 use super::background;
 use super::backoff::Backoff;
+use super::command;
 use super::dial::Dialer;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
+use crate::reply::Reply;
 use crate::sync::lock;
 use crate::waiters::{Handle, Listener, Topic, Waiters};
 
@@ -130,38 +130,32 @@ impl Waiter {
     /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted,
     /// which it has noted with [`end`](Self::end).
     async fn subscribe(&self, inbox: &mut mpsc::UnboundedReceiver<Change>) -> Result<()> {
-        let (mut sink, mut messages) = self.connect().await?.split();
+        let mut subscription = self.connect().await?;
         let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();
         if wanted.is_empty() && self.end() {
             return Ok(());
         }
         let mut subscribed = HashSet::new();
-        for topic in self.subscribe_to(&mut sink, wanted).await? {
+        for topic in self.subscribe_to(&mut subscription, wanted).await? {
             self.waiters.wake_all(&topic);
             subscribed.insert(topic);
         }
         // Topics that nobody listened to any more, and until when they stay all the same.
         let mut left: VecDeque<(Instant, Topic)> = VecDeque::new();
         loop {
-            let next = std::future::poll_fn(|context| {
-                std::pin::Pin::new(&mut messages).poll_next(context)
-            });
             let first = left.front().map(|(until, _)| *until);
             tokio::select! {
-                message = next => match message {
-                    Some(message) => {
-                        let topic: Vec<u8> = message.get_channel().map_err(broken)?;
-                        self.announced(&topic, message.get_payload_bytes());
-                    }
-                    None => return Err(broken("the server hung up")),
-                },
+                message = subscription.next() => {
+                    let (topic, payload) = message?;
+                    self.announced(&topic, &payload);
+                }
                 change = inbox.recv() => match change {
                     Some(Change::Subscribe(topics, listener)) => {
                         let all = topics.len();
                         let new = topics.into_iter().filter(|topic| !subscribed.contains(topic));
                         let new: Vec<Topic> = new.collect();
                         let known = all - new.len();
-                        let stand = self.subscribe_to(&mut sink, new).await?;
+                        let stand = self.subscribe_to(&mut subscription, new).await?;
                         if known + stand.len() > 0 {
                             listener.wake();
                         }
@@ -178,7 +172,7 @@ impl Waiter {
                         && !lock(&self.state).wanted.contains_key(&topic)
                         && subscribed.remove(&topic)
                     {
-                        self.in_time(sink.unsubscribe(&*topic)).await?;
+                        self.in_time(subscription.ask("UNSUBSCRIBE", &[&topic])).await?;
                     }
                     if left.is_empty() && self.end() {
                         return Ok(());
@@ -189,15 +183,21 @@ impl Waiter {
     }
 
     /// Subscribes to topics in one command; answers those that stand. A server refuses all at once to a
-    /// user who has no right to one of them, so then each is tried by itself.
-    async fn subscribe_to(&self, sink: &mut PubSubSink, topics: Vec<Topic>) -> Result<Vec<Topic>> {
-        let names: Vec<&[u8]> = topics.iter().map(|topic| &**topic).collect();
-        if names.is_empty() || self.in_time(sink.subscribe(&names)).await? {
+    /// user who has no right to one of them, so then each is tried by itself. Whoever listens for one that
+    /// is refused looks for itself, and the others go on.
+    async fn subscribe_to(
+        &self,
+        subscription: &mut Subscription,
+        topics: Vec<Topic>,
+    ) -> Result<Vec<Topic>> {
+        let mut subscribe =
+            async |topics: &[&Topic]| self.in_time(subscription.ask("SUBSCRIBE", topics)).await;
+        if topics.is_empty() || subscribe(&topics.iter().collect::<Vec<_>>()).await? {
             return Ok(topics);
         }
         let mut stand = Vec::new();
         for topic in topics {
-            if self.in_time(sink.subscribe(&*topic)).await? {
+            if subscribe(&[&topic]).await? {
                 stand.push(topic);
             }
         }
@@ -222,28 +222,71 @@ impl Waiter {
         self.waiters.wake_after(topic, delay);
     }
 
-    async fn connect(&self) -> Result<PubSub> {
-        let router = self.router.clone();
-        let address =
-            tokio::task::spawn_blocking(move || router.address(0)).await.map_err(broken)??;
-        let stream =
-            self.dialer.dial_async(&address).await.inspect_err(|_| self.router.forget())?;
-        let handshake = self.dialer.handshake();
-        let opening = PubSub::new(&handshake, stream);
-        let limit = self.dialer.options.connect_timeout;
-        tokio::time::timeout(limit, opening).await.map_err(broken)?.map_err(broken)
+    async fn connect(&self) -> Result<Subscription> {
+        let (router, deadline) = (self.router.clone(), self.deadline());
+        let address = tokio::task::spawn_blocking(move || router.address(0, deadline.into_std()))
+            .await
+            .map_err(broken)??;
+        let socket = AsyncSocket::open(&self.dialer, &address)
+            .await
+            .inspect_err(|_| self.router.forget())?;
+        Ok(Subscription { socket, messages: VecDeque::new() })
     }
 
-    /// Waits for the answer to a subscription, for as long as any call may take. Answers false if
-    /// the server refuses it, as it does a user without rights to the channel: whoever listens
-    /// for that topic looks for itself, and the other topics go on.
-    async fn in_time(&self, answer: impl Future<Output = RedisResult<()>>) -> Result<bool> {
-        match tokio::time::timeout(self.dialer.options.timeout, answer).await {
-            Ok(Ok(())) => Ok(true),
-            Ok(Err(error)) if error.code().is_some() => Ok(false),
-            Ok(Err(error)) => Err(broken(error)),
-            Err(late) => Err(broken(late)),
+    /// Waits for an answer for as long as any call may take.
+    async fn in_time<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::time::timeout_at(self.deadline(), answer).await.map_err(broken)?
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.dialer.options.timeout
+    }
+}
+
+/// The connection, and the announcements that came while something else was waited for.
+struct Subscription {
+    socket: AsyncSocket,
+    messages: VecDeque<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Subscription {
+    /// Subscribes to topics, or ends subscriptions. Answers false if the server refuses it, as it does
+    /// a user without rights to a channel.
+    async fn ask(&mut self, command: &str, topics: &[&Topic]) -> Result<bool> {
+        let mut words = vec![command.as_bytes()];
+        words.extend(topics.iter().map(|topic| &***topic));
+        self.socket.out().extend(command::words(&words));
+        let mut missing = topics.len();
+        while missing > 0 {
+            let reply = self.socket.reply().await?;
+            if let Reply::Error(_) = reply {
+                return Ok(false);
+            }
+            missing -= usize::from(!self.keep(reply)?);
         }
+        Ok(true)
+    }
+
+    /// The next announcement: its channel and what it says.
+    async fn next(&mut self) -> Result<(Vec<u8>, Vec<u8>)> {
+        loop {
+            if let Some(message) = self.messages.pop_front() {
+                return Ok(message);
+            }
+            let reply = self.socket.reply().await?;
+            self.keep(reply)?;
+        }
+    }
+
+    /// Keeps an announcement; answers whether it was one.
+    fn keep(&mut self, reply: Reply) -> Result<bool> {
+        let [kind, channel, payload] = <[Reply; 3]>::try_from(reply.elements()?)
+            .map_err(|_| broken("the server sent what is no announcement"))?;
+        let is_message = kind.bytes()? == b"message";
+        if is_message {
+            self.messages.push_back((channel.bytes()?, payload.bytes()?));
+        }
+        Ok(is_message)
     }
 }
 

@@ -1,0 +1,122 @@
+//! One connection of the background thread: commands out, replies in.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use tokio::io::ReadBuf;
+
+use super::dial::{AsyncStream, Dialer, Peer, failed};
+use super::handshake::{self, Handshake};
+use super::resp::ReplyReader;
+use super::socket::lost;
+use crate::error::Result;
+use crate::options::Address;
+use crate::reply::Reply;
+
+/// How much room is kept for what has to be sent.
+const KEPT_BYTES_MAX: usize = 1024 * 1024;
+
+pub(super) struct AsyncSocket {
+    stream: AsyncStream,
+    replies: ReplyReader,
+    /// What has to be sent, and how much of it has been handed over.
+    out: Vec<u8>,
+    sent: usize,
+    /// Whether nothing that was handed over is kept back.
+    is_flushed: bool,
+}
+
+impl AsyncSocket {
+    /// Connects and says who we are, within the time for one attempt to connect.
+    pub(super) async fn open(dialer: &Dialer, address: &Address) -> Result<Self> {
+        let opening = async {
+            let stream =
+                dialer.dial_async(address).await.map_err(|error| failed(address, error))?;
+            let replies = ReplyReader::new();
+            let mut socket = Self { stream, replies, out: Vec::new(), sent: 0, is_flushed: true };
+            let handshake = Handshake::new(dialer, Peer::Server);
+            socket.out().extend_from_slice(handshake.packed());
+            for name in handshake.names() {
+                handshake::check(address, name, socket.reply().await)?;
+            }
+            Ok(socket)
+        };
+        let late = |_| failed(address, io::ErrorKind::TimedOut.into());
+        tokio::time::timeout(dialer.options.connect_timeout, opening).await.map_err(late)?
+    }
+
+    /// Sends a command and reads its answer.
+    pub(super) async fn call(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
+        self.out().extend_from_slice(command);
+        let late = |_| lost(io::ErrorKind::TimedOut.into());
+        tokio::time::timeout_at(deadline.into(), self.reply()).await.map_err(late)?
+    }
+
+    /// Where commands are put that have to be sent.
+    pub(super) fn out(&mut self) -> &mut Vec<u8> {
+        self.is_flushed = false;
+        if self.sent == self.out.len() {
+            self.out.clear();
+            // A large call must not keep its room for ever.
+            self.out.shrink_to(KEPT_BYTES_MAX);
+            self.sent = 0;
+        }
+        &mut self.out
+    }
+
+    /// How many bytes have not been sent.
+    pub(super) fn unsent(&self) -> usize {
+        self.out.len() - self.sent
+    }
+
+    /// Sends what has to be sent, until a reply has come whole. Nothing is lost if this is dropped
+    /// before.
+    pub(super) async fn reply(&mut self) -> Result<Reply> {
+        loop {
+            if let Some(reply) = self.arrived()? {
+                return Ok(reply);
+            }
+            self.exchange().await?;
+        }
+    }
+
+    /// The next reply, if it is there already.
+    pub(super) fn arrived(&mut self) -> Result<Option<Reply>> {
+        self.replies.next().map_err(lost)
+    }
+
+    /// Sends what has to be sent or reads something, whichever can be done first.
+    pub(super) async fn exchange(&mut self) -> Result<()> {
+        std::future::poll_fn(|context| self.poll_exchange(context)).await.map_err(lost)
+    }
+
+    fn poll_exchange(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut stream = Pin::new(&mut *self.stream);
+        while self.sent < self.out.len() {
+            match stream.as_mut().poll_write(context, &self.out[self.sent..])? {
+                Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(count) => self.sent += count,
+                Poll::Pending => break,
+            }
+        }
+        // TLS keeps a record back until it is told to send.
+        if !self.is_flushed
+            && self.sent == self.out.len()
+            && stream.as_mut().poll_flush(context)?.is_ready()
+        {
+            self.is_flushed = true;
+            return Poll::Ready(Ok(()));
+        }
+        let mut space = ReadBuf::new(self.replies.space());
+        ready!(stream.poll_read(context, &mut space))?;
+        match space.filled().len() {
+            0 => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+            count => {
+                self.replies.arrived(count);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
