@@ -4,6 +4,7 @@
 //! uses it as a library, the others through the program `millpond-test-servers`.
 
 pub mod clock;
+pub mod hostile;
 pub mod proxy;
 pub mod servers;
 pub mod shuffle;

@@ -1,9 +1,11 @@
-//! A bad connection on demand: a proxy that loses answers.
+//! A bad connection on demand: a proxy that loses answers, or gives them one byte at a time.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::hostile::TRICKLE;
 
 /// Sits before a server and hands on everything, until it is told to lose an answer.
 pub struct Proxy {
@@ -18,6 +20,7 @@ struct Shared {
     dead_before: AtomicUsize,
     accepted: AtomicUsize,
     swallowed: AtomicUsize,
+    trickle: AtomicBool,
 }
 
 impl Proxy {
@@ -32,6 +35,7 @@ impl Proxy {
             dead_before: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             swallowed: AtomicUsize::new(0),
+            trickle: AtomicBool::new(false),
         });
         let accepting = shared.clone();
         std::thread::spawn(move || {
@@ -41,6 +45,12 @@ impl Proxy {
             }
         });
         Self { port, shared }
+    }
+
+    /// The port that it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The address of the server by way of the proxy.
@@ -62,6 +72,11 @@ impl Proxy {
         self.shared.dead_before.store(accepted, Ordering::SeqCst);
     }
 
+    /// Hands on answers one byte each [`TRICKLE`] from now on.
+    pub fn trickle_answers(&self) {
+        self.shared.trickle.store(true, Ordering::SeqCst);
+    }
+
     /// How many answers were lost.
     #[must_use]
     pub fn swallowed(&self) -> usize {
@@ -81,12 +96,13 @@ impl Shared {
             move || number < shared.dead_before.load(Ordering::SeqCst)
         };
         let dead = is_dead.clone();
-        std::thread::spawn(move || copy(requests_in, requests_out, dead, || false));
-        copy(server, client, is_dead, || {
+        std::thread::spawn(move || copy(requests_in, requests_out, dead, || false, || false));
+        let cut = || {
             let swallow = self.swallow.swap(false, Ordering::SeqCst);
             self.swallowed.fetch_add(usize::from(swallow), Ordering::SeqCst);
             swallow
-        });
+        };
+        copy(server, client, is_dead, cut, || self.trickle.load(Ordering::SeqCst));
     }
 }
 
@@ -97,13 +113,24 @@ fn copy(
     mut to: TcpStream,
     is_dead: impl Fn() -> bool,
     cut: impl Fn() -> bool,
+    trickles: impl Fn() -> bool,
 ) {
     let mut buffer = [0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         if is_dead() {
             continue;
         }
-        if cut() || to.write_all(&buffer[..count]).is_err() {
+        if cut() {
+            break;
+        }
+        let written = match trickles() {
+            false => to.write_all(&buffer[..count]),
+            true => buffer[..count].chunks(1).try_for_each(|byte| {
+                std::thread::sleep(TRICKLE);
+                to.write_all(byte)
+            }),
+        };
+        if written.is_err() {
             break;
         }
     }
