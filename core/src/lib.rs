@@ -45,6 +45,8 @@ mod term;
 mod timer;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod waiters;
+#[cfg(test)]
+mod wrong_replies;
 
 pub use byte_list::ByteList;
 pub use client::{Async, Blocking, Client, Mode, Pending, aio, connect};

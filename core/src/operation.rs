@@ -74,6 +74,18 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
+/// Says once which steps a queue has, and which states they work on: nobody else can make any, and
+/// the tests walk all of them.
+macro_rules! steps {
+    ([$($state:ty),*] $($step:ty),* $(,)?) => {
+        $(impl $crate::operation::sealed::Sealed for $state {})*
+        $(impl $crate::operation::sealed::Sealed for $step {})*
+        #[cfg(test)]
+        pub(crate) const STEPS: &[&str] = &[$(<$step as $crate::Operation>::NAME),*];
+    };
+}
+pub(crate) use steps;
+
 /// A call of a script: everything that EVALSHA needs.
 #[derive(Clone, Debug)]
 pub struct Invocation {

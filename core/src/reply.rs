@@ -4,6 +4,9 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::score;
 
+/// Up to here a script's numbers, which are doubles, are exact.
+const LUA_INTEGER_MAX: i64 = 1 << 53;
+
 /// One RESP value, as a server answered it.
 ///
 /// ```
@@ -92,6 +95,35 @@ impl Reply {
         }
     }
 
+    /// The integer that this reply is, which is none below zero and none that Lua could not count to.
+    pub(crate) fn number<T: TryFrom<i64>>(self) -> Result<T> {
+        match self.integer()? {
+            number @ 0..=LUA_INTEGER_MAX => T::try_from(number).map_err(|_| malformed()),
+            _ => Err(malformed()),
+        }
+    }
+
+    /// The number that this reply is, of things that there are at most `max` of.
+    pub(crate) fn count(self, max: usize) -> Result<u64> {
+        match self.number()? {
+            count if count <= max as u64 => Ok(count),
+            _ => Err(malformed()),
+        }
+    }
+
+    /// Whether this reply is 1; else it has to be 0.
+    pub(crate) fn flag(self) -> Result<bool> {
+        Ok(self.count(1)? == 1)
+    }
+
+    /// The elements of this reply, to be taken one by one; null is no list.
+    pub(crate) fn list(self) -> Result<Replies> {
+        match self {
+            Reply::Nil => Err(self.unexpected("a list")),
+            list => Ok(Replies(list.elements()?.into_iter())),
+        }
+    }
+
     fn unexpected(&self, wanted: &str) -> Error {
         let found = match self {
             Reply::Nil => "null",
@@ -102,6 +134,54 @@ impl Reply {
         };
         Error::new(ErrorKind::Internal, format!("the server answered {found} in place of {wanted}"))
     }
+}
+
+/// The elements of a list, taken one by one: too few are refused, and too many.
+pub(crate) struct Replies(std::vec::IntoIter<Reply>);
+
+impl Replies {
+    pub(crate) fn next(&mut self) -> Result<Reply> {
+        self.0.next().ok_or_else(malformed)
+    }
+
+    /// How many have not been taken.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes all that is left as values of which each is several elements, at most `max` of them.
+    pub(crate) fn all<T>(
+        mut self,
+        max: usize,
+        mut value: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut values = Vec::new();
+        while !self.is_empty() {
+            if values.len() == max {
+                return Err(malformed());
+            }
+            values.push(value(&mut self)?);
+        }
+        Ok(values)
+    }
+
+    /// Says that this was all.
+    pub(crate) fn end(self) -> Result<()> {
+        match self.is_empty() {
+            true => Ok(()),
+            false => Err(malformed()),
+        }
+    }
+}
+
+/// What no script of ours answers.
+pub(crate) fn malformed() -> Error {
+    let message = "the server's answer does not have the form of this step's";
+    Error::new(ErrorKind::Internal, message)
 }
 
 /// The error that a server's error text stands for. Our scripts answer names from

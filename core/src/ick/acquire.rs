@@ -47,7 +47,7 @@ impl Operation for Acquire {
     }
 
     fn decode(&self, reply: Reply) -> Result<bool> {
-        Ok(reply.integer()? == 1)
+        reply.flag()
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {

@@ -127,11 +127,11 @@ impl Operation for Add {
     }
 
     fn decode(&self, reply: Reply) -> Result<Added> {
-        let counts = reply.integers()?;
-        match counts[..] {
-            [new, lowered] => Ok(Added { new: new as u64, lowered: lowered as u64 }),
-            _ => Err(super::bad_reply()),
-        }
+        let mut counts = reply.list()?;
+        let new = counts.next()?.count(self.members.len())?;
+        let lowered = counts.next()?.count(self.members.len() - new as usize)?;
+        counts.end()?;
+        Ok(Added { new, lowered })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Added> {

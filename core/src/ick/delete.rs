@@ -52,7 +52,7 @@ impl Operation for Delete {
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {
-        Ok(reply.integer()? as u64)
+        reply.count(self.invocation().keys.len())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {

@@ -76,7 +76,7 @@ impl Operation for Exchange {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
-        decode_entries(reply)
+        decode_entries(reply, self.reserve.max)
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {

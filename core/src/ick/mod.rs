@@ -251,24 +251,7 @@ impl Added {
     }
 }
 
-macro_rules! seal {
-    ($($type:ty),*) => { $(impl crate::operation::sealed::Sealed for $type {})* };
-}
-
-seal!(
-    Acquire,
-    Add,
-    Commit,
-    Delete,
-    Exchange,
-    Peek,
-    ReadStats,
-    Release,
-    Renew,
-    Reserve,
-    embedded::State
-);
-
-fn bad_reply() -> Error {
-    Error::new(ErrorKind::Internal, "the server's answer does not have the form of this step's")
+crate::operation::steps! {
+    [embedded::State]
+    Acquire, Add, Commit, Delete, Exchange, Peek, ReadStats, Release, Renew, Reserve,
 }

@@ -65,7 +65,7 @@ impl Operation for Peek {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
-        decode_entries(reply)
+        decode_entries(reply, self.max)
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {

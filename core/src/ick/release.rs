@@ -43,7 +43,7 @@ impl Operation for Release {
     }
 
     fn decode(&self, reply: Reply) -> Result<bool> {
-        Ok(reply.integer()? == 1)
+        reply.flag()
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {

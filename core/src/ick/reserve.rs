@@ -4,7 +4,7 @@ use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::scored_set::ScoredSet;
 
 /// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
@@ -90,15 +90,12 @@ pub(super) fn batch_arguments(step: &Reserve) -> ByteList {
 }
 
 /// Reads `member, score, member, score, …`.
-pub(super) fn decode_entries(reply: Reply) -> Result<Vec<Entry>> {
-    let flat = reply.elements()?;
-    let mut entries = Vec::with_capacity(flat.len() / 2);
-    let mut flat = flat.into_iter();
-    while let (Some(member), Some(score)) = (flat.next(), flat.next()) {
-        let score = score.score()?.ok_or_else(super::bad_reply)?;
-        entries.push(Entry { member: member.bytes()?, score });
-    }
-    Ok(entries)
+pub(super) fn decode_entries(reply: Reply, max: u64) -> Result<Vec<Entry>> {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    reply.list()?.all(max, |replies| {
+        let member = replies.next()?.bytes()?;
+        Ok(Entry { member, score: replies.next()?.score()?.ok_or_else(reply::malformed)? })
+    })
 }
 
 /// The first `max` members of a set.
@@ -132,7 +129,7 @@ impl Operation for Reserve {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {
-        decode_entries(reply)
+        decode_entries(reply, self.max)
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {

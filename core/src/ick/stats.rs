@@ -4,7 +4,7 @@ use super::{Name, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("stats.lua")));
 
@@ -97,17 +97,19 @@ impl Operation for ReadStats {
     }
 
     fn decode(&self, reply: Reply) -> Result<Option<Stats>> {
-        let Ok([_version, producer, consumer, p_min, p_max, c_min, c_max]) =
-            <[Reply; 7]>::try_from(match reply.ok()? {
-                Reply::Nil => return Ok(None),
-                reply => reply.elements()?,
-            })
-        else {
-            return Err(super::bad_reply());
+        let mut replies = match reply.ok()? {
+            Reply::Nil => return Ok(None),
+            reply => reply.list()?,
         };
-        let sizes = [producer.integer()? as u64, consumer.integer()? as u64];
-        let producer_range = p_min.score()?.zip(p_max.score()?);
-        let consumer_range = c_min.score()?.zip(c_max.score()?);
+        let _version = replies.next()?.bytes()?;
+        let sizes: [u64; 2] = [replies.next()?.number()?, replies.next()?.number()?];
+        let mut range = |size| match (replies.next()?.score()?, replies.next()?.score()?) {
+            (None, None) if size == 0 => Ok(None),
+            (Some(min), Some(max)) if size > 0 => Ok(Some((min, max))),
+            _ => Err(reply::malformed()),
+        };
+        let (producer_range, consumer_range) = (range(sizes[0])?, range(sizes[1])?);
+        replies.end()?;
         Ok(Some(self.stats(sizes, producer_range, consumer_range)))
     }
 

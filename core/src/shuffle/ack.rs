@@ -77,7 +77,7 @@ impl Operation for Ack {
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {
-        Ok(reply.integer()? as u64)
+        reply.count(self.receipts.len())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {

@@ -46,7 +46,7 @@ impl Operation for Backlog {
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {
-        Ok(reply.integer()? as u64)
+        reply.number()
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {

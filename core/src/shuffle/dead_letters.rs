@@ -93,14 +93,8 @@ impl Operation for ReadDeadLetters {
 
     /// What somebody else put among the dead letters is none of ours, and is left out.
     fn decode(&self, reply: Reply) -> Result<Vec<DeadLetter>> {
-        let entries = reply.elements()?.into_iter();
-        let messages = entries.map(|entry| Message::decode(Reply::Int(-1), entry));
-        messages
-            .filter_map(|message| match message {
-                Ok(message) => DeadLetter::read(message.id, message.fields).map(Ok),
-                Err(error) => Some(Err(error)),
-            })
-            .collect()
+        let entries = reply.list()?.all(self.max, |replies| Message::decode_entry(replies.next()?));
+        Ok(entries?.into_iter().filter_map(|(id, fields)| DeadLetter::read(id, fields)).collect())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<DeadLetter>> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::{ACK_MESSAGES_MAX, STREAMS_MAX, StreamNumber};
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result, invalid};
-use crate::reply::Reply;
+use crate::reply::{Replies, Reply, malformed};
 
 /// The name of a message in its stream: the time at which it was written and a number. Ids of a
 /// stream grow.
@@ -66,7 +66,7 @@ impl Stream {
             -1 => Ok(Self::Default),
             _ => match StreamNumber::try_from(number) {
                 Ok(number) if number < STREAMS_MAX => Ok(Self::Number(number)),
-                _ => Err(super::bad_reply()),
+                _ => Err(malformed()),
             },
         }
     }
@@ -112,42 +112,44 @@ impl Message {
     }
 
     /// Reads `stream, {id, {field, value, …}}, …`.
-    pub(super) fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Self>> {
-        let mut messages = Vec::with_capacity(replies.size_hint().0 / 2);
-        while let (Some(stream), Some(entry)) = (replies.next(), replies.next()) {
-            messages.push(Self::decode(stream, entry)?);
-        }
-        Ok(messages)
+    pub(super) fn decode_all(replies: Replies, max: usize) -> Result<Vec<Self>> {
+        replies.all(max, |replies| {
+            let stream = replies.next()?;
+            Self::decode(stream, replies.next()?)
+        })
     }
 
-    /// Reads a stream and `{id, {field, value, …}}`.
+    /// Reads a stream and its entry.
     pub(super) fn decode(stream: Reply, entry: Reply) -> Result<Self> {
         let stream = Stream::from_wire(stream.integer()?)?;
-        let [id, strings] =
-            <[Reply; 2]>::try_from(entry.elements()?).map_err(|_| super::bad_reply())?;
-        let mut strings = strings.elements()?.into_iter();
-        let mut fields = Vec::with_capacity(strings.len() / 2);
-        while let (Some(field), Some(value)) = (strings.next(), strings.next()) {
-            fields.push((field.bytes()?, value.bytes()?));
-        }
-        Ok(Self { stream, id: decode_id(id)?, fields })
+        let (id, fields) = Self::decode_entry(entry)?;
+        Ok(Self { stream, id, fields })
+    }
+
+    /// Reads `{id, {field, value, …}}`.
+    pub(super) fn decode_entry(entry: Reply) -> Result<(MessageId, Vec<(Vec<u8>, Vec<u8>)>)> {
+        let mut entry = entry.list()?;
+        let (id, strings) = (decode_id(entry.next()?)?, entry.next()?.list()?);
+        entry.end()?;
+        let fields = strings.all(usize::MAX, |strings| {
+            let field = strings.next()?.bytes()?;
+            Ok((field, strings.next()?.bytes()?))
+        });
+        Ok((id, fields?))
     }
 }
 
 /// Reads `id, stream, id, stream, …`.
 pub(super) fn decode_receipts(reply: Reply) -> Result<Vec<Receipt>> {
-    let mut replies = reply.elements()?.into_iter();
-    let mut receipts = Vec::with_capacity(replies.len() / 2);
-    while let (Some(id), Some(stream)) = (replies.next(), replies.next()) {
-        receipts
-            .push(Receipt { id: decode_id(id)?, stream: Stream::from_wire(stream.integer()?)? });
-    }
-    Ok(receipts)
+    reply.list()?.all(usize::MAX, |replies| {
+        let id = decode_id(replies.next()?)?;
+        Ok(Receipt { id, stream: Stream::from_wire(replies.next()?.integer()?)? })
+    })
 }
 
 pub(super) fn decode_id(reply: Reply) -> Result<MessageId> {
-    let text = String::from_utf8(reply.bytes()?).map_err(|_| super::bad_reply())?;
-    text.parse().map_err(|_| super::bad_reply())
+    let text = String::from_utf8(reply.bytes()?).map_err(|_| malformed())?;
+    text.parse().map_err(|_| malformed())
 }
 
 /// The messages of a step, those of a stream together.

@@ -340,12 +340,11 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 }
 
-macro_rules! seal {
-    ($($type:ty),*) => { $(impl crate::operation::sealed::Sealed for $type {})* };
+crate::operation::steps! {
+    [embedded::State, tracking::State]
+    Ack, Backlog, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Write,
+    Cordon, DeleteTracked, ForgetExpired, ScanExpired,
 }
-
-seal!(Ack, Backlog, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Write, embedded::State);
-seal!(Cordon, DeleteTracked, ForgetExpired, ScanExpired, tracking::State);
 
 /// What a cluster asks for, where nothing in the wire contract's keys ties them to one slot.
 const ON_CLUSTER: &str = "give the queue a name with a {tag}, such as {jobs}, and keep the records of \
@@ -378,8 +377,4 @@ fn ttl_ms(ttl: Duration) -> Result<u64> {
         )));
     }
     Ok(ttl.as_millis() as u64)
-}
-
-fn bad_reply() -> Error {
-    Error::new(ErrorKind::Internal, "the server's answer does not have the form of this step's")
 }

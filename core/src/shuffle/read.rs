@@ -116,9 +116,9 @@ impl Operation for Read {
     }
 
     fn decode(&self, reply: Reply) -> Result<Batch> {
-        let mut replies = reply.elements()?.into_iter();
-        let notified = replies.next().ok_or_else(super::bad_reply)?;
-        let messages = Message::decode_all(replies)?;
+        let mut replies = reply.list()?;
+        let notified = replies.next()?;
+        let messages = Message::decode_all(replies, self.max)?;
         let notified = match messages.is_empty() {
             true => Some(decode_id(notified)?),
             false => None,

@@ -139,14 +139,12 @@ impl Operation for Reclaim {
     }
 
     fn decode(&self, reply: Reply) -> Result<Reclaimed> {
-        let mut replies = reply.elements()?.into_iter();
-        let dead = replies.next().ok_or_else(super::bad_reply)?.integer()? as u64;
-        let mut messages = Vec::with_capacity(replies.len() / 3);
-        while let (Some(stream), Some(deliveries), Some(entry)) =
-            (replies.next(), replies.next(), replies.next())
-        {
-            messages.push((Message::decode(stream, entry)?, deliveries.integer()? as u64));
-        }
+        let mut replies = reply.list()?;
+        let dead = replies.next()?.count(self.max)?;
+        let messages = replies.all(self.max - dead as usize, |replies| {
+            let (stream, deliveries) = (replies.next()?, replies.next()?.number()?);
+            Ok((Message::decode(stream, replies.next()?)?, deliveries))
+        })?;
         Ok(Reclaimed { messages, dead })
     }
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::name::Name;
-use super::{ON_CLUSTER, embedded};
+use super::{ON_CLUSTER, STREAMS_MAX, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("stats.lua")));
 
@@ -94,20 +94,25 @@ impl Operation for ReadStats {
     }
 
     fn decode(&self, reply: Reply) -> Result<Stats> {
-        let stream = |reply: Reply| {
-            let [len, pending, lag, idle] =
-                <[Reply; 4]>::try_from(reply.elements()?).map_err(|_| super::bad_reply())?;
-            Ok(StreamStats {
-                len: len.integer()? as u64,
-                pending: pending.integer()? as u64,
-                lag: lag.integer()? as u64,
-                oldest_idle: match idle {
+        let streams = reply.list()?.all(STREAMS_MAX as usize, |replies| {
+            let mut stream = replies.next()?.list()?;
+            let mut next = || stream.next();
+            let stats = StreamStats {
+                len: next()?.number()?,
+                pending: next()?.number()?,
+                lag: next()?.number()?,
+                oldest_idle: match next()? {
                     Reply::Nil => None,
-                    idle => Some(Duration::from_millis(idle.integer()? as u64)),
+                    idle => Some(Duration::from_millis(idle.number()?)),
                 },
-            })
-        };
-        let streams = reply.elements()?.into_iter().map(stream).collect::<Result<_>>()?;
+            };
+            stream.end()?;
+            Ok(stats)
+        })?;
+        // A queue has a stream even before its first message.
+        if streams.is_empty() {
+            return Err(malformed());
+        }
         Ok(Stats { streams })
     }
 

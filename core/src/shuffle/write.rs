@@ -12,7 +12,7 @@ use crate::byte_list::ByteList;
 use crate::effects::Effects;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Timestamp, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -216,7 +216,11 @@ impl Operation for Write {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Receipt>> {
-        decode_receipts(reply)
+        let receipts = decode_receipts(reply)?;
+        match receipts.len() == self.len() {
+            true => Ok(receipts),
+            false => Err(malformed()),
+        }
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Receipt>> {

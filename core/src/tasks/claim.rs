@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::modify::push_number;
 use super::name::Name;
-use super::{Task, bad_reply, embedded, limits};
+use super::{Task, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 
 /// The most tasks of one claim.
 pub const CLAIM_TASKS_MAX: usize = 1_000;
@@ -127,11 +127,18 @@ impl Operation for Claim {
     }
 
     fn decode(&self, reply: Reply) -> Result<Claimed> {
-        let mut parts = reply.elements()?.into_iter().map(Reply::elements);
-        let mut part = || parts.next().unwrap_or_else(|| Err(bad_reply()));
-        let tasks = Task::decode_all(part()?.into_iter())?;
-        let next_in_ms = part()?.into_iter().map(|next| Ok(u64::try_from(next.integer()?).ok()));
-        Ok(Claimed { tasks, next_in_ms: next_in_ms.collect::<Result<_>>()? })
+        let mut parts = reply.list()?;
+        let tasks = Task::decode_all(parts.next()?.list()?, self.max)?;
+        let next_in = parts.next()?.list()?;
+        parts.end()?;
+        if next_in.len() != if self.is_waiting { self.queues.len() } else { 0 } {
+            return Err(malformed());
+        }
+        let next_in_ms = next_in.all(self.queues.len(), |replies| match replies.next()? {
+            Reply::Int(-1) => Ok(None),
+            next_in => next_in.number().map(Some),
+        })?;
+        Ok(Claimed { tasks, next_in_ms })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Claimed> {

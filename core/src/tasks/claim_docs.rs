@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
-use super::{Doc, DocId, bad_reply, embedded, limits};
+use super::{Doc, DocId, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -83,18 +83,18 @@ impl Operation for ClaimDocs {
 
     /// `{1, documents}`, or `{0, {id, version, …}}` of those that another claimant holds.
     fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {
-        let [done, docs] = <[Reply; 2]>::try_from(reply.elements()?).map_err(|_| bad_reply())?;
-        let mut replies = docs.elements()?.into_iter();
-        if done.integer()? == 1 {
-            return Doc::decode_all(replies);
+        let mut replies = reply.list()?;
+        let (done, docs) = (replies.next()?.flag()?, replies.next()?.list()?);
+        replies.end()?;
+        if done {
+            return Doc::decode_all(docs, usize::MAX);
         }
-        let mut dependency = Dependency::default();
-        while let (Some(id), Some(version)) = (replies.next(), replies.next()) {
-            let id = super::decode_text(id)?;
-            dependency.doc_claims.push(DocId::new(&self.namespace, id, version.integer()? as u64));
-        }
-        dependency.into_result()?;
-        Err(bad_reply())
+        let doc_claims = docs.all(usize::MAX, |replies| {
+            let id = super::decode_text(replies.next()?)?;
+            Ok(DocId::new(&self.namespace, id, replies.next()?.number()?))
+        })?;
+        Dependency { doc_claims, ..Dependency::default() }.into_result()?;
+        Err(malformed())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {

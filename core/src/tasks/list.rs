@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::modify::push_number;
 use super::name::Name;
-use super::{Task, bad_reply, decode_text, embedded, limits};
+use super::{Task, decode_text, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -166,15 +166,13 @@ impl Operation for ListTasks {
 
     /// `{tasks}`, or `{tasks, at, id}` where there is a next page.
     fn decode(&self, reply: Reply) -> Result<TaskPage> {
-        let mut replies = reply.elements()?.into_iter();
-        let tasks = replies.next().ok_or_else(bad_reply)?.elements()?;
-        let next = match (replies.next(), replies.next()) {
-            (Some(at), Some(id)) => {
-                Some(Position { at_ms: at.integer()? as u64, id: decode_text(id)? })
-            }
-            _ => None,
-        };
-        Ok(TaskPage { tasks: Task::decode_all(tasks.into_iter())?, next })
+        let mut replies = reply.list()?;
+        let tasks = Task::decode_all(replies.next()?.list()?, self.limit)?;
+        let next = replies.all(1, |replies| {
+            let at_ms = replies.next()?.number()?;
+            Ok(Position { at_ms, id: decode_text(replies.next()?)? })
+        })?;
+        Ok(TaskPage { tasks, next: next.into_iter().next() })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<TaskPage> {
@@ -262,7 +260,7 @@ impl Operation for FetchTasks {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Task>> {
-        Task::decode_all(reply.elements()?.into_iter())
+        Task::decode_all(reply.list()?, self.ids.len())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Task>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::list::{checked_ids, page};
 use super::modify::push_number;
 use super::name::Name;
-use super::{Doc, bad_reply, decode_text, embedded, limits};
+use super::{Doc, decode_text, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -169,17 +169,16 @@ impl Operation for ListDocs {
 
     /// `{documents}`, or `{documents, key, secondary key, id}` where there is a next page.
     fn decode(&self, reply: Reply) -> Result<DocPage> {
-        let mut replies = reply.elements()?.into_iter();
-        let docs = replies.next().ok_or_else(bad_reply)?.elements()?;
-        let next = match (replies.next(), replies.next(), replies.next()) {
-            (Some(key), Some(secondary_key), Some(id)) => Some(DocPosition {
-                key: decode_text(key)?,
-                secondary_key: decode_text(secondary_key)?,
-                id: decode_text(id)?,
-            }),
-            _ => None,
-        };
-        Ok(DocPage { docs: Doc::decode_all(docs.into_iter())?, next })
+        let mut replies = reply.list()?;
+        let docs = Doc::decode_all(replies.next()?.list()?, self.limit)?;
+        let next = replies.all(1, |replies| {
+            Ok(DocPosition {
+                key: decode_text(replies.next()?)?,
+                secondary_key: decode_text(replies.next()?)?,
+                id: decode_text(replies.next()?)?,
+            })
+        })?;
+        Ok(DocPage { docs, next: next.into_iter().next() })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<DocPage> {
@@ -248,7 +247,7 @@ impl Operation for FetchDocs {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {
-        Doc::decode_all(reply.elements()?.into_iter())
+        Doc::decode_all(reply.list()?, self.ids.len())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {

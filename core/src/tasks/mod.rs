@@ -53,7 +53,7 @@ use name::Name;
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::random;
-use crate::reply::Reply;
+use crate::reply::{Replies, Reply};
 
 /// How long a claim leases a task if nobody says.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
@@ -349,12 +349,11 @@ impl<M: Mode> TaskStore<M> {
     }
 }
 
-macro_rules! seal {
-    ($($type:ty),*) => { $(impl crate::operation::sealed::Sealed for $type {})* };
+crate::operation::steps! {
+    [embedded::State]
+    Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify,
+    ReadNamespaceStats, ReadQueueStats, ReadTime, Renew,
 }
-
-seal!(Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify, embedded::State);
-seal!(ReadNamespaceStats, ReadQueueStats, ReadTime, Renew);
 
 /// 16 hexadecimal digits.
 fn random_id() -> Arc<str> {
@@ -363,53 +362,44 @@ fn random_id() -> Arc<str> {
 
 impl Task {
     /// Tasks as the scripts answer them, each in thirteen elements.
-    fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Task>> {
-        let mut tasks = Vec::new();
-        while let Some(id) = replies.next() {
-            let mut next = || replies.next().ok_or_else(bad_reply);
-            tasks.push(Task {
-                id: decode_text(id)?,
-                version: next()?.integer()? as u64,
-                queue: decode_text(next()?)?,
-                at_ms: next()?.integer()? as u64,
-                created_ms: next()?.integer()? as u64,
-                modified_ms: next()?.integer()? as u64,
-                claimant: decode_text(next()?)?,
-                claims: next()?.integer()? as u32,
-                attempt: next()?.integer()? as u32,
-                err: decode_text(next()?)?,
-                value: decode_optional_text(next()?)?,
-                priority: next()?.integer()? as u8,
-                expires_ms: match next()?.integer()? {
-                    0 => None,
-                    expires => Some(expires as u64),
-                },
-            });
-        }
-        Ok(tasks)
+    fn decode_all(replies: Replies, max: usize) -> Result<Vec<Task>> {
+        replies.all(max, |replies| {
+            Ok(Task {
+                id: decode_text(replies.next()?)?,
+                version: replies.next()?.number()?,
+                queue: decode_text(replies.next()?)?,
+                at_ms: replies.next()?.number()?,
+                created_ms: replies.next()?.number()?,
+                modified_ms: replies.next()?.number()?,
+                claimant: decode_text(replies.next()?)?,
+                claims: replies.next()?.number()?,
+                attempt: replies.next()?.number()?,
+                err: decode_text(replies.next()?)?,
+                value: decode_optional_text(replies.next()?)?,
+                priority: replies.next()?.number()?,
+                expires_ms: Some(replies.next()?.number()?).filter(|expires| *expires > 0),
+            })
+        })
     }
 }
 
 impl Doc {
     /// Documents as the scripts answer them, each in ten elements.
-    fn decode_all(mut replies: impl Iterator<Item = Reply>) -> Result<Vec<Doc>> {
-        let mut docs = Vec::new();
-        while let Some(namespace) = replies.next() {
-            let mut next = || replies.next().ok_or_else(bad_reply);
-            docs.push(Doc {
-                namespace: decode_text(namespace)?,
-                id: decode_text(next()?)?,
-                version: next()?.integer()? as u64,
-                key: decode_text(next()?)?,
-                secondary_key: decode_text(next()?)?,
-                content: decode_optional_text(next()?)?,
-                at_ms: next()?.integer()? as u64,
-                claimant: decode_text(next()?)?,
-                created_ms: next()?.integer()? as u64,
-                modified_ms: next()?.integer()? as u64,
-            });
-        }
-        Ok(docs)
+    fn decode_all(replies: Replies, max: usize) -> Result<Vec<Doc>> {
+        replies.all(max, |replies| {
+            Ok(Doc {
+                namespace: decode_text(replies.next()?)?,
+                id: decode_text(replies.next()?)?,
+                version: replies.next()?.number()?,
+                key: decode_text(replies.next()?)?,
+                secondary_key: decode_text(replies.next()?)?,
+                content: decode_optional_text(replies.next()?)?,
+                at_ms: replies.next()?.number()?,
+                claimant: decode_text(replies.next()?)?,
+                created_ms: replies.next()?.number()?,
+                modified_ms: replies.next()?.number()?,
+            })
+        })
     }
 }
 
@@ -425,8 +415,4 @@ fn decode_optional_text(reply: Reply) -> Result<Option<Arc<str>>> {
         Reply::Nil => Ok(None),
         text => decode_text(text).map(Some),
     }
-}
-
-fn bad_reply() -> Error {
-    Error::new(ErrorKind::Internal, "the server's answer does not have the form of this step's")
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::dependency::{Dependency, Fault, Problem};
 use super::modification::Modification;
 use super::name::Name;
-use super::{Doc, Task, bad_reply, embedded, limits};
+use super::{Doc, Task, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Replies, Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -145,24 +145,23 @@ impl Operation for Modify {
 
     /// `{1, now, inserted 0 or 1…, changed…}` as `modify.lua` says, or `{0, fault, index, version, …}`.
     fn decode(&self, reply: Reply) -> Result<Modified> {
-        let mut replies = reply.elements()?.into_iter();
-        let done = replies.next().ok_or_else(bad_reply)?.integer()?;
-        if done == 0 {
-            let numbers = replies.map(Reply::integer).collect::<Result<Vec<_>>>()?;
+        let mut replies = reply.list()?;
+        if !replies.next()?.flag()? {
             let mut dependency = Dependency::default();
-            for problem in numbers.chunks(3) {
-                let &[fault, index, version] = problem else { return Err(bad_reply()) };
-                let fault = Fault::of(fault).ok_or_else(bad_reply)?;
-                let problem = Problem { fault, index: index as usize, version: version as u64 };
-                dependency.note(&self.modification, problem).ok_or_else(bad_reply)?;
-            }
+            replies.all(usize::MAX, |replies| {
+                let fault = Fault::of(replies.next()?.integer()?).ok_or_else(malformed)?;
+                let (index, version) = (replies.next()?.number()?, replies.next()?.number()?);
+                let problem = Problem { fault, index, version };
+                dependency.note(&self.modification, problem).ok_or_else(malformed)
+            })?;
             dependency.into_result()?;
-            return Err(bad_reply());
+            return Err(malformed());
         }
-        let now_ms = replies.next().ok_or_else(bad_reply)?.integer()? as u64;
-        let mut parts = replies.map(Reply::elements);
-        let mut part = || parts.next().unwrap_or_else(|| Err(bad_reply()));
-        self.modified(now_ms, part()?, part()?, part()?, part()?)
+        let now_ms = replies.next()?.number()?;
+        let mut part = || replies.next()?.list();
+        let done = self.modified(now_ms, part()?, part()?, part()?, part()?)?;
+        replies.end()?;
+        Ok(done)
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Modified> {
@@ -175,46 +174,57 @@ impl Modify {
     fn modified(
         &self,
         now_ms: u64,
-        inserted: Vec<Reply>,
-        changed: Vec<Reply>,
-        inserted_docs: Vec<Reply>,
-        changed_docs: Vec<Reply>,
+        mut inserted: Replies,
+        mut changed: Replies,
+        mut inserted_docs: Replies,
+        changed_docs: Replies,
     ) -> Result<Modified> {
         let of = &self.modification;
         let mut done = Modified::default();
-        for (task, reply) in of.inserts.iter().zip(inserted) {
-            if reply.integer()? == 1 {
+        for task in &of.inserts {
+            if is_inserted(&mut inserted, task.skip_colliding)? {
                 done.inserted.push(task.inserted(&self.claimant, now_ms));
             }
         }
-        let mut numbers = changed.into_iter().map(Reply::integer);
-        let mut number = || numbers.next().unwrap_or_else(|| Err(bad_reply()));
+        inserted.end()?;
         for change in &of.changes {
-            let (created, claims, priority, expires) = (number()?, number()?, number()?, number()?);
             let at_ms = change.at.resolve(now_ms);
             done.changed.push(Task {
                 id: change.id.clone(),
                 version: change.version + 1,
                 queue: change.queue.clone(),
                 at_ms,
-                created_ms: created as u64,
+                created_ms: changed.next()?.number()?,
                 modified_ms: now_ms,
                 claimant: if at_ms > now_ms { self.claimant.clone() } else { "".into() },
-                claims: claims as u32,
+                claims: changed.next()?.number()?,
                 attempt: change.attempt,
                 err: change.err.clone(),
                 value: change.value.clone(),
-                priority: priority as u8,
-                expires_ms: (expires > 0).then_some(expires as u64),
+                priority: changed.next()?.number()?,
+                expires_ms: Some(changed.next()?.number()?).filter(|expires| *expires > 0),
             });
         }
-        for (doc, reply) in of.doc_inserts.iter().zip(inserted_docs) {
-            if reply.integer()? == 1 {
+        changed.end()?;
+        for doc in &of.doc_inserts {
+            if is_inserted(&mut inserted_docs, doc.skip_colliding)? {
                 done.inserted_docs.push(doc.inserted(now_ms));
             }
         }
-        done.changed_docs = Doc::decode_all(changed_docs.into_iter())?;
-        Ok(done)
+        inserted_docs.end()?;
+        done.changed_docs = Doc::decode_all(changed_docs, of.doc_changes.len())?;
+        match done.changed_docs.len() == of.doc_changes.len() {
+            true => Ok(done),
+            false => Err(malformed()),
+        }
+    }
+}
+
+/// Whether an insert was done: one that is not to be skipped always is.
+fn is_inserted(replies: &mut Replies, may_be_skipped: bool) -> Result<bool> {
+    match replies.next()?.flag()? {
+        false if !may_be_skipped => Err(malformed()),
+        is_inserted => Ok(is_inserted),
     }
 }
 

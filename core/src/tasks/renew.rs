@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
-use super::{DocId, TaskId, bad_reply, embedded, limits};
+use super::{DocId, TaskId, embedded, limits};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -120,21 +120,22 @@ impl Operation for Renew {
     /// `{at}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks
     /// before the documents.
     fn decode(&self, reply: Reply) -> Result<Renewed> {
-        let numbers = reply.integers()?;
-        match numbers.split_first() {
-            Some((0, problems)) => {
-                let mut dependency = Dependency::default();
-                for problem in problems.chunks(2) {
-                    let &[number, is_held] = problem else { return Err(bad_reply()) };
-                    let index = usize::try_from(number - 1).map_err(|_| bad_reply())?;
-                    self.note(&mut dependency, index, is_held == 1);
-                }
-                dependency.into_result()?;
-                Err(bad_reply())
-            }
-            Some((at_ms, [])) => Ok(self.renewed(*at_ms as u64)),
-            _ => Err(bad_reply()),
+        let mut replies = reply.list()?;
+        let at_ms = replies.next()?.number()?;
+        if at_ms > 0 {
+            replies.end()?;
+            return Ok(self.renewed(at_ms));
         }
+        let count = self.tasks.len() + self.docs.len();
+        let mut dependency = Dependency::default();
+        replies.all(count, |replies| {
+            let number = replies.next()?.count(count)? as usize;
+            let index = number.checked_sub(1).ok_or_else(malformed)?;
+            self.note(&mut dependency, index, replies.next()?.flag()?);
+            Ok(())
+        })?;
+        dependency.into_result()?;
+        Err(malformed())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Renewed> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::filter::Filter;
+use super::filter::{Filter, STATS_MAX};
 use super::name::Name;
-use super::{bad_reply, decode_text, embedded};
+use super::{decode_text, embedded};
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
@@ -84,21 +84,16 @@ impl Operation for ReadQueueStats {
 
     /// `{queue, size, available, claimed, future, max_claims, …}`.
     fn decode(&self, reply: Reply) -> Result<Vec<QueueStats>> {
-        let mut replies = reply.elements()?.into_iter();
-        let mut stats = Vec::new();
-        while let Some(queue) = replies.next() {
-            let mut number =
-                || Ok(replies.next().ok_or_else(bad_reply)?.integer()? as u64) as Result<u64>;
-            stats.push(QueueStats {
-                queue: decode_text(queue)?,
-                size: number()?,
-                available: number()?,
-                claimed: number()?,
-                future: number()?,
-                max_claims: number()? as u32,
-            });
-        }
-        Ok(stats)
+        reply.list()?.all(STATS_MAX, |replies| {
+            Ok(QueueStats {
+                queue: decode_text(replies.next()?)?,
+                size: replies.next()?.number()?,
+                available: replies.next()?.number()?,
+                claimed: replies.next()?.number()?,
+                future: replies.next()?.number()?,
+                max_claims: replies.next()?.number()?,
+            })
+        })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<QueueStats>> {
@@ -148,15 +143,13 @@ impl Operation for ReadNamespaceStats {
 
     /// `{namespace, size, claimed, …}`.
     fn decode(&self, reply: Reply) -> Result<Vec<NamespaceStats>> {
-        let mut replies = reply.elements()?.into_iter();
-        let mut stats = Vec::new();
-        while let Some(namespace) = replies.next() {
-            let mut number =
-                || Ok(replies.next().ok_or_else(bad_reply)?.integer()? as u64) as Result<u64>;
-            let namespace = decode_text(namespace)?;
-            stats.push(NamespaceStats { namespace, size: number()?, claimed: number()? });
-        }
-        Ok(stats)
+        reply.list()?.all(STATS_MAX, |replies| {
+            Ok(NamespaceStats {
+                namespace: decode_text(replies.next()?)?,
+                size: replies.next()?.number()?,
+                claimed: replies.next()?.number()?,
+            })
+        })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<NamespaceStats>> {

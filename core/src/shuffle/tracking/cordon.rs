@@ -61,7 +61,7 @@ impl Operation for Cordon {
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Vec<u8>>> {
-        reply.elements()?.into_iter().map(Reply::bytes).collect()
+        reply.list()?.all(usize::MAX, |replies| replies.next()?.bytes())
     }
 
     fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Vec<Vec<u8>>> {

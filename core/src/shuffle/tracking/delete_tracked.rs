@@ -4,10 +4,10 @@ use super::{Keys, State, TrackKeys};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::reply::{Reply, malformed};
 use crate::shuffle::message::{Receipt, Stream, decode_id};
 use crate::shuffle::name::Name;
-use crate::shuffle::{ON_CLUSTER, bad_reply, embedded};
+use crate::shuffle::{ON_CLUSTER, StreamNumber, embedded};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("delete_tracked.lua")));
@@ -59,12 +59,13 @@ impl Operation for DeleteTracked {
         if matches!(reply, Reply::Nil) {
             return Ok(None);
         }
-        let [stream, id] = <[Reply; 2]>::try_from(reply.elements()?).map_err(|_| bad_reply())?;
-        let key = stream.bytes()?;
-        let number = key.rsplit(|byte| *byte == b's').next().unwrap_or_default();
-        let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
-        let stream = Stream::from_wire(number.ok_or_else(bad_reply)?)?;
-        Ok(Some(Receipt { stream, id: decode_id(id)? }))
+        let mut replies = reply.list()?;
+        let (key, id) = (replies.next()?.bytes()?, decode_id(replies.next()?)?);
+        replies.end()?;
+        let number = key.rsplit(|byte| *byte == b':').next().and_then(|end| end.strip_prefix(b"s"));
+        let number = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+        let number: StreamNumber = number.ok_or_else(malformed)?;
+        Ok(Some(Receipt { stream: Stream::from_wire(number.into())?, id }))
     }
 
     fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Option<Receipt>> {

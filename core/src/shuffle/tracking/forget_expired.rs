@@ -65,7 +65,7 @@ impl Operation for ForgetExpired {
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {
-        Ok(reply.integer()? as u64)
+        reply.count(self.expiries.len())
     }
 
     fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<u64> {

@@ -5,8 +5,8 @@ use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
+use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
-use crate::shuffle::{ON_CLUSTER, bad_reply};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("scan_expired.lua")));
@@ -97,21 +97,15 @@ impl Operation for ScanExpired {
     }
 
     fn decode(&self, reply: Reply) -> Result<Expired> {
-        let mut replies = reply.elements()?.into_iter();
-        let (Some(cursor), Some(scanned)) = (replies.next(), replies.next()) else {
-            return Err(bad_reply());
-        };
-        let (cursor, scanned) = (cursor.bytes()?, scanned.integer()? as u64);
-        let mut expiries = Vec::with_capacity(replies.len() / 3);
-        while let (Some(value), Some(deadline), Some(current)) =
-            (replies.next(), replies.next(), replies.next())
-        {
-            expiries.push(Expiry {
-                value: value.bytes()?,
-                deadline: deadline.bytes()?,
-                is_current: current.integer()? == 1,
-            });
-        }
+        let mut replies = reply.list()?;
+        let (cursor, scanned) = (replies.next()?.bytes()?, replies.next()?.number()?);
+        let expiries = replies.all(usize::MAX, |replies| {
+            Ok(Expiry {
+                value: replies.next()?.bytes()?,
+                deadline: replies.next()?.bytes()?,
+                is_current: replies.next()?.flag()?,
+            })
+        })?;
         Ok(Expired { cursor, scanned, expiries })
     }
 
