@@ -30,6 +30,9 @@ use crate::waiters::{Audience, Listener, Topic, Waiters};
 /// How long the server lets one command wait: a connection that is dead is found out after it.
 const BLOCK: Duration = Duration::from_secs(10);
 
+/// How often everybody looks where the user may not watch.
+const FORBIDDEN_PAUSE: Duration = Duration::from_secs(5);
+
 /// The pause before a command that the server may not have seen yet is ended once more.
 const UNBLOCK_PAUSE: Duration = Duration::from_millis(1);
 
@@ -148,10 +151,14 @@ impl Notifications {
     async fn run(self: Arc<Self>, slot: u16, changed: Arc<Notify>) {
         let mut backoff = Backoff::begin();
         loop {
-            if self.watch(slot, &changed).await.is_ok() {
-                return;
+            match self.watch(slot, &changed).await {
+                Ok(()) => return,
+                // A right that is missing does not come by itself, nor soon.
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    tokio::time::sleep(FORBIDDEN_PAUSE).await;
+                }
+                Err(_) => backoff.wait().await,
             }
-            backoff.wait().await;
             // Where nothing can be watched, everybody looks now and then.
             let topics: Vec<Topic> = lock(&self.slots)
                 .get(&slot)
