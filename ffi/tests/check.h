@@ -35,7 +35,7 @@ void check_entries(const char *file, int line, millpond_entries *entries, const 
 /* Where queues are. */
 struct backend {
     const char *kind;
-    char url[256];
+    char url[1024];
 };
 
 /* A client of this backend's. */

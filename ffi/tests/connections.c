@@ -207,10 +207,48 @@ static void options_beside_the_url(const struct backend *backend) {
     redisFree(redis);
 }
 
+/* A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout. */
+static void hostile_peers(const struct backend *backend) {
+    static char member[8 << 20];
+    const int64_t timeout_ms = 400, tolerance_ms = 100;
+    struct backend hostile;
+    struct servers *servers = servers_start("hostile", &hostile);
+    char *rest = NULL;
+
+    (void)backend;
+    for (char *url = strtok_r(hostile.url, " ", &rest); url != NULL;
+         url = strtok_r(NULL, " ", &rest)) {
+        /* The last one is deaf: it takes what the buffers hold. */
+        millpond_ick_pair pair = {member, *rest == 0 ? sizeof member : 1, 1, false};
+        int64_t took = 0;
+        /* A machine that is busy with other things may be late itself: one call of many is in time. */
+        for (int attempt = 0; attempt == 0 || (attempt < 25 && took > timeout_ms + tolerance_ms);
+             attempt++) {
+            millpond_options options;
+            millpond_client *client;
+            millpond_error *error;
+            millpond_options_init(&options);
+            options.url = (millpond_bytes){url, strlen(url)};
+            options.timeout_ms = timeout_ms;
+            OK(millpond_connect_with(&options, &client, &error));
+            int64_t start = now_ms();
+            millpond_status status =
+                millpond_ick_add(client, S("k"), &pair, 1, NULL, &error);
+            took = now_ms() - start;
+            CHECK(status == MILLPOND_TIMEOUT || status == MILLPOND_CONNECTION_FAILED);
+            millpond_error_free(error);
+            millpond_client_free(client);
+        }
+        CHECK(took <= timeout_ms + tolerance_ms);
+    }
+    servers_stop(servers);
+}
+
 const struct test connection_tests[] = {
     {"broken_keys", broken_keys},
     {"a_lost_lease", a_lost_lease},
     {"a_server_that_stops", a_server_that_stops},
     {"options_beside_the_url", options_beside_the_url},
+    {"hostile_peers", hostile_peers},
     {NULL, NULL},
 };

@@ -40,6 +40,28 @@ class ServersTest < MillpondTest
     assert queue.delete_tracked("j")
   end
 
+  # A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout.
+  def test_hostile_peers
+    *urls, deaf = own_server("hostile").url.split
+    # One that is deaf takes what the buffers hold.
+    calls = urls.to_h { |url| [url, "x"] }.merge(deaf => "x" * (8 << 20))
+    calls.map { |url, member| Thread.new { assert_ends_in_time(url, member) } }.each(&:join)
+  end
+
+  # A machine that is busy with other things may be late itself: one call of many is in time.
+  def assert_ends_in_time(url, member)
+    took = Array.new(25) do
+      ick = Millpond.connect(url, timeout: 0.4).ick("k")
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      error = assert_raises(Millpond::Error, url) { ick.add([[1, member]]) }
+      assert_includes %w[TIMEOUT CONNECTION_FAILED UNAVAILABLE], error.name, url
+      elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+      return if elapsed < 0.5
+      elapsed
+    end
+    flunk "#{url} #{took}"
+  end
+
   def test_a_server_that_restarts
     server = own_server
     ick = connect(server.url).ick("x")

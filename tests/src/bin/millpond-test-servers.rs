@@ -2,12 +2,16 @@
 //!
 //! ```text
 //! millpond-test-servers redis|tls|cluster|sentinel [--appendonly]
+//! millpond-test-servers hostile
 //! ```
 //!
 //! It starts the server or servers, prints one line of JSON and lives until its standard input
 //! closes, so that a test suite that crashes takes its servers down with it. The line holds
 //! `kind`, `url`, `unix_url` and `ca_file` (both null where there is none), `pids`, and `servers`:
 //! a list of `{"port", "pid", "unix_url"}`, sentinels not among them.
+//!
+//! `hostile` starts peers that keep a caller waiting, see `hostile.rs`. Its `url` is several with
+//! spaces between, one for each phase that such a peer can hold a call in; it obeys no command.
 //!
 //! Each line on standard input is a command, answered by the line `ok` when it is done or by one
 //! that begins with `error`. The optional `N` is an index into `servers`.
@@ -23,10 +27,12 @@
 use std::io::{BufRead, stdin};
 use std::process::ExitCode;
 
+use millpond_tests::hostile::{Hostile, Phase};
 use millpond_tests::servers::{Cluster, Redis, RedisBuilder, Sentinel};
 use serde_json::{Value, json};
 
-const USAGE: &str = "usage: millpond-test-servers redis|tls|cluster|sentinel [--appendonly]";
+const USAGE: &str =
+    "usage: millpond-test-servers redis|tls|cluster|sentinel [--appendonly], or hostile";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -53,6 +59,7 @@ fn main() -> ExitCode {
 }
 
 enum Servers {
+    Hostile(String),
     Redis(Redis),
     Cluster(Cluster),
     Sentinel(Sentinel),
@@ -61,6 +68,9 @@ enum Servers {
 impl Servers {
     fn start(kind: &str, template: &RedisBuilder) -> Option<Self> {
         Some(match kind {
+            "hostile" => {
+                Self::Hostile(Phase::ALL.map(|phase| Hostile::start(phase).url()).join(" "))
+            }
             "redis" => Self::Redis(template.start()),
             "tls" => Self::Redis(template.clone().tls().start()),
             "cluster" => Self::Cluster(Cluster::start_with(template)),
@@ -71,6 +81,7 @@ impl Servers {
 
     fn description(&self) -> Value {
         let (kind, url, unix_url, ca_file) = match self {
+            Self::Hostile(urls) => ("hostile", urls.clone(), None, None),
             Self::Redis(redis) => {
                 let kind = if redis.ca_file().is_some() { "tls" } else { "redis" };
                 (kind, redis.url(), Some(redis.unix_url()), redis.ca_file())
@@ -98,6 +109,7 @@ impl Servers {
     /// The servers with data.
     fn servers(&self) -> &[Redis] {
         match self {
+            Self::Hostile(_) => &[],
             Self::Redis(redis) => std::slice::from_ref(redis),
             Self::Cluster(cluster) => cluster.nodes(),
             Self::Sentinel(sentinel) => sentinel.servers(),
@@ -105,6 +117,9 @@ impl Servers {
     }
 
     fn run(&self, line: &str) -> Result<(), String> {
+        if let Self::Hostile(_) = self {
+            return Err("a hostile peer obeys nobody".to_owned());
+        }
         let words: Vec<_> = line.split_whitespace().collect();
         match words[..] {
             ["kill"] => self.first().kill(),
