@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::{PyRecursionError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -37,7 +38,7 @@ pub(crate) fn read(
 ) -> PyResult<Json> {
     Ok(match (value.0, json.0) {
         (None, None) => Json::LeftOut,
-        (Some(value), None) => Json::Text(dump(&value)?),
+        (Some(value), None) => Json::Text(dump(what, &value)?),
         (None, Some(text)) if text.is_none() => Json::Absent,
         (None, Some(text)) => Json::Text(convert::text("json", &text)?),
         (Some(_), Some(_)) => {
@@ -48,7 +49,7 @@ pub(crate) fn read(
 }
 
 /// The text of a value: compact, and characters as they are.
-fn dump(value: &Bound<'_, PyAny>) -> PyResult<String> {
+fn dump(what: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = value.py();
     let encode = ENCODE.get_or_try_init(py, || {
@@ -58,7 +59,21 @@ fn dump(value: &Bound<'_, PyAny>) -> PyResult<String> {
         let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&settings))?;
         PyResult::Ok(encoder.getattr("encode")?.unbind())
     })?;
-    convert::text("the JSON text", &encode.bind(py).call1((value,))?)
+    let encoded = encode.bind(py).call1((value,)).map_err(|failure| {
+        // A circle, a number of more digits than Python writes, or too many levels.
+        match failure.is_instance_of::<PyValueError>(py)
+            || failure.is_instance_of::<PyRecursionError>(py)
+        {
+            true => {
+                let message = format!("{what} cannot be written as JSON: {}", failure.value(py));
+                let refused = errors::invalid(py, message);
+                refused.set_cause(py, Some(failure));
+                refused
+            }
+            false => failure,
+        }
+    })?;
+    convert::text("the JSON text", &encoded)
 }
 
 /// The value of a text, a new one each time; None if there is none.

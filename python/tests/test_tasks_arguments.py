@@ -16,6 +16,19 @@ LONG = "é" * 65
 HOLED = {1: 2, (1, 2): 3}
 
 
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def circle() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
 def modify(call: Any) -> Any:
     return lambda store: store.modify(call(Modification()))
 
@@ -33,6 +46,12 @@ def modify(call: Any) -> Any:
         (lambda s: s.insert("q", HOLED), TypeError, "keys must be"),
         (lambda s: s.insert("q", math.nan), Invalid, "the value is not a JSON text"),
         (lambda s: s.insert("q", [math.inf]), Invalid, "the value is not a JSON text"),
+        (lambda s: s.insert("q", nested(101)), Invalid, "nested more than 100 deep"),
+        (lambda s: s.insert("q", nested(100_000)), Invalid, "value cannot be written as JSON"),
+        (lambda s: s.insert("q", circle()), Invalid, "value cannot be written as JSON: Circular"),
+        (lambda s: s.insert("q", 10**400), Invalid, "number out of range"),
+        (lambda s: s.insert("q", 10**5_000), Invalid, "value cannot be written as JSON"),
+        (lambda s: s.insert("q", json='"\\ud800"'), Invalid, "the value is not a JSON text"),
         (lambda s: s.insert("q", "x" * (16 << 20)), Invalid, "16777216 are allowed"),
         (lambda s: s.insert("q", json="{'a': 1}"), Invalid, "the value is not a JSON text"),
         (lambda s: s.insert("q", json=""), Invalid, "the value is not a JSON text"),
@@ -82,7 +101,7 @@ def modify(call: Any) -> Any:
         (modify(lambda m: m.delete_doc(("n", "d"))), TypeError, "doc must be a Doc or (namespace"),
         (modify(lambda m: m.depend_doc(("n", 1, 1))), TypeError, "doc[1] must be str, not int"),
         (lambda s: s.claim([]), Invalid, "a claim names at least one queue"),
-        (lambda s: s.claim(str(n) for n in range(1_001)), Invalid, "at most 1000 queues"),
+        (lambda s: s.claim(str(n) for n in range(1_001)), Invalid, "queues has more than 1000"),
         (lambda s: s.claim(["q", 1]), TypeError, "queues[1] must be str, not int"),
         (lambda s: s.claim(None), TypeError, "queues must be an iterable"),
         (lambda s: s.claim(b"q"), TypeError, "queues must be an iterable"),
@@ -100,7 +119,7 @@ def modify(call: Any) -> Any:
         (lambda s: s.renew(["a"]), TypeError, "tasks[0] must be a Task or (id, version)"),
         (lambda s: s.renew((), [("n", "d")]), TypeError, "docs[0] must be a Doc or (namespace"),
         (lambda s: s.fetch([]), Invalid, "at least one id"),
-        (lambda s: s.fetch(str(n) for n in range(10_001)), Invalid, "at most 10000 ids"),
+        (lambda s: s.fetch(str(n) for n in range(10_001)), Invalid, "ids has more than 10000"),
         (lambda s: s.fetch_docs("n", [None]), TypeError, "ids[0] must be str"),
         (lambda s: s.list("q", limit=0), Invalid, "a page has 1 to 10000 entries, not 0"),
         (lambda s: s.list("q", limit=2**70), Invalid, "a page has 1 to 10000 entries"),

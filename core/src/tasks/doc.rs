@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{When, limits};
+use super::{When, json, limits};
 use crate::error::Result;
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
@@ -134,7 +134,7 @@ impl NewDoc {
         self.id.iter().try_for_each(|id| limits::id(id))?;
         limits::doc_key("key", &self.key)?;
         limits::doc_key("secondary key", &self.secondary_key)?;
-        self.content.iter().try_for_each(|content| limits::json("content", content))
+        self.content.iter().try_for_each(|content| json::check("content", content))
     }
 }
 
@@ -182,7 +182,7 @@ impl DocChange {
 
     pub(super) fn check(&self) -> Result<()> {
         self.doc.check()?;
-        self.content.iter().try_for_each(|content| limits::json("content", content))?;
+        self.content.iter().try_for_each(|content| json::check("content", content))?;
         self.at.map_or(Ok(()), When::check)
     }
 }

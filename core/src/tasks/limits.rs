@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-
 use crate::error::{Result, invalid};
 use crate::ick::NAME_BYTES_MAX;
 
@@ -62,19 +60,6 @@ pub(super) fn err(err: &str) -> Result<()> {
         true => Err(invalid(format!("err has {} bytes; {ERR_BYTES_MAX} are allowed", err.len()))),
         false => Ok(()),
     }
-}
-
-pub(super) fn json(what: &str, text: &str) -> Result<()> {
-    if text.len() > VALUE_BYTES_MAX {
-        return Err(invalid(format!(
-            "the {what} has {} bytes; {VALUE_BYTES_MAX} are allowed",
-            text.len()
-        )));
-    }
-    // The parser's own words quote nothing of the text.
-    serde_json::from_str::<IgnoredAny>(text)
-        .map(|_| ())
-        .map_err(|error| invalid(format!("the {what} is not a JSON text: {error}")))
 }
 
 pub(super) fn priority(priority: u8) -> Result<()> {

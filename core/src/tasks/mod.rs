@@ -8,6 +8,7 @@ mod doc;
 pub(crate) mod embedded;
 mod filter;
 mod job;
+mod json;
 mod limits;
 mod list;
 mod list_docs;
@@ -31,6 +32,7 @@ pub use dependency::Dependency;
 pub use doc::{Doc, DocChange, DocId, NewDoc};
 pub use filter::{Filter, STATS_MAX};
 pub use job::Job;
+pub use json::JSON_DEPTH_MAX;
 pub use limits::{
     DELAY_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX, VALUE_BYTES_MAX,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{When, limits};
+use super::{When, json, limits};
 use crate::error::Result;
 
 /// A task as the store holds it.
@@ -179,7 +179,7 @@ impl NewTask {
     pub(super) fn check(&self) -> Result<()> {
         limits::queue(&self.queue)?;
         self.id.iter().try_for_each(|id| limits::id(id))?;
-        self.value.iter().try_for_each(|value| limits::json("value", value))?;
+        self.value.iter().try_for_each(|value| json::check("value", value))?;
         limits::err(&self.err)?;
         limits::priority(self.priority)?;
         self.at.check()?;
@@ -284,7 +284,7 @@ impl TaskChange {
     pub(super) fn check(&self) -> Result<()> {
         limits::id(&self.id)?;
         limits::queue(&self.queue)?;
-        self.value.iter().try_for_each(|value| limits::json("value", value))?;
+        self.value.iter().try_for_each(|value| json::check("value", value))?;
         limits::err(&self.err)?;
         self.at.check()
     }

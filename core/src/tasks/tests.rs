@@ -98,6 +98,47 @@ fn high_priorities_go_first() {
 }
 
 #[test]
+fn json_that_some_language_cannot_read_is_refused() {
+    let store = store();
+    let nested = |depth: usize| ["[".repeat(depth), "]".repeat(depth)].concat();
+    let objects = |depth: usize| [r#"{"a":"#.repeat(depth), "1".into(), "}".repeat(depth)].concat();
+    for (json, says) in [
+        (nested(JSON_DEPTH_MAX + 1), "nested more than 100 deep"),
+        (objects(JSON_DEPTH_MAX + 1), "nested more than 100 deep"),
+        (nested(100_000), "nested more than 100 deep"),
+        (r#""\ud800""#.to_owned(), "hex escape"),
+        (r#""\udc00""#.to_owned(), "surrogate in hex escape"),
+        (r#"["\ud83d\ud83d"]"#.to_owned(), "surrogate in hex escape"),
+        (r#"{"\ud800":1}"#.to_owned(), "hex escape"),
+        ("1e309".to_owned(), "number out of range"),
+        ("[-1.8e308]".to_owned(), "number out of range"),
+        ("9".repeat(309), "number out of range"),
+        ("1".repeat(5_000), "number out of range"),
+        ("Infinity".to_owned(), "expected value"),
+    ] {
+        let error = store.insert("inbox", &json).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        let message = error.message();
+        assert!(message.starts_with("the value is not a JSON text that every language can read"));
+        assert!(message.contains(says), "{message}");
+    }
+    for json in [
+        nested(JSON_DEPTH_MAX),
+        objects(JSON_DEPTH_MAX),
+        r#"{"\ud83d\ude00":"\u0000","\u0000":"\ud83d\ude00"}"#.to_owned(),
+        r#"{"a":1,"a":2}"#.to_owned(),
+        "9007199254740993".to_owned(),
+        "1".repeat(309),
+        format!("1{}e-5000", "0".repeat(5_000)),
+        "1.7976931348623157e308".to_owned(),
+        f64::MAX.to_string(),
+        "-1e-400".to_owned(),
+    ] {
+        assert_eq!(store.insert("inbox", &json).unwrap().value.as_deref(), Some(&*json));
+    }
+}
+
+#[test]
 fn what_no_store_could_do_is_refused() {
     let store = store();
     let new = || NewTask::new("inbox").id("t");

@@ -1,0 +1,92 @@
+//! What a JSON text may be: one that every language reads. Checked before anything is sent.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::limits::VALUE_BYTES_MAX;
+use crate::error::{Result, invalid};
+
+/// How deep arrays and objects of a value or a content may be nested: Ruby's parser stops there.
+pub const JSON_DEPTH_MAX: usize = 100;
+
+pub(super) fn check(what: &str, text: &str) -> Result<()> {
+    if text.len() > VALUE_BYTES_MAX {
+        let len = text.len();
+        return Err(invalid(format!("the {what} has {len} bytes; {VALUE_BYTES_MAX} are allowed")));
+    }
+    let mut parser = serde_json::Deserializer::from_str(text);
+    // The parser's own words quote nothing of the text.
+    let read = Nested { levels_left: JSON_DEPTH_MAX }.deserialize(&mut parser);
+    read.and_then(|()| parser.end()).map_err(|error| {
+        invalid(format!("the {what} is not a JSON text that every language can read: {error}"))
+    })
+}
+
+/// Reads a value and keeps nothing of it. It is parsed in full, since `IgnoredAny` passes over numbers
+/// that no float holds and over halves of surrogate pairs.
+#[derive(Clone, Copy)]
+struct Nested {
+    levels_left: usize,
+}
+
+impl Nested {
+    fn inner<E: Error>(self) -> Result<Self, E> {
+        match self.levels_left.checked_sub(1) {
+            Some(levels_left) => Ok(Self { levels_left }),
+            None => Err(E::custom(format_args!("it is nested more than {JSON_DEPTH_MAX} deep"))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Nested {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Nested {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
+        let inner = self.inner()?;
+        while values.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let inner = self.inner()?;
+        while entries.next_entry_seed(inner, inner)?.is_some() {}
+        Ok(())
+    }
+}
