@@ -230,6 +230,7 @@ export class Ick<T extends string | Buffer = string> {
    *
    * After {@link ConnectionLostError} the members may or may not be flagged; adding them again is
    * safe. Above 250,000 members it takes several steps, each atomic.
+   * A call takes up to 1,000,000 members.
    *
    * @throws {InvalidArgumentError} for a NaN, or a member that is too long, before anything is
    * sent.
@@ -849,6 +850,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * many were waiting for that. The entries stay in the queue, for other groups.
    *
    * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+   * A call takes up to 1,000,000 messages.
    */
   ack(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 

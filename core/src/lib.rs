@@ -23,6 +23,7 @@ mod fork;
 pub mod ick;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod interrupt;
+mod limits;
 mod operation;
 mod options;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
@@ -54,6 +55,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{Error, ErrorKind, Result, Retry};
 pub use fork::after_fork_in_child;
 pub use interrupt::on_interrupt;
+pub use limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 pub use operation::{Invocation, Operation, Script, Snapshot, State, Timestamp, Turn};
 pub use options::Options;
 pub use reply::Reply;

@@ -93,6 +93,18 @@ typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 typedef struct millpond_tasks_store millpond_tasks_store;
 
 typedef struct {
+    size_t items;
+    size_t bytes;
+    size_t step_members;
+    size_t icks;
+    size_t fields;
+    size_t queues;
+    size_t ids;
+    size_t names;
+    size_t entries;
+} millpond_limits;
+
+typedef struct {
     millpond_status code;
     const char *name;
     millpond_retry retry;
@@ -433,6 +445,8 @@ uint32_t millpond_abi_version(void);
 const char *millpond_version(void);
 
 millpond_status millpond_test_panic(millpond_error **error);
+
+void millpond_limits_init(millpond_limits *limits);
 
 millpond_status millpond_error_code(const millpond_error *error);
 

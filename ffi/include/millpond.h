@@ -383,6 +383,49 @@ typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 typedef struct millpond_tasks_store millpond_tasks_store;
 
 /**
+ * The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
+ * lists of what may have no end stops there. Filled in by `millpond_limits_init`.
+ */
+typedef struct {
+    /**
+     * Members of an add and a commit, messages of a write, an ack and an extend.
+     */
+    size_t items;
+    /**
+     * Bytes that all strings of a call have together.
+     */
+    size_t bytes;
+    /**
+     * Members of an exchange, and of a commit through a lease.
+     */
+    size_t step_members;
+    /**
+     * Icks of a channel.
+     */
+    size_t icks;
+    /**
+     * Fields of a message.
+     */
+    size_t fields;
+    /**
+     * Queues of a claim.
+     */
+    size_t queues;
+    /**
+     * Ids of a fetch.
+     */
+    size_t ids;
+    /**
+     * Names and prefixes of a filter.
+     */
+    size_t names;
+    /**
+     * Entries of a modification, tasks and documents of a renewal.
+     */
+    size_t entries;
+} millpond_limits;
+
+/**
  * One row of the table of errors, the same in every language.
  */
 typedef struct {
@@ -1600,6 +1643,13 @@ const char *millpond_version(void);
 millpond_status millpond_test_panic(millpond_error **error);
 
 /**
+ * Fills in the limits of this library. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_limits_init(millpond_limits *limits);
+
+/**
  * The status of the error, the same that the failed function returned. `MILLPOND_OK` for NULL;
  * `MILLPOND_INVALID_ARGUMENT` for a handle that was freed or is none.
  *
@@ -1837,6 +1887,7 @@ void millpond_keys_free(millpond_keys *keys);
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding them
  * again is safe. Above 250,000 members it takes several steps, each atomic.
+ * A call takes up to 1,000,000 members.
  *
  * Threads: any.
  */
@@ -1884,7 +1935,7 @@ millpond_status millpond_ick_reserve(millpond_client *client,
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
  * reserve: what comes is work to be done. Above 250,000 members it takes several steps, each
- * atomic.
+ * atomic. A call takes up to 1,000,000 members.
  *
  * Threads: any.
  */
@@ -2609,7 +2660,7 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
  * of the connection.
  *
  * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
- * atomic.
+ * atomic. A call takes up to 1,000,000 messages.
  *
  * Threads: any.
  */

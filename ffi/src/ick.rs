@@ -154,6 +154,7 @@ impl From<Stats> for millpond_ick_stats {
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding them
 /// again is safe. Above 250,000 members it takes several steps, each atomic.
+/// A call takes up to 1,000,000 members.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -225,7 +226,7 @@ pub unsafe extern "C" fn millpond_ick_reserve(
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
 /// reserve: what comes is work to be done. Above 250,000 members it takes several steps, each
-/// atomic.
+/// atomic. A call takes up to 1,000,000 members.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

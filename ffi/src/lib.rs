@@ -9,7 +9,7 @@
 //! | [`caller`] | what every function does: arguments, panics, the error at the end |
 //! | [`handle`] | tickets in place of pointers |
 //! | [`status`], [`error`] | what can go wrong |
-//! | [`client`], [`library`], [`fork`] | the door in, and what concerns the whole process |
+//! | [`client`], [`library`], [`limits`], [`fork`] | the door in, and what concerns the whole process |
 //! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
 //! | [`tasks`] | stores of tasks |
@@ -20,6 +20,8 @@
 
 // The header has the modules in this order.
 pub mod library;
+
+pub mod limits;
 
 pub mod status;
 

@@ -6,15 +6,16 @@
 const { inspect, types } = require('node:util')
 
 const { invalid } = require('./errors.js')
+const limits = require('./native.js').limits()
 
 const BYTES = 'a string or a Uint8Array, such as a Buffer'
 
 /** `[score, member, score, member, …]` of pairs, each `[score, member]` or just a member. */
 function pairList(pairs) {
   const list = []
-  const take = taking(pairs)
+  const take = taking({ bytes: 0 }, pairs)
   let index = 0
-  for (const item of iterable('pairs', pairs)) {
+  for (const item of iterable('pairs', pairs, limits.items)) {
     if (!Array.isArray(item)) {
       list.push(null, take(item, 'pairs', index))
     } else if (item.length === 2) {
@@ -27,11 +28,11 @@ function pairList(pairs) {
   return list
 }
 
-/** An array of members. */
-function memberList(members) {
+/** An array of up to `max` members. */
+function memberList(members, max = limits.stepMembers) {
   const list = []
-  const take = taking(members)
-  for (const member of iterable('members', members)) {
+  const take = taking({ bytes: 0 }, members)
+  for (const member of iterable('members', members, max)) {
     list.push(take(member, 'members', list.length))
   }
   return list
@@ -39,15 +40,19 @@ function memberList(members) {
 
 /**
  * How to take the bytes of what comes from all of these: a generator may fill one Buffer again and
- * again.
+ * again. `total` is how many bytes a call has so far.
  */
-function taking(...sources) {
-  return sources.every(Array.isArray) ? bytes : copyOfBytes
-}
-
-function copyOfBytes(value, argument, index, part) {
-  const taken = bytes(value, argument, index, part)
-  return typeof taken === 'string' ? taken : new Uint8Array(taken)
+function taking(total, ...sources) {
+  const isStill = sources.every(Array.isArray)
+  return (value, argument, index, part) => {
+    const taken = bytes(value, argument, index, part)
+    // A string has at least as many bytes; the native half counts them all.
+    total.bytes += taken.length
+    if (total.bytes > limits.bytes) {
+      throw invalid(`up to ${place(argument, index, part)} there are more than ${limits.bytes} bytes`)
+    }
+    return isStill || typeof taken === 'string' ? taken : new Uint8Array(taken)
+  }
 }
 
 function score(value, index) {
@@ -83,19 +88,36 @@ function halved(argument) {
   return invalid(`${argument} has half a surrogate pair, which no UTF-8 has`)
 }
 
-function place(argument, index, part) {
+function place(argument, index, part = '') {
   return index === undefined ? argument : `${argument}[${index}]${part}`
 }
 
-/** An iterable of several things. A string is one too, of its letters, which nobody means. */
-function iterable(argument, values) {
+/**
+ * An iterable of up to `max` things: it may have no end. A string is one too, of its letters, which
+ * nobody means.
+ */
+function iterable(argument, values, max) {
   const isSeveral =
     typeof values === 'object' &&
     values !== null &&
     !ArrayBuffer.isView(values) &&
     typeof values[Symbol.iterator] === 'function'
   if (!isSeveral) throw wrong(argument, 'an iterable, such as an array', values)
+  if (!Array.isArray(values)) return firstOf(argument, values, max)
+  if (values.length > max) throw tooMany(argument, max)
   return values
+}
+
+function* firstOf(argument, values, max) {
+  let count = 0
+  for (const value of values) {
+    if (++count > max) throw tooMany(argument, max)
+    yield value
+  }
+}
+
+function tooMany(argument, max) {
+  return invalid(`${argument} has more than ${max} items`)
 }
 
 /** A size or a count: a whole number. */
@@ -196,6 +218,7 @@ module.exports = {
   bytes,
   flag,
   iterable,
+  limits,
   memberList,
   milliseconds,
   oneOf,

@@ -45,7 +45,7 @@ class IckChannel {
 
   batches(numbers, max, options) {
     const { waitMs, signal } = check.options(options, BATCHES)
-    const icks = Array.from(check.iterable('numbers', numbers), (number, index) =>
+    const icks = Array.from(check.iterable('numbers', numbers, check.limits.icks), (number, index) =>
       check.smallSize(`numbers[${index}]`, number)
     )
     check.size('max', max)

@@ -34,7 +34,7 @@ class Ick {
 
   async commit(members, options) {
     const { signal } = check.options(options, SIGNAL)
-    const list = check.memberList(members)
+    const list = check.memberList(members, check.limits.items)
     return unwrap(await begin(signal, count, (number) => this.#native.commit(number, list)))
   }
 

@@ -46,7 +46,7 @@ function heldOf(held) {
 
 /** How many there are, and those. */
 function pushAll(entries, kind, push, values = []) {
-  const all = Array.from(check.iterable(kind, values))
+  const all = Array.from(check.iterable(kind, values, check.limits.entries))
   entries.push(all.length)
   all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
 }

@@ -12,16 +12,16 @@ const DEFAULT_STREAM = -1
 /** `[field, value, field, value, …]` of an object, a Map or pairs. */
 function fieldList(fields, argument) {
   const list = []
-  pushFields(list, fields, argument)
+  pushFields(list, fields, argument, { bytes: 0 })
   return list
 }
 
 /**
- * The fields of a message at the end of a list; answers how many there are. `others` are those that
- * the fields come from, if any.
+ * The fields of a message at the end of a list; answers how many there are. `total` is how many bytes
+ * the call has so far, and `others` are what the fields come from, if anything.
  */
-function pushFields(list, fields, argument, ...others) {
-  const take = check.taking(fields, ...others)
+function pushFields(list, fields, argument, total, ...others) {
+  const take = check.taking(total, fields, ...others)
   let count = 0
   for (const pair of pairsOf(fields, argument)) {
     const place = `${argument}[${count}]`
@@ -40,21 +40,22 @@ function pairsOf(fields, argument) {
     fields !== null &&
     !ArrayBuffer.isView(fields) &&
     fields[Symbol.iterator] === undefined
-  return isObject ? Object.entries(fields) : check.iterable(argument, fields)
+  return isObject ? Object.entries(fields) : check.iterable(argument, fields, check.limits.fields)
 }
 
 /** `[shard key, field, value, …, shard key, …]` and how many fields each message has. */
 function messageList(messages) {
   const strings = []
   const counts = []
-  const take = check.taking(messages)
-  for (const message of check.iterable('messages', messages)) {
+  const total = { bytes: 0 }
+  const take = check.taking(total, messages)
+  for (const message of check.iterable('messages', messages, check.limits.items)) {
     const place = `messages[${counts.length}]`
     if (!Array.isArray(message) || message.length !== 2) {
       throw invalid(`${place} has to be [shardKey, fields]`)
     }
     strings.push(take(message[0], place, 0))
-    counts.push(pushFields(strings, message[1], `${place}[1]`, messages))
+    counts.push(pushFields(strings, message[1], `${place}[1]`, total, messages))
   }
   return { strings, counts }
 }
@@ -64,7 +65,8 @@ function receiptLists(messages) {
   const streams = []
   const ids = []
   const isOne = typeof messages?.id === 'string'
-  for (const message of isOne ? [messages] : check.iterable('messages', messages)) {
+  const several = isOne ? [messages] : check.iterable('messages', messages, check.limits.items)
+  for (const message of several) {
     const place = isOne ? 'messages' : `messages[${ids.length}]`
     const { stream, id } = message ?? {}
     if (typeof id !== 'string') throw invalid(`${place} has to be a message or a receipt`)

@@ -31,16 +31,16 @@ function priority(argument, value) {
   return number
 }
 
-/** Names: one string, or an iterable of several. */
+/** Names of queues, or of what is looked for: one string, or an iterable of several. */
 function names(argument, values) {
   if (typeof values === 'string') return [check.text(argument, values)]
-  return texts(argument, values)
+  return texts(argument, values, argument === 'queues' ? check.limits.queues : check.limits.names)
 }
 
-/** An iterable of strings. */
-function texts(argument, values) {
+/** An iterable of up to `max` strings. */
+function texts(argument, values, max = check.limits.ids) {
   const take = (value, index) => check.text(`${argument}[${index}]`, value)
-  return Array.from(check.iterable(argument, values), take)
+  return Array.from(check.iterable(argument, values, max), take)
 }
 
 /** A JSON text; null is no text, as false is nothing said. */
@@ -59,8 +59,9 @@ function jsonOf(argument, value) {
   try {
     written = JSON.stringify(value)
   } catch (error) {
-    // A bigint or a circle; toJSON() of a value may throw what it likes.
-    if (!(error instanceof TypeError)) throw error
+    // A bigint, a circle or too many levels; toJSON() of a value may throw what it likes.
+    const isDeep = error?.message === 'Maximum call stack size exceeded'
+    if (!(isDeep || error instanceof TypeError)) throw error
     throw invalid(`${argument} cannot be written as JSON: ${error.message}`)
   }
   if (written !== undefined) return written

@@ -13,6 +13,7 @@ mod errors;
 mod handle;
 mod ick;
 mod lease;
+mod limits;
 mod shuffle;
 mod shuffle_consumer;
 mod shuffle_convert;

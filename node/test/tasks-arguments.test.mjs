@@ -18,6 +18,12 @@ const inserts = (entry) => ({ store }) => store.modify({ inserts: [entry] })
 const change = (options) => ({ store }) => store.modify({ changes: [TASK.change(options)] })
 const docInserts = (entry) => ({ store }) => store.modify({ docInserts: [entry] })
 
+function nested(depth) {
+  let value = []
+  for (let level = 1; level < depth; level++) value = [value]
+  return value
+}
+
 function circle() {
   const value = {}
   value.value = value
@@ -31,6 +37,10 @@ const CALLS = [
   [({ store }) => store.insert('x'.repeat(65_537), 1), '65537 bytes; 65536 are allowed'],
   [({ store }) => store.insert('\ud800', 1), 'queue has half a surrogate pair'],
   [({ store }) => store.insert('q', 1n), 'value cannot be written as JSON: Do not know how'],
+  [({ store }) => store.insert('q', nested(101)), 'nested more than 100 deep'],
+  [({ store }) => store.insert('q', nested(100_000)), 'value cannot be written as JSON: Maximum call'],
+  [({ store }) => store.insert('q', '\ud800'), 'the value is not a JSON text that every language can read'],
+  [({ store }) => store.insert('q', undefined, { json: '1e309' }), 'number out of range'],
   [({ store }) => store.insert('q', circle()), 'value cannot be written as JSON: Converting circular'],
   [({ store }) => store.insert('q', () => 1), 'value has to be something that JSON has, not a function'],
   [({ store }) => store.insert('q', Symbol('x')), 'value has to be something that JSON has, not a symbol'],
@@ -81,7 +91,7 @@ const CALLS = [
   [({ store }) => store.modify({ deletes: [{ version: 0 }] }), 'deletes[0].id has to be a string'],
   [({ store }) => store.modify({ depends: [{ id: '', version: 0 }] }), 'the id is empty'],
   [({ store }) => store.modify({ deletes: [TASK], depends: [TASK] }), 'task t is named twice'],
-  [({ store }) => store.modify({ deletes: Array(100_001).fill(TASK) }), '100001 entries; 100000 are'],
+  [({ store }) => store.modify({ deletes: Array(100_001).fill(TASK) }), 'deletes has more than 100000 items'],
   [change({ queue: '' }), "the queue's name is empty"],
   [change({ json: 'x' }), 'the value is not a JSON text'],
   [change({ err: 'x'.repeat(65_537) }), 'err has 65537 bytes'],
@@ -105,7 +115,7 @@ const CALLS = [
   [({ store }) => store.claim(''), "the queue's name is empty"],
   [
     ({ store }) => store.claim(Array.from({ length: 1_001 }, (_, n) => `${n}`)),
-    'a claim names at most 1000 queues'
+    'queues has more than 1000 items'
   ],
   [({ store }) => store.claim('q', { leaseMs: -1 }), 'leaseMs is -1; a time has to be 0 or more'],
   [({ store }) => store.claim('q', { leaseMs: CENTURIES_MS }), '100 years are allowed'],
@@ -124,7 +134,7 @@ const CALLS = [
   [({ store }) => store.renew({ docs: [TASK] }), 'docs[0].namespace has to be a string'],
   [({ store }) => store.fetch('abc'), 'ids has to be an iterable'],
   [({ store }) => store.fetch([]), 'a call names at least one id'],
-  [({ store }) => store.fetch(Array(10_001).fill('a')), 'a call names at most 10000 ids'],
+  [({ store }) => store.fetch(Array(10_001).fill('a')), 'ids has more than 10000 items'],
   [({ store }) => store.list(), 'queue has to be a string'],
   [({ store }) => store.list('q', { limit: 0 }), 'a page has 1 to 10000 entries, not 0'],
   [({ store }) => store.list('q', { limit: 10_001 }), 'a page has 1 to 10000 entries, not 10001'],

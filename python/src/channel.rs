@@ -1,6 +1,7 @@
 //! A channel of several Icks.
 
 use millpond::Async;
+use millpond::ick::SHARDS_MAX;
 use pyo3::prelude::*;
 
 use crate::batches::Batches;
@@ -64,7 +65,7 @@ impl IckChannel {
         max: &Bound<'_, PyAny>,
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batches> {
-        let numbers = convert::small_sizes("numbers", numbers)?;
+        let numbers = convert::small_sizes("numbers", numbers, SHARDS_MAX as usize)?;
         let max = convert::size("max", max)?;
         let wait = wait_time(wait)?;
         let core =

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use millpond::ByteList;
 use millpond::ick::Entry;
+use millpond::{ByteList, CALL_BYTES_MAX, CALL_ITEMS_MAX};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -16,6 +16,9 @@ use pyo3::types::{
 use crate::errors::invalid;
 
 const BYTES: &str = "str, bytes, bytearray or memoryview";
+
+/// After how many items of an iterable signals are handled and other threads run.
+const TURN_ITEMS: usize = 4_096;
 
 /// The scores and members of an add.
 #[derive(Default)]
@@ -39,7 +42,7 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
         ));
     }
     let mut pairs = Pairs::default();
-    for (index, item) in iterable(|| "pairs".to_owned(), values)?.enumerate() {
+    for (index, item) in iterable(|| "pairs".to_owned(), values, CALL_ITEMS_MAX)?.enumerate() {
         let item = item?;
         let place = |part: &str| format!("pairs[{index}]{part}");
         let (score, member, part) = match item.cast::<PyTuple>() {
@@ -61,10 +64,10 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
     Ok(pairs)
 }
 
-/// Reads an iterable of members.
-pub(crate) fn members(values: &Bound<'_, PyAny>) -> PyResult<ByteList> {
+/// Reads an iterable of up to `max` members.
+pub(crate) fn members(values: &Bound<'_, PyAny>, max: usize) -> PyResult<ByteList> {
     let mut members = ByteList::default();
-    for (index, member) in iterable(|| "members".to_owned(), values)?.enumerate() {
+    for (index, member) in iterable(|| "members".to_owned(), values, max)?.enumerate() {
         push(&mut members, || format!("members[{index}]"), &member?)?;
     }
     Ok(members)
@@ -89,13 +92,25 @@ pub(crate) fn some_text(
     value.map(|value| text(argument, value)).transpose()
 }
 
-/// A text, or an iterable of several.
-pub(crate) fn texts(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+/// A text, or an iterable of up to `max`.
+pub(crate) fn texts(
+    argument: &str,
+    values: &Bound<'_, PyAny>,
+    max: usize,
+) -> PyResult<Vec<String>> {
     if values.is_instance_of::<PyString>() {
         return Ok(vec![text(argument, values)?]);
     }
-    let indexed = iterable(|| argument.to_owned(), values)?.enumerate();
-    indexed.map(|(index, value)| text(&format!("{argument}[{index}]"), &value?)).collect()
+    let mut bytes = 0;
+    let mut texts = Vec::new();
+    for (index, value) in iterable(|| argument.to_owned(), values, max)?.enumerate() {
+        let value = value?;
+        let text = text(&format!("{argument}[{index}]"), &value)?;
+        bytes += text.len();
+        check_bytes(value.py(), || argument.to_owned(), bytes)?;
+        texts.push(text);
+    }
+    Ok(texts)
 }
 
 pub(crate) fn push(
@@ -103,7 +118,24 @@ pub(crate) fn push(
     place: impl Fn() -> String,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    with_bytes(place, value, |bytes| list.push(bytes))
+    with_bytes(&place, value, |bytes| list.push(bytes))?;
+    check_bytes(value.py(), place, list.total_bytes())
+}
+
+/// Refuses the part of an argument with which the strings of a call become too long.
+pub(crate) fn check_bytes(
+    py: Python<'_>,
+    place: impl Fn() -> String,
+    total_bytes: usize,
+) -> PyResult<()> {
+    match total_bytes > CALL_BYTES_MAX {
+        true => {
+            let place = place();
+            let message = format!("up to {place} there are more than {CALL_BYTES_MAX} bytes");
+            Err(invalid(py, message))
+        }
+        false => Ok(()),
+    }
 }
 
 pub(crate) fn with_bytes<T>(
@@ -125,17 +157,52 @@ pub(crate) fn with_bytes<T>(
     }
 }
 
-/// An iterable of several things. A string is one too, of its letters, which nobody means.
-pub(crate) fn iterable<'py>(
-    place: impl Fn() -> String,
+/// Items of an iterable, which may have no end: more than `max` are refused. Iterators that are not
+/// written in Python neither handle signals nor let go of the interpreter's lock, so this does.
+pub(crate) struct Items<'py, P> {
+    iterator: Bound<'py, PyIterator>,
+    place: P,
+    max: usize,
+    read: usize,
+}
+
+impl<'py, P: Fn() -> String> Items<'py, P> {
+    fn take_turn(&self) -> PyResult<()> {
+        let py = self.iterator.py();
+        if self.read > self.max {
+            let message = format!("{} has more than {} items", (self.place)(), self.max);
+            return Err(invalid(py, message));
+        }
+        if self.read.is_multiple_of(TURN_ITEMS) {
+            py.check_signals()?;
+            py.detach(|| ());
+        }
+        Ok(())
+    }
+}
+
+impl<'py, P: Fn() -> String> Iterator for Items<'py, P> {
+    type Item = PyResult<Bound<'py, PyAny>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.iterator.next()?;
+        self.read += 1;
+        Some(item.and_then(|item| self.take_turn().map(|()| item)))
+    }
+}
+
+/// An iterable of up to `max` things. A string is one too, of its letters, which nobody means.
+pub(crate) fn iterable<'py, P: Fn() -> String>(
+    place: P,
     values: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyIterator>> {
+    max: usize,
+) -> PyResult<Items<'py, P>> {
     let is_one = values.is_instance_of::<PyString>()
         || values.is_instance_of::<PyBytes>()
         || values.is_instance_of::<PyByteArray>()
         || values.is_instance_of::<PyMemoryView>();
     match values.try_iter() {
-        Ok(iterator) if !is_one => Ok(iterator),
+        Ok(iterator) if !is_one => Ok(Items { iterator, place, max, read: 0 }),
         Err(failure) if !failure.is_instance_of::<PyTypeError>(values.py()) => Err(failure),
         _ => Err(wrong_type(&place(), "an iterable, such as a list", values)),
     }
@@ -212,9 +279,13 @@ pub(crate) fn large_size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u
     whole(argument, value)?.ok_or_else(|| invalid(value.py(), too_large()))
 }
 
-/// An iterable of sizes.
-pub(crate) fn small_sizes(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    let indexed = iterable(|| argument.to_owned(), values)?.enumerate();
+/// An iterable of up to `max` sizes.
+pub(crate) fn small_sizes(
+    argument: &str,
+    values: &Bound<'_, PyAny>,
+    max: usize,
+) -> PyResult<Vec<u32>> {
+    let indexed = iterable(|| argument.to_owned(), values, max)?.enumerate();
     indexed.map(|(index, value)| small_size(&format!("{argument}[{index}]"), &value?)).collect()
 }
 

@@ -1,10 +1,11 @@
 //! What is written to a shuffle queue: fields with their values, and many messages of them.
 
-use millpond::ByteList;
+use millpond::shuffle::FIELDS_MAX;
+use millpond::{ByteList, CALL_ITEMS_MAX};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 
-use crate::convert::{iterable, push, with_bytes, wrong_type};
+use crate::convert::{check_bytes, iterable, push, with_bytes, wrong_type};
 
 /// The fields of a message and their values.
 #[derive(Default)]
@@ -55,7 +56,7 @@ pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyR
         Ok(mapping) => mapping.call_method0("items")?,
         Err(_) => values.clone(),
     };
-    for (index, item) in iterable(&place, &items)?.enumerate() {
+    for (index, item) in iterable(&place, &items, FIELDS_MAX)?.enumerate() {
         let place = || format!("{}[{index}]", place());
         let (field, value) = pair(place, "(field, value)", &item?)?;
         fields.push(|| format!("{}[0]", place()), &field)?;
@@ -66,14 +67,18 @@ pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyR
 
 /// Reads an iterable of `(shard_key, fields)`.
 pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fields)>> {
-    let items = iterable(|| "messages".to_owned(), values)?;
+    let items = iterable(|| "messages".to_owned(), values, CALL_ITEMS_MAX)?;
     // No room is made ahead: a length is only what the argument says of itself.
     let mut messages = Vec::new();
+    let mut bytes = 0;
     for (index, item) in items.enumerate() {
         let place = || format!("messages[{index}]");
         let (shard_key, fields) = pair(place, "(shard_key, fields)", &item?)?;
         let key = with_bytes(|| format!("{}[0]", place()), &shard_key, <[u8]>::to_vec)?;
-        messages.push((key, read(|| format!("{}[1]", place()), &fields)?));
+        let fields = read(|| format!("{}[1]", place()), &fields)?;
+        bytes += key.len() + fields.strings.total_bytes();
+        check_bytes(values.py(), place, bytes)?;
+        messages.push((key, fields));
     }
     Ok(messages)
 }

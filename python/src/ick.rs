@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use millpond::Async;
-use millpond::ick::{Added, Set, Stats};
+use millpond::ick::{Added, BATCH_MEMBERS_MAX, Set, Stats};
+use millpond::{Async, CALL_ITEMS_MAX};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -41,7 +41,7 @@ impl Ick {
     }
 
     fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let members = convert::members(members)?;
+        let members = convert::members(members, CALL_ITEMS_MAX)?;
         call!(py, &self.core, |ick| ick.commit(members.iter()), convert::plain)
     }
 
@@ -53,7 +53,7 @@ impl Ick {
         backwash: bool,
     ) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::size("max", max)?, self.text);
-        let members = convert::members(members)?;
+        let members = convert::members(members, BATCH_MEMBERS_MAX)?;
         let members = members.iter();
         let convert = move |py: Python<'_>, entries: Vec<_>| convert::entries(py, &entries, text);
         match backwash {

@@ -71,7 +71,7 @@ impl ConsumerLease {
     }
 
     fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let members = convert::members(members)?;
+        let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
         call!(py, &self.held(py)?, |lease| lease.commit(members.iter()), convert::plain)
     }
 
@@ -82,7 +82,7 @@ impl ConsumerLease {
         members: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::size("max", max)?, self.text);
-        let members = convert::members(members)?;
+        let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
         call!(
             py,
             &self.held(py)?,

@@ -215,7 +215,8 @@ pub(crate) fn receipts(messages: &Bound<'_, PyAny>) -> PyResult<Vec<shuffle::Rec
         let place = format!("messages[{index}]");
         receipt(&item).ok_or_else(|| convert::wrong_type(&place, "a Message or a Receipt", &item))
     };
-    convert::iterable(|| "messages".to_owned(), messages)?.enumerate().map(read).collect()
+    let place = || "messages".to_owned();
+    convert::iterable(place, messages, millpond::CALL_ITEMS_MAX)?.enumerate().map(read).collect()
 }
 
 fn receipt(value: &Bound<'_, PyAny>) -> Option<shuffle::Receipt> {

@@ -1,6 +1,6 @@
 //! Tasks and documents at a version, and places in listings: tuples, which Python names.
 
-use millpond::tasks::{Dependency, DocId, DocPosition, Position, TaskId};
+use millpond::tasks::{Dependency, DocId, DocPosition, MODIFICATION_ENTRIES_MAX, Position, TaskId};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -38,7 +38,8 @@ pub(crate) fn many<T>(
     if let Ok(one) = read(argument, values) {
         return Ok(vec![one]);
     }
-    let indexed = convert::iterable(|| argument.to_owned(), values)?.enumerate();
+    let place = || argument.to_owned();
+    let indexed = convert::iterable(place, values, MODIFICATION_ENTRIES_MAX)?.enumerate();
     indexed.map(|(index, value)| read(&format!("{argument}[{index}]"), &value?)).collect()
 }
 

@@ -1,7 +1,10 @@
 //! A store of tasks and documents.
 
 use millpond::Async;
-use millpond::tasks::{self, DocQuery, Filter, NamespaceStats, QueueStats, TaskQuery};
+use millpond::tasks::{
+    self, CLAIM_QUEUES_MAX, DocQuery, FILTER_NAMES_MAX, Filter, NamespaceStats, PAGE_MAX,
+    QueueStats, TaskQuery,
+};
 use pyo3::prelude::*;
 
 use crate::handle::{Handle, call, derive};
@@ -38,8 +41,7 @@ impl TaskStore {
         queues: &Bound<'_, PyAny>,
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
-        let (queues, lease) =
-            (convert::texts("queues", queues)?, convert::duration("lease", lease)?);
+        let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         call!(py, &self.core, |store| store.claim(queues, lease), |py, task| {
             convert::plain(py, task.map(|core| Task { core }))
         })
@@ -52,8 +54,7 @@ impl TaskStore {
         max: &Bound<'_, PyAny>,
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
-        let (queues, lease) =
-            (convert::texts("queues", queues)?, convert::duration("lease", lease)?);
+        let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         let max = convert::count("max", max)?;
         call!(py, &self.core, |store| store.claim_many(queues, lease, max), task::list)
     }
@@ -65,8 +66,7 @@ impl TaskStore {
         wait: Option<&Bound<'_, PyAny>>,
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<Claims> {
-        let (queues, lease) =
-            (convert::texts("queues", queues)?, convert::duration("lease", lease)?);
+        let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         let (max, wait) = (convert::count("max", max)?, wait_time(wait)?);
         let claims = derive!(&self.core, |store| store.claims(&queues).lease(lease).max(max));
         Ok(Claims::new(match wait {
@@ -87,8 +87,7 @@ impl TaskStore {
         max_claims: &Bound<'_, PyAny>,
         error_queue: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Worker> {
-        let (queues, lease) =
-            (convert::texts("queues", queues)?, convert::duration("lease", lease)?);
+        let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         let first = convert::duration("backoff", backoff)?;
         let most = convert::duration("backoff_max", backoff_max)?;
         let attempts = convert::small_size("max_attempts", max_attempts)?;
@@ -125,7 +124,7 @@ impl TaskStore {
     }
 
     fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let ids = convert::texts("ids", ids)?;
+        let ids = convert::texts("ids", ids, PAGE_MAX)?;
         call!(py, &self.core, |store| store.fetch(ids), task::list)
     }
 
@@ -217,7 +216,7 @@ impl TaskStore {
         ids: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (namespace, ids) =
-            (convert::text("namespace", namespace)?, convert::texts("ids", ids)?);
+            (convert::text("namespace", namespace)?, convert::texts("ids", ids, PAGE_MAX)?);
         call!(py, &self.core, |store| store.fetch_docs(namespace, ids), doc::list)
     }
 
@@ -274,6 +273,11 @@ impl TaskStore {
     }
 }
 
+/// The queues of a claim.
+fn read_queues(queues: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    convert::texts("queues", queues, CLAIM_QUEUES_MAX)
+}
+
 /// Which queues or namespaces to look at.
 fn filter(
     exact: &Bound<'_, PyAny>,
@@ -281,10 +285,10 @@ fn filter(
     limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Filter> {
     let mut filter = Filter::new();
-    for name in convert::texts("exact", exact)? {
+    for name in convert::texts("exact", exact, FILTER_NAMES_MAX)? {
         filter = filter.exact(name);
     }
-    for prefix in convert::texts("prefixes", prefixes)? {
+    for prefix in convert::texts("prefixes", prefixes, FILTER_NAMES_MAX)? {
         filter = filter.prefix(prefix);
     }
     match limit {

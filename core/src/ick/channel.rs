@@ -7,9 +7,10 @@ use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Result, invalid};
 use crate::fnv::fnv1a64;
+use crate::limits::{CallSize, first_of};
 
 /// The most Icks in a channel.
-const SHARDS_MAX: u32 = 65_536;
+pub const SHARDS_MAX: u32 = 65_536;
 
 /// Several Icks that share the members of one dirty list, so that as many consumers can work at
 /// once; made by [`Client::ick_channel`]. A member lives in the Ick numbered
@@ -98,7 +99,9 @@ impl<M: Mode> IckChannel<M> {
     ) -> Result<Vec<Add>> {
         let mut open: BTreeMap<u32, Add> = BTreeMap::new();
         let mut steps = Vec::new();
+        let mut size = CallSize::default();
         for (score, member) in pairs {
+            size.add("members", member.as_ref().len())?;
             let number = self.ick_of(&member);
             if open.get(&number).is_some_and(|step| step.len() == BATCH_MEMBERS_MAX) {
                 steps.extend(open.remove(&number));
@@ -116,9 +119,13 @@ impl<M: Mode> IckChannel<M> {
     /// The loop of a consumer of the Icks with these numbers: takes from each in turn.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a number that the channel does not have, or no number.
+    /// `INVALID_ARGUMENT` for a number that the channel does not have, no number, or more than
+    /// [`SHARDS_MAX`].
     pub fn batches(&self, numbers: impl IntoIterator<Item = u32>, max: u64) -> Result<Batches<M>> {
-        let numbers: Vec<u32> = numbers.into_iter().collect();
+        let numbers: Vec<u32> = first_of(numbers, SHARDS_MAX as usize).collect();
+        if numbers.len() > SHARDS_MAX as usize {
+            return Err(invalid(format!("a consumer takes at most {SHARDS_MAX} numbers")));
+        }
         if let Some(number) = numbers.iter().find(|number| **number >= self.readable) {
             return Err(invalid(format!(
                 "there is no ick {number}; the channel has 0 to {}",

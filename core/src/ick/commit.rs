@@ -4,6 +4,7 @@ use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
+use crate::limits::first_of;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
 
@@ -32,7 +33,7 @@ impl Commit {
         name: impl AsRef<[u8]>,
         members: impl IntoIterator<Item = M>,
     ) -> Result<Self> {
-        Self::of(Name::new(name)?, members.into_iter().collect())
+        Self::of(Name::new(name)?, first_of(members, BATCH_MEMBERS_MAX).collect())
     }
 
     pub(super) fn of(name: Name, members: ByteList) -> Result<Self> {

@@ -1,10 +1,12 @@
 //! Exchange: commit one batch and reserve the next.
 
+use super::add::BATCH_MEMBERS_MAX;
 use super::commit::check_members;
 use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entries};
 use super::{Name, Token, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
+use crate::limits::first_of;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
 
@@ -32,7 +34,7 @@ impl Exchange {
         max: u64,
         commit: impl IntoIterator<Item = M>,
     ) -> Result<Self> {
-        Self::of(Name::new(name)?, max, commit.into_iter().collect())
+        Self::of(Name::new(name)?, max, first_of(commit, BATCH_MEMBERS_MAX).collect())
     }
 
     pub(super) fn of(name: Name, max: u64, commit: ByteList) -> Result<Self> {

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::commit::Commit;
-use super::{Acquire, Batches, Entry, Exchange, Ick, Name, Release, Renew, Reserve, Token};
+use super::{
+    Acquire, BATCH_MEMBERS_MAX, Batches, Entry, Exchange, Ick, Name, Release, Renew, Reserve, Token,
+};
 use crate::client::{Blocking, Mode, WeakClient};
 use crate::error::{Result, Retry, invalid};
+use crate::limits::first_of;
 use crate::random;
 use crate::sync::lock;
 use crate::term::Term;
@@ -111,7 +114,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// # Errors
     /// `LEASE_LOST`, and those of [`Ick::commit`].
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
-        let members = members.into_iter().collect();
+        let members = first_of(members, BATCH_MEMBERS_MAX).collect();
         let step = self.ick.name().and_then(|name| Commit::of(name, members));
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
@@ -125,7 +128,7 @@ impl<M: Mode> ConsumerLease<M> {
         max: u64,
         commit: impl IntoIterator<Item = B>,
     ) -> M::Reply<Vec<Entry>> {
-        let commit = commit.into_iter().collect();
+        let commit = first_of(commit, BATCH_MEMBERS_MAX).collect();
         let step = self.ick.name().and_then(|name| Exchange::of(name, max, commit));
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }

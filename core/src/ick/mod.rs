@@ -22,7 +22,7 @@ mod tests;
 pub use acquire::Acquire;
 pub use add::{Add, Added, BATCH_MEMBERS_MAX, MEMBER_BYTES_MAX};
 pub use batches::{Batch, Batches};
-pub use channel::IckChannel;
+pub use channel::{IckChannel, SHARDS_MAX};
 pub use commit::Commit;
 pub use delete::Delete;
 pub use exchange::Exchange;
@@ -39,6 +39,7 @@ use std::time::Duration;
 use crate::byte_list::ByteList;
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{CallSize, first_of};
 
 /// The version flag of every Ick.
 pub const VERSION: &str = "ick.v1";
@@ -81,8 +82,8 @@ impl<M: Mode> Ick<M> {
     /// `None` is the server's time in seconds, with microseconds.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a NaN or a member above [`MEMBER_BYTES_MAX`], before anything is
-    /// sent; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for a NaN, a member above [`MEMBER_BYTES_MAX`] or more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) members, before anything is sent; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` the members may or may not be flagged; adding them again is safe.
@@ -93,7 +94,9 @@ impl<M: Mode> Ick<M> {
     ) -> M::Reply<Added> {
         let steps = self.name().and_then(|name| {
             let mut steps = vec![Add::empty(name.clone())];
+            let mut size = CallSize::default();
             for (score, member) in pairs {
+                size.add("members", member.as_ref().len())?;
                 if steps[steps.len() - 1].len() == BATCH_MEMBERS_MAX {
                     steps.push(Add::empty(name.clone()));
                 }
@@ -132,7 +135,8 @@ impl<M: Mode> Ick<M> {
     /// that was added again meanwhile stays dirty.
     ///
     /// # Errors
-    /// `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) members; `WRONG_TYPE`
+    /// and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` do not commit again, but reserve: what comes is work
@@ -141,7 +145,9 @@ impl<M: Mode> Ick<M> {
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
         let steps = self.name().and_then(|name| {
             let mut parts = vec![ByteList::default()];
+            let mut size = CallSize::default();
             for member in members {
+                size.add("members", member.as_ref().len())?;
                 if parts[parts.len() - 1].len() == BATCH_MEMBERS_MAX {
                     parts.push(ByteList::default());
                 }
@@ -188,7 +194,7 @@ impl<M: Mode> Ick<M> {
         max: u64,
         commit: impl IntoIterator<Item = B>,
     ) -> Result<Exchange> {
-        Exchange::of(self.name()?, max, commit.into_iter().collect())
+        Exchange::of(self.name()?, max, first_of(commit, BATCH_MEMBERS_MAX).collect())
     }
 
     /// The sizes and score ranges of both sets, or `None` if there is no such Ick.

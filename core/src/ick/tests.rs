@@ -140,6 +140,31 @@ fn bad_arguments_are_refused_before_anything_is_done() {
 }
 
 #[test]
+fn an_iterator_without_an_end_is_refused_as_it_is_read() {
+    use std::iter::repeat;
+    let client = memory();
+    let (ick, channel) = (client.ick("k"), client.ick_channel("c", 2).unwrap());
+    let lease = ick.lease(Duration::from_secs(60)).unwrap().unwrap();
+    for (result, limit) in [
+        (ick.add(repeat((1.0, "a"))).map(drop), "1000000 members"),
+        (channel.add(repeat((1.0, "a"))).map(drop), "1000000 members"),
+        (ick.commit(repeat("a")).map(drop), "1000000 members"),
+        (ick.exchange(1, repeat("a")).map(drop), "250000 members"),
+        (lease.commit(repeat("a")).map(drop), "250000 members"),
+        (lease.exchange(1, repeat("a")).map(drop), "250000 members"),
+        (channel.batches(repeat(0), 1).map(drop), "65536 numbers"),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().ends_with(&format!("takes at most {limit}")), "{error}");
+    }
+    let long = vec![0; MEMBER_BYTES_MAX];
+    let error = ick.add(repeat((1.0, &long))).unwrap_err();
+    assert_eq!(error.message(), "the members have more than 1073741824 bytes");
+    assert_eq!(ick.stats().unwrap(), None);
+}
+
+#[test]
 fn a_closed_client_says_so() {
     let client = memory();
     client.close().unwrap();

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::client::{Blocking, Mode};
 use crate::error::Result;
+use crate::limits::CallSize;
 use crate::waiters::Listener;
 
 /// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`].
@@ -110,7 +111,8 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// waiting for that. The entries stay in the queue, for other groups.
     ///
     /// # Errors
-    /// `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) messages; `WRONG_TYPE`
+    /// if a key holds something else.
     ///
     /// # Delivery
     /// Acknowledging twice is safe. Above [`ACK_MESSAGES_MAX`] messages it takes several steps.
@@ -138,11 +140,9 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// # Errors
     /// As [`ack`](Self::ack).
     pub fn extend<R: Into<Receipt>>(&self, messages: impl IntoIterator<Item = R>) -> M::Reply<u64> {
-        let receipts: Vec<Receipt> = messages.into_iter().map(Into::into).collect();
-        let step = |part: &[Receipt]| {
-            Extend::of(self.queue.name()?, &self.group, &self.consumer, part.to_vec())
-        };
-        let steps = receipts.chunks(ACK_MESSAGES_MAX).map(step).collect();
+        let steps = steps_of(messages, |part| {
+            Extend::of(self.queue.name()?, &self.group, &self.consumer, part)
+        });
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
@@ -170,11 +170,23 @@ impl<M: Mode> ShuffleConsumer<M> {
         messages: impl IntoIterator<Item = R>,
         delete: bool,
     ) -> M::Reply<u64> {
-        let receipts: Vec<Receipt> = messages.into_iter().map(Into::into).collect();
-        let step = |part: &[Receipt]| {
-            Ok(Ack::of(self.queue.name()?, &self.group, part.to_vec())?.delete(delete))
-        };
-        let steps = receipts.chunks(ACK_MESSAGES_MAX).map(step).collect();
+        let steps = steps_of(messages, |part| {
+            Ok(Ack::of(self.queue.name()?, &self.group, part)?.delete(delete))
+        });
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
+}
+
+/// The steps that all of these messages need.
+fn steps_of<R: Into<Receipt>, S>(
+    messages: impl IntoIterator<Item = R>,
+    step: impl Fn(Vec<Receipt>) -> Result<S>,
+) -> Result<Vec<S>> {
+    let mut size = CallSize::default();
+    let mut receipts = Vec::new();
+    for message in messages {
+        size.add("messages", 0)?;
+        receipts.push(message.into());
+    }
+    receipts.chunks(ACK_MESSAGES_MAX).map(|part| step(part.to_vec())).collect()
 }

@@ -49,6 +49,7 @@ use tracking::{Keys, Track};
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, invalid};
+use crate::limits::CallSize;
 
 /// The number of a stream of a queue, from 0.
 pub type StreamNumber = u32;
@@ -177,7 +178,9 @@ impl<M: Mode> ShuffleQueue<M> {
     /// other. Answers where they are, in their order.
     ///
     /// # Errors
-    /// As [`write`](Self::write); a message that is refused refuses all.
+    /// As [`write`](Self::write); a message that is refused refuses all. `INVALID_ARGUMENT` for more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) messages or [`CALL_BYTES_MAX`](crate::CALL_BYTES_MAX)
+    /// bytes.
     ///
     /// # Delivery
     /// One atomic step for up to [`BATCH_MESSAGES_MAX`] messages, [`BATCH_BYTES_MAX`] bytes and
@@ -189,11 +192,14 @@ impl<M: Mode> ShuffleQueue<M> {
     ) -> M::Reply<Vec<Receipt>> {
         let steps = self.empty_write().and_then(|mut open| {
             let mut steps = Vec::new();
+            let mut size = CallSize::default();
             for (shard_key, fields) in messages {
                 if open.is_full() {
                     steps.push(std::mem::replace(&mut open, self.empty_write()?));
                 }
+                let before = open.total_bytes();
                 open.push(shard_key, fields)?;
+                size.add("messages", open.total_bytes() - before)?;
             }
             if !open.is_empty() {
                 steps.push(open);

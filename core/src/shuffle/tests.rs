@@ -81,6 +81,26 @@ fn a_receipt_of_no_stream_is_refused() {
 }
 
 #[test]
+fn an_iterator_without_an_end_is_refused_as_it_is_read() {
+    use std::iter::repeat;
+    let queue = crate::connect("memory:").unwrap().shuffle_queue("q");
+    let consumer = queue.consumer("g", "c");
+    let id = MessageId { time_ms: 1, sequence: 0 };
+    let receipt = Receipt { stream: Stream::Number(0), id };
+    for (result, says) in [
+        (queue.write("t", repeat(("a", "b"))).map(drop), "message 0 has more than 32768 fields"),
+        (queue.write_many(repeat(("t", [("a", "b")]))).map(drop), "at most 1000000 messages"),
+        (consumer.ack(repeat(receipt)).map(drop), "at most 1000000 messages"),
+        (consumer.extend(repeat(receipt)).map(drop), "at most 1000000 messages"),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(says), "{error}");
+    }
+    assert_eq!(queue.len().unwrap(), 0);
+}
+
+#[test]
 fn a_queue_grows_at_once_and_shrinks_when_that_strands_nothing() {
     let client = crate::connect("memory:").unwrap();
     let streams = |count| client.shuffle_queue("q").streams(count).streams_per_shard(1);

@@ -11,6 +11,7 @@ use super::{ON_CLUSTER, StreamNumber, embedded, ttl_ms};
 use crate::byte_list::ByteList;
 use crate::effects::Effects;
 use crate::error::{Result, invalid};
+use crate::limits::first_of;
 use crate::operation::{Invocation, Operation, Script, Timestamp, Turn};
 use crate::reply::{Reply, malformed};
 
@@ -123,7 +124,7 @@ impl Write {
         fields: impl IntoIterator<Item = (F, V)>,
     ) -> Result<()> {
         let mut strings = ByteList::default();
-        for (field, value) in fields {
+        for (field, value) in first_of(fields, FIELDS_MAX) {
             for string in [field.as_ref(), value.as_ref()] {
                 if string.len() > VALUE_BYTES_MAX {
                     return Err(invalid(format!(
@@ -137,9 +138,10 @@ impl Write {
         }
         let count = strings.len() / 2;
         if !(1..=FIELDS_MAX).contains(&count) {
+            let found = if count == 0 { "0".to_owned() } else { format!("more than {FIELDS_MAX}") };
             return Err(invalid(format!(
-                "message {} has {count} fields; 1 to {FIELDS_MAX} are allowed",
-                self.len()
+                "message {} has {found} fields; 1 to {FIELDS_MAX} are allowed",
+                self.len(),
             )));
         }
         if self.len() == BATCH_MESSAGES_MAX {
@@ -166,6 +168,11 @@ impl Write {
     /// Whether the step has no message; it then does nothing.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
+    }
+
+    /// How many bytes the fields and values have.
+    pub(super) fn total_bytes(&self) -> usize {
+        self.strings.total_bytes()
     }
 
     /// Whether it is better to begin another step.

@@ -90,13 +90,13 @@ pub(super) fn queues_of<Q: AsRef<str>>(
     queues: impl IntoIterator<Item = Q>,
 ) -> Result<Vec<Arc<str>>> {
     let mut all: Vec<Arc<str>> = Vec::new();
-    for queue in queues {
+    for (index, queue) in queues.into_iter().enumerate() {
+        if index == CLAIM_QUEUES_MAX {
+            return Err(invalid(format!("a claim names at most {CLAIM_QUEUES_MAX} queues")));
+        }
         limits::queue(queue.as_ref())?;
         if !all.iter().any(|known| **known == *queue.as_ref()) {
             all.push(queue.as_ref().into());
-        }
-        if all.len() > CLAIM_QUEUES_MAX {
-            return Err(invalid(format!("a claim names at most {CLAIM_QUEUES_MAX} queues")));
         }
     }
     match all.is_empty() {

@@ -10,8 +10,11 @@ use crate::error::{Result, invalid};
 /// The most queues or namespaces of one answer.
 pub const STATS_MAX: usize = 100_000;
 
+/// The most exact names and prefixes of a [`Filter`].
+pub const FILTER_NAMES_MAX: usize = 10_000;
+
 /// Which queues or namespaces to look at: those with one of the exact names or prefixes; all if none
-/// is said.
+/// is said. [`FILTER_NAMES_MAX`] names and prefixes are allowed.
 ///
 /// ```
 /// use millpond::tasks::Filter;
@@ -74,6 +77,11 @@ impl Filter {
     pub(super) fn check(&self) -> Result<()> {
         if !(1..=STATS_MAX).contains(&self.limit_or_most()) {
             return Err(invalid(format!("the limit has to be 1 to {STATS_MAX}")));
+        }
+        if self.exact.len() + self.prefixes.len() > FILTER_NAMES_MAX {
+            let message =
+                format!("at most {FILTER_NAMES_MAX} names and prefixes can be looked for");
+            return Err(invalid(message));
         }
         self.exact.iter().try_for_each(|name| limits::queue(name))
     }

@@ -30,7 +30,7 @@ pub use claim_docs::ClaimDocs;
 pub use claims::Claims;
 pub use dependency::Dependency;
 pub use doc::{Doc, DocChange, DocId, NewDoc};
-pub use filter::{Filter, STATS_MAX};
+pub use filter::{FILTER_NAMES_MAX, Filter, STATS_MAX};
 pub use job::Job;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
@@ -54,6 +54,7 @@ use name::Name;
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::first_of;
 use crate::random;
 use crate::reply::{Replies, Reply};
 
@@ -219,7 +220,8 @@ impl<M: Mode> TaskStore<M> {
     /// new versions.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for nothing to renew and what is named twice; `DEPENDENCY` if one of them is not
+    /// `INVALID_ARGUMENT` for nothing to renew, more than [`MODIFICATION_ENTRIES_MAX`] and what is named
+    /// twice; `DEPENDENCY` if one of them is not
     /// there at that version or another claimant holds it, and then nothing has changed.
     ///
     /// # Delivery
@@ -230,7 +232,8 @@ impl<M: Mode> TaskStore<M> {
         docs: impl IntoIterator<Item = DocId>,
         lease: Duration,
     ) -> M::Reply<Renewed> {
-        let (tasks, docs) = (tasks.into_iter().collect(), docs.into_iter().collect());
+        let tasks = first_of(tasks, MODIFICATION_ENTRIES_MAX).collect();
+        let docs = first_of(docs, MODIFICATION_ENTRIES_MAX).collect();
         self.client.run(self.renew_step(tasks, docs, lease))
     }
 

@@ -98,6 +98,25 @@ fn high_priorities_go_first() {
 }
 
 #[test]
+fn an_iterator_without_an_end_is_refused_as_it_is_read() {
+    use std::iter::repeat;
+    let store = store();
+    let names = (0..=FILTER_NAMES_MAX).map(|n| n.to_string());
+    let filter = names.fold(Filter::new(), |filter, name| filter.prefix(name));
+    for (result, says) in [
+        (store.claim(repeat("q"), MINUTE).map(drop), "at most 1000 queues"),
+        (store.fetch(repeat("t")).map(drop), "at most 10000 ids"),
+        (store.fetch_docs("n", repeat("d")).map(drop), "at most 10000 ids"),
+        (store.renew(repeat(TaskId::new("t", 0)), [], MINUTE).map(drop), "100000 are allowed"),
+        (store.queues(filter).map(drop), "at most 10000 names"),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(says), "{error}");
+    }
+}
+
+#[test]
 fn json_that_some_language_cannot_read_is_refused() {
     let store = store();
     let nested = |depth: usize| ["[".repeat(depth), "]".repeat(depth)].concat();

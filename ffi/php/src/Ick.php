@@ -30,6 +30,7 @@ interface Ick
      *
      * After a ConnectionLostException the members may or may not be flagged; adding them again is
      * safe. Above 250,000 members it takes several steps, each atomic.
+     * A call takes up to 1,000,000 members.
      *
      * @param iterable<array{float|int|null, string}|string> $pairs `[score, member]`, or just a
      *        member. A score is any number but NaN, and lower ones come first; null, or no score,

@@ -156,6 +156,7 @@ final class ShuffleConsumer
      * queue, for other groups.
      *
      * Acknowledging twice is safe. Above 100,000 messages it takes several steps, each atomic.
+     * A call takes up to 1,000,000 messages.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages
      *

@@ -148,7 +148,7 @@ final class IckTest extends TestCase
         $members = \array_column($batch, 'member');
         $refused = self::thrown(static fn () => $ick->exchange(1, $members));
         self::assertInstanceOf(InvalidArgumentException::class, $refused);
-        self::assertStringContainsString('at most 250000 members', $refused->getMessage());
+        self::assertStringContainsString('more than 250000 items', $refused->getMessage());
         self::assertSame(260_000, $ick->commit($members));
         self::assertSame(0, $ick->stats()->totalSize);
     }

@@ -31,7 +31,7 @@ final class ShuffleArgumentsTest extends TestCase
             'fields["size"] must be string, not int' => static fn ($queue) => $queue->write('t', ['size' => 5]),
             'fields["pair"] must be string, not array' => static fn ($queue) => $queue->write('t', ['pair' => ['a', 'b']]),
             'has 0 fields' => static fn ($queue) => $queue->write('t', []),
-            'has 32769 fields' => static fn ($queue) => $queue->write('t', \array_fill(0, 32_769, ['a', 'b'])),
+            'fields has more than 32768 items' => static fn ($queue) => $queue->write('t', \array_fill(0, 32_769, ['a', 'b'])),
             'key is empty' => static fn ($queue) => $queue->write('', ['a' => 'b']),
             'messages[1] must be [shard key, fields], not string' => static fn ($queue) => $queue->writeMany([['t', ['a' => 'b']], 'x']),
             'messages[0] must be [shard key, fields], not array' => static fn ($queue) => $queue->writeMany([['key' => 't', 'fields' => []]]),

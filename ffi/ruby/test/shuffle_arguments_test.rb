@@ -20,7 +20,7 @@ class ShuffleArgumentsTest < MillpondTest
 
   def test_fields
     refused(INVALID, /message 0 has 0 fields/) { @queue.write("t", {}) }
-    refused(INVALID, /message 0 has 32769 fields/) { @queue.write("t", [%w[a b]] * 32_769) }
+    refused(INVALID, /fields has more than 32768 items/) { @queue.write("t", [%w[a b]] * 32_769) }
     refused(TypeError, /fields\["n"\] must be a String, not Integer/) { @queue.write("t", { "n" => 1 }) }
     refused(TypeError, /the key :n of fields must be a String, not Symbol/) { @queue.write("t", n: "1") }
     refused(TypeError, /fields\[0\]\[1\] must be a String, not nil/) { @queue.write("t", [["a", nil]]) }

@@ -157,7 +157,7 @@ pub unsafe extern "C" fn millpond_shuffle_read(
 /// of the connection.
 ///
 /// Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
-/// atomic.
+/// atomic. A call takes up to 1,000,000 messages.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -47,6 +47,7 @@ class Ick(Generic[AnyStr]):
 
         After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
         them again is safe. Above 250,000 members it takes several steps, each atomic.
+        A call takes up to 1,000,000 members.
         """
         return Added(*self._native.add(pairs))
 

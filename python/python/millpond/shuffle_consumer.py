@@ -62,6 +62,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         again; answers how many were waiting for that. The entries stay, for other groups.
 
         Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+        A call takes up to 1,000,000 messages.
         """
         return self._native.ack(messages)  # type: ignore[no-any-return]
 

@@ -26,7 +26,7 @@ final class Arguments
     public static function pairs(iterable $pairs): array
     {
         $scores = $members = [];
-        foreach ($pairs as $pair) {
+        foreach (self::items('pairs', $pairs, Limits::get()->items) as $pair) {
             $isPair = \is_array($pair);
             $score = $isPair ? $pair[0] ?? null : null;
             $member = $isPair ? $pair[1] ?? null : $pair;
@@ -60,13 +60,14 @@ final class Arguments
 
     /**
      * @param iterable<mixed> $members
+     * @param int|null        $max     a step's, if it is not given
      *
      * @return list<string>
      */
-    public static function members(iterable $members): array
+    public static function members(iterable $members, ?int $max = null): array
     {
         $found = [];
-        foreach ($members as $member) {
+        foreach (self::items('members', $members, $max ?? Limits::get()->stepMembers) as $member) {
             if (!\is_string($member)) {
                 throw self::wrong('members[' . \count($found) . ']', 'be string', $member);
             }
@@ -74,6 +75,46 @@ final class Arguments
         }
 
         return $found;
+    }
+
+    /**
+     * Up to `$max` items of what may have no end.
+     *
+     * @param iterable<mixed> $values
+     *
+     * @return iterable<mixed>
+     */
+    public static function items(string $argument, iterable $values, int $max): iterable
+    {
+        if (!\is_array($values)) {
+            return self::first($argument, $values, $max);
+        }
+        if (\count($values) > $max) {
+            throw self::tooMany($argument, $max);
+        }
+
+        return $values;
+    }
+
+    /**
+     * @param iterable<mixed> $values
+     *
+     * @return \Generator<mixed>
+     */
+    private static function first(string $argument, iterable $values, int $max): \Generator
+    {
+        $count = 0;
+        foreach ($values as $name => $value) {
+            if (++$count > $max) {
+                throw self::tooMany($argument, $max);
+            }
+            yield $name => $value;
+        }
+    }
+
+    private static function tooMany(string $argument, int $max): InvalidArgumentException
+    {
+        return new InvalidArgumentException("$argument has more than $max items");
     }
 
     /**
@@ -108,7 +149,7 @@ final class Arguments
     public static function smallSizes(string $argument, iterable $sizes): array
     {
         $found = [];
-        foreach ($sizes as $size) {
+        foreach (self::items($argument, $sizes, Limits::get()->icks) as $size) {
             $place = $argument . '[' . \count($found) . ']';
             if (!\is_int($size)) {
                 throw self::wrong($place, 'be int', $size);

@@ -67,7 +67,7 @@ final class ForeignIck implements Ick
     public function commit(iterable $members): int
     {
         $committed = 0;
-        $parts = \array_chunk(Arguments::members($members), self::STEP_MEMBERS_MAX);
+        $parts = \array_chunk(Arguments::members($members, Limits::get()->items), self::STEP_MEMBERS_MAX);
         foreach ($parts === [] ? [[]] : $parts as $part) {
             $committed += $this->number('ick.commit', ['', ...$part]);
         }
@@ -167,8 +167,8 @@ final class ForeignIck implements Ick
     {
         $steps = [];
         $arguments = ['0'];
-        $index = 0;
-        foreach ($pairs as $pair) {
+        $index = $bytes = 0;
+        foreach (Arguments::items('pairs', $pairs, Limits::get()->items) as $pair) {
             if (\is_array($pair) && \count($pair) === 2 && \array_is_list($pair)) {
                 [$score, $member] = $pair;
             } else {
@@ -192,6 +192,7 @@ final class ForeignIck implements Ick
             if (!\is_string($member)) {
                 throw Arguments::wrongPair($index, $pair);
             }
+            Limits::checkBytes($bytes += \strlen($member));
             $arguments[] = $text;
             $arguments[] = $member;
             if (++$index % self::STEP_MEMBERS_MAX === 0) {

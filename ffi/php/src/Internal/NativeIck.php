@@ -70,7 +70,7 @@ final class NativeIck implements Ick
 
     public function commit(iterable $members): int
     {
-        $packed = Packed::members($this->ffi, Arguments::members($members));
+        $packed = Packed::members($this->ffi, Arguments::members($members, Limits::get()->items));
         $call = $this->library->call();
         $status = $this->ffi->millpond_ick_commit(
             $this->client->handle,

@@ -52,7 +52,7 @@ final class Packed
         if ($count === 0) {
             return new self(null, 0, null);
         }
-        $block = self::block($ffi, $count * self::PAIR_BYTES, \implode('', $members));
+        $block = self::block($ffi, $count * self::PAIR_BYTES, self::joined($members));
         [$words, $doubles, $now] = [$block->words, $block->doubles, $block->true];
         $address = $block->address + $count * self::PAIR_BYTES;
         $word = 0;
@@ -81,7 +81,7 @@ final class Packed
         if ($count === 0) {
             return new self(null, 0, null);
         }
-        $block = self::block($ffi, $count * self::MEMBER_BYTES, \implode('', $members));
+        $block = self::block($ffi, $count * self::MEMBER_BYTES, self::joined($members));
         self::strings($block, 0, $block->address + $count * self::MEMBER_BYTES, $members);
 
         return new self($block->members, $count, $block);
@@ -117,7 +117,7 @@ final class Packed
         if ($count === 0) {
             return new self(null, 0, null);
         }
-        $block = self::block($ffi, $count * self::FIELD_BYTES, \implode('', $strings));
+        $block = self::block($ffi, $count * self::FIELD_BYTES, self::joined($strings));
         self::strings($block, 0, $block->address + $count * self::FIELD_BYTES, $strings);
 
         return new self($block->fields, $count, $block);
@@ -139,8 +139,8 @@ final class Packed
         $strings = \array_merge(...$fields);
         $start = $count * self::MESSAGE_BYTES;
         $array = $start + (\count($strings) >> 1) * self::FIELD_BYTES;
-        $shardKeys = \implode('', $keys);
-        $block = self::block($ffi, $array, $shardKeys . \implode('', $strings));
+        $shardKeys = self::joined($keys);
+        $block = self::block($ffi, $array, $shardKeys . self::joined($strings));
         $words = $block->words;
         [$address, $first] = [$block->address + $array, $block->address + $start];
         $word = 0;
@@ -247,7 +247,7 @@ final class Packed
     /** @param list<string|int|bool|null> $cells */
     private static function texts(array $cells): string
     {
-        return \implode('', \array_filter($cells, \is_string(...)));
+        return self::joined(\array_filter($cells, \is_string(...)));
     }
 
     /**
@@ -292,6 +292,14 @@ final class Packed
             $word += 2;
             $address += $length;
         }
+    }
+
+    /** @param array<string> $strings */
+    private static function joined(array $strings): string
+    {
+        Limits::checkBytes(\array_sum(\array_map(\strlen(...), $strings)));
+
+        return \implode('', $strings);
     }
 
     /**

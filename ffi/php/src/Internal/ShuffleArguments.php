@@ -29,7 +29,7 @@ final class ShuffleArguments
     {
         $found = [];
         $hasNames = \is_array($fields) && self::hasNames($fields);
-        foreach ($fields as $name => $value) {
+        foreach (Arguments::items($argument, $fields, Limits::get()->fields) as $name => $value) {
             if (\is_string($value) && (\is_string($name) || $hasNames && \is_int($name))) {
                 $found[] = (string) $name;
                 $found[] = $value;
@@ -67,7 +67,8 @@ final class ShuffleArguments
     public static function messages(iterable $messages): array
     {
         $keys = $fields = [];
-        foreach ($messages as $message) {
+        $bytes = 0;
+        foreach (Arguments::items('messages', $messages, Limits::get()->items) as $message) {
             $place = 'messages[' . \count($keys) . ']';
             if (!\is_array($message) || \count($message) !== 2 || !\array_is_list($message)) {
                 throw Arguments::wrong($place, 'be [shard key, fields]', $message);
@@ -79,7 +80,8 @@ final class ShuffleArguments
                 throw Arguments::wrong("{$place}[1]", 'be iterable', $message[1]);
             }
             $keys[] = $message[0];
-            $fields[] = self::fields("{$place}[1]", $message[1]);
+            $fields[] = $strings = self::fields("{$place}[1]", $message[1]);
+            Limits::checkBytes($bytes += \array_sum(\array_map(\strlen(...), $strings)));
         }
 
         return [$keys, $fields];
@@ -97,7 +99,8 @@ final class ShuffleArguments
         $isOne = !\is_iterable($messages);
         $found = [];
         $index = 0;
-        foreach ($isOne ? [$messages] : $messages as $message) {
+        $items = $isOne ? [$messages] : Arguments::items($argument, $messages, Limits::get()->items);
+        foreach ($items as $message) {
             $place = $isOne ? $argument : "{$argument}[$index]";
             if (!$message instanceof Message && !$message instanceof Receipt) {
                 throw Arguments::wrong($place, 'be Message or Receipt', $message);

@@ -29,8 +29,17 @@ final class TaskArguments
      */
     public static function names(string $argument, string|iterable $names): array
     {
+        if (\is_string($names)) {
+            return [$names];
+        }
+        $limits = Limits::get();
+        $max = match ($argument) {
+            'queues' => $limits->queues,
+            'ids' => $limits->ids,
+            default => $limits->names,
+        };
         $found = [];
-        foreach (\is_string($names) ? [$names] : $names as $name) {
+        foreach (Arguments::items($argument, $names, $max) as $name) {
             if (!\is_string($name)) {
                 throw Arguments::wrong($argument . '[' . \count($found) . ']', 'be string', $name);
             }
@@ -76,7 +85,8 @@ final class TaskArguments
     public static function tasks(Task|TaskId|iterable $tasks): array
     {
         $found = [];
-        foreach (\is_iterable($tasks) ? $tasks : [$tasks] as $task) {
+        $items = \is_iterable($tasks) ? Arguments::items('tasks', $tasks, Limits::get()->entries) : [$tasks];
+        foreach ($items as $task) {
             $place = 'tasks[' . \count($found) . ']';
             if (!$task instanceof Task && !$task instanceof TaskId) {
                 throw Arguments::wrong($place, 'be Task or TaskId', $task);
@@ -95,7 +105,8 @@ final class TaskArguments
     public static function docs(Doc|DocId|iterable $docs): array
     {
         $found = [];
-        foreach (\is_iterable($docs) ? $docs : [$docs] as $doc) {
+        $items = \is_iterable($docs) ? Arguments::items('docs', $docs, Limits::get()->entries) : [$docs];
+        foreach ($items as $doc) {
             $place = 'docs[' . \count($found) . ']';
             if (!$doc instanceof Doc && !$doc instanceof DocId) {
                 throw Arguments::wrong($place, 'be Doc or DocId', $doc);

@@ -14,6 +14,11 @@ module Millpond
     BYTES = "JJ"
     PAIR = "JJdCx#{Native::Pair.size - Native::Pair.offset_of(:score_is_now) - 1}"
     ENTRY = "JJd"
+    # The most that a call takes of each.
+    LIMITS = Native::Limits.new.then do |limits|
+      Native.millpond_limits_init(limits)
+      limits.members.to_h { |name| [name, limits[name]] }.freeze
+    end
 
     # A copy, since another thread can change the caller's own at any time, also while the library
     # reads it. Long ones share their bytes until one of the two changes.
@@ -62,8 +67,8 @@ module Millpond
     # Members for the library.
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
-    def self.members(values)
-      strings = elements("members", values).each_with_index.map do |member, index|
+    def self.members(values, max = LIMITS[:step_members])
+      strings = elements("members", values, max).each_with_index.map do |member, index|
         member.is_a?(String) ? String.new(member) : raise(wrong_type("members[#{index}]", "a String", member))
       end
       list(BYTES, Native::Bytes.size, strings) do |row, _, address, member|
@@ -81,7 +86,7 @@ module Millpond
       end
 
       scores = []
-      members = elements("pairs", values).each_with_index.map do |pair, index|
+      members = elements("pairs", values, LIMITS[:items]).each_with_index.map do |pair, index|
         score, member = pair(pair, index)
         scores << score
         member
@@ -96,7 +101,7 @@ module Millpond
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
     def self.numbers(values)
-      numbers = elements("numbers", values)
+      numbers = elements("numbers", values, LIMITS[:icks])
       numbers = numbers.each_with_index.map { |number, index| small_size("numbers[#{index}]", number) }
       [FFI::MemoryPointer.new(:uint32, numbers.size).write_array_of_uint32(numbers), numbers.size]
     end
@@ -154,12 +159,28 @@ module Millpond
       value.to_f
     end
 
+    # Of what may have no end it reads one more than is allowed.
+    #
     # @return [Array] of its own, which nobody else changes
-    def self.elements(argument, values)
-      return [*values] if values.is_a?(Array)
-      raise wrong_type(argument, "a list, such as an Array", values) unless values.respond_to?(:each_entry)
+    def self.elements(argument, values, max)
+      unless values.is_a?(Array) || values.respond_to?(:each_entry)
+        raise wrong_type(argument, "a list, such as an Array", values)
+      end
 
-      values.each_entry.to_a
+      found = values.is_a?(Array) ? values.first(max + 1) : values.each_entry.first(max + 1)
+      raise invalid("#{argument} has more than #{max} items") if found.size > max
+
+      found
+    end
+
+    # Refuses strings that are too long together, before they are put together.
+    #
+    # @return [Integer] the bytes of these and of those before them
+    def self.check_bytes(strings, before = 0)
+      bytes = before + strings.sum(&:bytesize)
+      return bytes if bytes <= LIMITS[:bytes]
+
+      raise invalid("the strings of the call have more than #{LIMITS[:bytes]} bytes")
     end
 
     # One block of memory: rows, each made by the block, and then the bytes that they point to. Nobody
@@ -168,6 +189,7 @@ module Millpond
       count = strings.size
       return [nil, 0] if count.zero?
 
+      check_bytes(strings)
       bytes = strings.pack("a*" * count)
       memory = FFI::MemoryPointer.new(row_size * count + bytes.bytesize, 1, false)
       address = memory.address + row_size * count

@@ -61,6 +61,7 @@ module Millpond
     #
     # After {ConnectionLostError} or {TimeoutError} the members may or may not be flagged; adding
     # them again is safe. Above 250,000 members it takes several steps, each atomic.
+    # A call takes up to 1,000,000 members.
     #
     # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and
     #   members; a score that is nil or left out is the server's time in seconds
@@ -112,6 +113,7 @@ module Millpond
     #
     # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: what comes is
     # work to be done. Above 250,000 members it takes several steps, each atomic.
+    # A call takes up to 1,000,000 members.
     #
     # @param members [Enumerable<String>]
     # @return [Integer] how many of them were reserved
@@ -124,7 +126,7 @@ module Millpond
     #   ick.reserve(1)
     #   ick.commit(["a.txt", "never reserved"]) # => 1
     def commit(members)
-      list, count = Convert.members(members)
+      list, count = Convert.members(members, Convert::LIMITS[:items])
       Call.number(:uint64) do |place, error|
         Native.millpond_ick_commit(@native, @name, @length, list, count, place, error)
       end

@@ -45,6 +45,12 @@ module Millpond
       layout :name, :string, :source, :pointer, :source_length, :size_t, :sha1, :string
     end
 
+    # What a call takes at most.
+    class Limits < FFI::Struct
+      layout :items, :size_t, :bytes, :size_t, :step_members, :size_t, :icks, :size_t, :fields, :size_t,
+             :queues, :size_t, :ids, :size_t, :names, :size_t, :entries, :size_t
+    end
+
     # A row of the table of errors.
     class ErrorKind < FFI::Struct
       layout :code, :int, :name, :string, :retry, :int
@@ -66,6 +72,7 @@ module Millpond
     attach :version, [], :string
     attach :test_panic, [:pointer]
     attach :on_interrupt, [:pointer], :void
+    attach :limits_init, [Limits.by_ref], :void
 
     attach :error_message, [:pointer], :string
     attach :error_operation, [:pointer], :string

@@ -30,13 +30,16 @@ module Millpond
     # @yieldparam count [Integer] how many there are
     def self.messages(values)
       keys = []
-      fields = Convert.elements("messages", values).each_with_index.map do |message, index|
+      bytes = 0
+      fields = Convert.elements("messages", values, Convert::LIMITS[:items]).each_with_index.map do |message, index|
         unless message.is_a?(Array) && message.size == 2
           raise Convert.wrong_type("messages[#{index}]", "[shard_key, fields]", message)
         end
 
         keys << string(message[0]) { "messages[#{index}][0]" }
-        field_strings("messages[#{index}][1]", message[1])
+        strings = field_strings("messages[#{index}][1]", message[1])
+        bytes = Convert.check_bytes(strings, bytes)
+        strings
       end
       rows, = strings(fields.flatten(1))
       address = rows ? rows.address : 0
@@ -53,7 +56,7 @@ module Millpond
     # @return [Array(FFI::Pointer, Integer)] the list of receipts and how many there are
     def self.receipts(values)
       values = [values] if receipt?(values)
-      numbers = Convert.elements("messages", values).each_with_index.flat_map do |value, index|
+      numbers = Convert.elements("messages", values, Convert::LIMITS[:items]).each_with_index.flat_map do |value, index|
         unless receipt?(value)
           raise Convert.wrong_type("messages[#{index}]", "a Message or a Receipt", value)
         end
@@ -100,7 +103,7 @@ module Millpond
     # @return [Array<String>] each field and after it its value
     def self.field_strings(argument, values)
       named = values.is_a?(Hash)
-      Convert.elements(argument, values).each_with_index.flat_map do |pair, index|
+      Convert.elements(argument, values, Convert::LIMITS[:fields]).each_with_index.flat_map do |pair, index|
         unless pair.is_a?(Array) && pair.size == 2
           raise Convert.wrong_type("#{argument}[#{index}]", "[field, value]", pair)
         end

@@ -118,7 +118,7 @@ module Millpond
 
     # Acknowledges messages, so that the group does not get them again. They stay in the queue, for
     # other groups. Acknowledging twice is safe. Above 100,000 messages it takes several steps, each
-    # atomic.
+    # atomic. A call takes up to 1,000,000 messages.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>]
     # @return [Integer] how many of them were waiting for that

@@ -40,7 +40,7 @@ module Millpond
     # @return [Array<TaskId>]
     def self.task_ids(values)
       values = [values] if task?(values)
-      Convert.elements("tasks", values).each_with_index.map do |task, index|
+      Convert.elements("tasks", values, Convert::LIMITS[:entries]).each_with_index.map do |task, index|
         TaskId.new(*task_id("tasks[#{index}]", task))
       end
     end
@@ -50,7 +50,7 @@ module Millpond
     # @return [Array<DocId>]
     def self.doc_ids(values)
       values = [values] if doc?(values)
-      Convert.elements("docs", values).each_with_index.map { |doc, index| DocId.new(*doc_id("docs[#{index}]", doc)) }
+      Convert.elements("docs", values, Convert::LIMITS[:entries]).each_with_index.map { |doc, index| DocId.new(*doc_id("docs[#{index}]", doc)) }
     end
 
     # @return [Array(FFI::Pointer, Integer)] the list of tasks and how many there are
@@ -86,9 +86,9 @@ module Millpond
     # A name, or several.
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
-    def self.names(argument, values)
+    def self.names(argument, values, max = Convert::LIMITS[:names])
       values = [values] if values.is_a?(String)
-      rows = Convert.elements(argument, values).each_with_index.map do |name, index|
+      rows = Convert.elements(argument, values, max).each_with_index.map do |name, index|
         [Convert.bytes("#{argument}[#{index}]", name)]
       end
       list(Native::Bytes, Convert::BYTES, rows)
@@ -173,6 +173,7 @@ module Millpond
 
       parts = rows.flatten(1)
       texts = parts.grep(String)
+      Convert.check_bytes(texts)
       bytes = texts.pack("a*" * texts.size)
       rows_size = kind.size * rows.size
       memory = FFI::MemoryPointer.new(rows_size + bytes.bytesize, 1, false)

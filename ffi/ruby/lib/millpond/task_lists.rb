@@ -16,7 +16,7 @@ module Millpond
     #   store.insert("inbox", id: "a")
     #   store.fetch(%w[b a]).map(&:id) # => ["a"]
     def fetch(ids)
-      list, count = TaskArguments.names("ids", ids)
+      list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
       TaskAnswers.tasks { |place, error| Native.millpond_tasks_fetch(@native, list, count, place, error) }
     end
 
@@ -137,7 +137,7 @@ module Millpond
     #   Millpond.connect("memory:").tasks("shop").fetch_docs("accounts", %w[a b]) # => []
     def fetch_docs(namespace, ids)
       namespace = Convert.bytes("namespace", namespace)
-      list, count = TaskArguments.names("ids", ids)
+      list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
       TaskAnswers.docs do |place, error|
         Native.millpond_tasks_fetch_docs(@native, namespace, namespace.bytesize, list, count, place, error)
       end

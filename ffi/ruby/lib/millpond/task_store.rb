@@ -149,7 +149,7 @@ module Millpond
     #   3.times { |number| store.insert("inbox", value: number) }
     #   store.claim_many("inbox", 10).map(&:value).sort # => [0, 1, 2]
     def claim_many(queues, max, lease: nil)
-      names, count = TaskArguments.names("queues", queues)
+      names, count = TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
       lease_ms = TaskArguments.milliseconds("lease", lease)
       max = Convert.size("max", max)
       TaskAnswers.tasks do |place, error|
@@ -182,7 +182,7 @@ module Millpond
     #   store.are_empty?(exact: "print") # => true
     #   store.claims("print", wait: 0.01).first # => nil
     def claims(queues, max: 1, wait: nil, lease: nil)
-      names, count = TaskArguments.names("queues", queues)
+      names, count = TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
       lease_ms = TaskArguments.milliseconds("lease", lease)
       size = Convert.size("max", max)
       wait_ms = Batches.wait_ms(wait)
@@ -226,7 +226,7 @@ module Millpond
                error_queue: nil)
       options = TaskArguments.worker_options(wait, lease, backoff, backoff_max, max_attempts, max_claims,
                                              error_queue)
-      Worker.new(@native, TaskArguments.names("queues", queues), options)
+      Worker.new(@native, TaskArguments.names("queues", queues, Convert::LIMITS[:queues]), options)
     end
 
     # Holds on to tasks and documents for so long from now, all of them or none. A {Worker} does so by

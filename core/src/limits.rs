@@ -1,0 +1,40 @@
+//! What one call takes at most, however many steps it makes of it.
+
+use crate::error::{Result, invalid};
+
+/// The most members or messages of one call. An iterator may have no end; what is too long is refused
+/// as it is read, before anything is sent.
+pub const CALL_ITEMS_MAX: usize = 1_000_000;
+
+/// The most bytes that the strings of one call have together: 1 GiB. A server takes no longer command.
+pub const CALL_BYTES_MAX: usize = 1 << 30;
+
+/// How much of a call has been read.
+#[derive(Debug, Default)]
+pub(crate) struct CallSize {
+    items: usize,
+    bytes: usize,
+}
+
+impl CallSize {
+    /// One more item, of so many bytes; `items` is what they are.
+    pub(crate) fn add(&mut self, items: &str, bytes: usize) -> Result<()> {
+        self.items += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.items > CALL_ITEMS_MAX {
+            return Err(invalid(format!("a call takes at most {CALL_ITEMS_MAX} {items}")));
+        }
+        match self.bytes > CALL_BYTES_MAX {
+            true => Err(invalid(format!("the {items} have more than {CALL_BYTES_MAX} bytes"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The first items of an iterator: one more than `max` if there are more, which is then refused.
+pub(crate) fn first_of<T>(
+    items: impl IntoIterator<Item = T>,
+    max: usize,
+) -> impl Iterator<Item = T> {
+    items.into_iter().take(max + 1)
+}

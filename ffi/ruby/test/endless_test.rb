@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# What may have no end is refused as it is read, before anything is sent.
+class EndlessTest < MillpondTest
+  def endless(value)
+    Enumerator.new { |items| loop { items << value } }.lazy
+  end
+
+  def refused(message, &call)
+    error = assert_raises(Millpond::InvalidArgumentError, &call)
+    assert_includes error.message, message
+  end
+
+  def test_icks
+    client = connect("memory:")
+    ick = client.ick("x")
+    channel = client.ick_channel("x", 2)
+    refused("pairs has more than 1000000 items") { ick.add(endless("m")) }
+    refused("pairs has more than 1000000 items") { channel.add(endless([1, "m"])) }
+    refused("members has more than 1000000 items") { ick.commit(endless("m")) }
+    refused("members has more than 250000 items") { ick.exchange(1, endless("m")) }
+    refused("more than 1073741824 bytes") { ick.commit(["m" * (1 << 20)] * 1_025) }
+    refused("numbers has more than 65536 items") { channel.each_batch(0.step, 1) { nil } }
+    assert_nil ick.stats
+  end
+
+  def test_shuffle_queues
+    queue = connect("memory:").shuffle_queue("x")
+    consumer = queue.consumer("g", "c")
+    receipt = Millpond::Receipt.new(0, "1-1")
+    refused("fields has more than 32768 items") { queue.write("t", endless(%w[f v])) }
+    refused("messages has more than 1000000 items") { queue.write_many(endless(["t", []])) }
+    refused("messages[0][1] has more than 32768 items") { queue.write_many([["t", endless(%w[f v])]]) }
+    refused("more than 1073741824 bytes") { queue.write_many([["t", { "f" => "v" * (1 << 20) }]] * 1_025) }
+    refused("messages has more than 1000000 items") { consumer.ack(endless(receipt)) }
+    assert_equal 0, queue.len
+  end
+
+  def test_task_stores
+    store = connect("memory:").tasks("x")
+    task = Millpond::TaskId.new("t", 0)
+    refused("queues has more than 1000 items") { store.claim(endless("q")) }
+    refused("queues has more than 1000 items") { store.worker(endless("q")) }
+    refused("ids has more than 10000 items") { store.fetch(endless("t")) }
+    refused("ids has more than 10000 items") { store.fetch_docs("n", endless("d")) }
+    refused("tasks has more than 100000 items") { store.renew(endless(task)) }
+    refused("prefixes has more than 10000 items") { store.queues(prefixes: endless("q")) }
+  end
+end

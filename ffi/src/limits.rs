@@ -1,0 +1,53 @@
+//! What a call takes at most.
+
+use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, ick, shuffle, tasks};
+
+use crate::caller::Caller;
+
+/// The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
+/// lists of what may have no end stops there. Filled in by `millpond_limits_init`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_limits {
+    /// Members of an add and a commit, messages of a write, an ack and an extend.
+    pub items: usize,
+    /// Bytes that all strings of a call have together.
+    pub bytes: usize,
+    /// Members of an exchange, and of a commit through a lease.
+    pub step_members: usize,
+    /// Icks of a channel.
+    pub icks: usize,
+    /// Fields of a message.
+    pub fields: usize,
+    /// Queues of a claim.
+    pub queues: usize,
+    /// Ids of a fetch.
+    pub ids: usize,
+    /// Names and prefixes of a filter.
+    pub names: usize,
+    /// Entries of a modification, tasks and documents of a renewal.
+    pub entries: usize,
+}
+
+/// Fills in the limits of this library. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_limits_init(limits: *mut millpond_limits) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.wanted(
+        limits,
+        millpond_limits {
+            items: CALL_ITEMS_MAX,
+            bytes: CALL_BYTES_MAX,
+            step_members: ick::BATCH_MEMBERS_MAX,
+            icks: ick::SHARDS_MAX as usize,
+            fields: shuffle::FIELDS_MAX,
+            queues: tasks::CLAIM_QUEUES_MAX,
+            ids: tasks::PAGE_MAX,
+            names: tasks::FILTER_NAMES_MAX,
+            entries: tasks::MODIFICATION_ENTRIES_MAX,
+        },
+    );
+}
