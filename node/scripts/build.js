@@ -2,22 +2,58 @@
 
 // Builds the addon with cargo and puts it where lib/native.js looks for it. npm calls it in a clone,
 // before it packs the package and when somebody installs the folder; the package that is packed
-// carries the addon and has no script. MILLPOND_CARGO_PROFILE is the profile, release if it is not
-// set.
+// carries the addon and has no script. With --if-stale it does nothing where the addon is younger
+// than its sources: a project that has installed the folder calls it at every `npm install`, and need
+// not have Rust then. MILLPOND_CARGO_PROFILE is the profile, release if it is not set.
 
 const { execFileSync } = require('node:child_process')
-const { copyFileSync, mkdirSync, renameSync } = require('node:fs')
+const { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, utimesSync } =
+  require('node:fs')
 const path = require('node:path')
 
 const here = path.join(__dirname, '..')
+const workspace = path.join(here, '..')
+
+/** What the addon is made of. */
+const SOURCES = [
+  path.join(workspace, 'Cargo.toml'),
+  path.join(workspace, 'Cargo.lock'),
+  path.join(workspace, 'core'),
+  path.join(here, 'Cargo.toml'),
+  path.join(here, 'build.rs'),
+  path.join(here, 'src')
+]
 
 function main() {
+  if (process.argv.includes('--if-stale') && isFresh()) return
   const file = path.join(here, 'prebuilt', machine(), 'millpond.node')
+  const began = new Date()
+  console.error('millpond: compiling the core; the first time this takes minutes')
   const built = build()
   mkdirSync(path.dirname(file), { recursive: true })
   // A program that has the old one loaded keeps it.
   copyFileSync(built, `${file}.new`)
+  // A source that was saved meanwhile is younger.
+  utimesSync(`${file}.new`, began, began)
   renameSync(`${file}.new`, file)
+}
+
+/** Whether there is an addon for this machine that is younger than all of its sources. */
+function isFresh() {
+  const folder = path.join(here, 'prebuilt')
+  const machine = `${process.platform}-${process.arch}`
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const fitting = names.filter((name) => name === machine || name.startsWith(`${machine}-`))
+  const files = fitting.map((name) => path.join(folder, name, 'millpond.node')).filter(existsSync)
+  const changed = Math.max(...SOURCES.map(lastChange))
+  return files.some((file) => statSync(file).mtimeMs > changed)
+}
+
+/** When a file, or the youngest file in a folder, was changed. */
+function lastChange(file) {
+  const found = statSync(file)
+  if (!found.isDirectory()) return found.mtimeMs
+  return Math.max(0, ...readdirSync(file).map((name) => lastChange(path.join(file, name))))
 }
 
 /** Builds the library; answers where it is. */
