@@ -38,7 +38,7 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result<(), millpond::
         (exchange, vec!["", "many", "0", "a"], "INVALID_ARGUMENT"),
         (peek, vec!["both", "1"], "INVALID_ARGUMENT"),
         (peek, vec!["producer", "-1"], "INVALID_ARGUMENT"),
-        (delete, vec!["FLUSHALL"], "INVALID_ARGUMENT"),
+        (delete, vec!["FLUSHALL", "0"], "INVALID_ARGUMENT"),
         (delete, vec![], "INVALID_ARGUMENT"),
     ] {
         let reply = call(&server, script, &KEYS, &args);

@@ -5,7 +5,11 @@ use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
 
-static SCRIPT: Script = Script::new(include_str!("delete.lua"));
+static SCRIPT: Script =
+    Script::new(concat!(include_str!("check.lua"), include_str!("delete.lua")));
+
+/// Removes a broken Ick too. Only the drop-in for redis-ick, which sends the script itself, does not.
+const UNCHECKED: &str = "0";
 
 /// Removes the three keys of an Ick, whatever they hold.
 #[derive(Clone, Debug)]
@@ -47,7 +51,8 @@ impl Operation for Delete {
     }
 
     fn invocation(&self) -> Invocation {
-        let args = [if self.unlink { "UNLINK" } else { "DEL" }].into_iter().collect();
+        let command = if self.unlink { "UNLINK" } else { "DEL" };
+        let args = [command, UNCHECKED].into_iter().collect();
         Invocation { script: &SCRIPT, keys: self.name.keys(), args }
     }
 

@@ -53,6 +53,11 @@ impl Adapter {
         Self::new(&self.language)
     }
 
+    /// Whether a delete removes a broken Ick.
+    pub(crate) fn deletes_broken_icks(&self) -> bool {
+        self.language.deletes_broken_icks
+    }
+
     /// Opens a client, closing the one that was open.
     pub(crate) fn open(&mut self, url: &str) -> Result<()> {
         match self.call(json!({"call": "open", "url": url}))? {

@@ -21,6 +21,8 @@ pub(crate) struct Language {
     backends: Option<Vec<String>>,
     /// The queues that it has; all where none is named.
     queues: Option<Vec<String>>,
+    /// Whether a delete removes a broken Ick. That of redis-ick, and of the drop-in for it, refuses it.
+    pub(crate) deletes_broken_icks: bool,
 }
 
 impl Language {
@@ -61,7 +63,8 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
             entry.clone().and_then(|entry| names(entry, field, known)).map_err(in_language)
         };
         let (backends, queues) = (list("backends", &BACKENDS)?, list("queues", &QUEUES)?);
-        Ok(Language { name: name.clone(), command, backends, queues })
+        let deletes_broken_icks = entry?["deletes_broken_icks"].as_bool().unwrap_or(true);
+        Ok(Language { name: name.clone(), command, backends, queues, deletes_broken_icks })
     };
     Ok(match named {
         Some(named) => named.iter().map(language).collect(),

@@ -128,12 +128,12 @@ final class ForeignIck implements Ick
 
     public function delete(): int
     {
-        return $this->number('ick.delete', ['DEL']);
+        return $this->number('ick.delete', ['DEL', '0']);
     }
 
     public function unlink(): int
     {
-        return $this->number('ick.delete', ['UNLINK']);
+        return $this->number('ick.delete', ['UNLINK', '0']);
     }
 
     public function lease(float $ttl): ?ConsumerLease

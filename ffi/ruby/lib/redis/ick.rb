@@ -32,12 +32,14 @@ class Redis
     UNFENCED = ""
     # ARGV[1] of an add in which every member comes with its score.
     UNSTAMPED = "0"
+    # ARGV[2] of a delete that leaves a broken Ick alone.
+    CHECKED = "1"
     # The numbers that Redis and Ruby read alike.
     PRINTED = /\A[-+]?[\d.]+(?:e[-+]?\d+)?\z/i.freeze
     # Names whose keys are remembered, so that a process with few of them asks once for each.
     NAMES_MAX = 1_000
     private_constant :ADD, :RESERVE, :COMMIT, :EXCHANGE, :STATS, :DELETE, :UNFENCED, :UNSTAMPED,
-                     :PRINTED, :NAMES_MAX
+                     :CHECKED, :PRINTED, :NAMES_MAX
 
     # @return [Redis] what calls are sent through
     attr_accessor :redis
@@ -66,12 +68,13 @@ class Redis
       @keys = {}
     end
 
-    # Removes the Ick's keys, whatever they hold.
+    # Removes the Ick's keys. {Millpond::Ick#delete} removes them whatever they hold.
     #
     # @param ick_key [String] the Ick
     # @param unlink [Boolean] by UNLINK, so that Redis frees the memory in the background
     # @return [Integer, Redis::Future] how many keys there were
     # @raise [ArgumentError] for a wrong argument
+    # @raise [Redis::CommandError] if the keys hold something else
     #
     # @example
     #   ick = Redis::Ick.new(Redis.new)
@@ -82,7 +85,7 @@ class Redis
       metric = unlink ? "profile.ick.ickunlink" : "profile.ick.ickdel"
       _statsd_increment("#{metric}.calls")
       _statsd_time("#{metric}.time") do
-        run(DELETE, ick_key, [unlink ? "UNLINK" : "DEL"])
+        run(DELETE, ick_key, [unlink ? "UNLINK" : "DEL", CHECKED])
       end
     end
 
@@ -106,7 +109,6 @@ class Redis
     #   "pset_max", "cset_min", "cset_max", "total_min" and "total_max"; whole scores from 0 are
     #   Integers, the others Floats. nil if there is no such Ick.
     # @raise (see #ickdel)
-    # @raise [Redis::CommandError] if the keys hold something else
     #
     # @example
     #   ick = Redis::Ick.new(Redis.new)
@@ -172,7 +174,8 @@ class Redis
     # stays dirty.
     #
     # @param ick_key [String] the Ick
-    # @param members [Array<String>]
+    # @param members [Array<String, Array(String, Numeric)>] members, or pairs as {#ickreserve} returns
+    #   them, whose scores do not matter
     # @return [Integer, Redis::Future] how many of them were reserved
     # @raise [ArgumentError] for a wrong argument
     # @raise [Redis::CommandError] if the keys hold something else
@@ -180,11 +183,12 @@ class Redis
     # @example
     #   ick = Redis::Ick.new(Redis.new)
     #   ick.ickadd("files", 1, "a.txt")
-    #   ick.ickreserve("files", 1)
-    #   ick.ickcommit("files", "a.txt", "never reserved") # => 1
+    #   batch = ick.ickreserve("files", 1) # => [["a.txt", 1.0]]
+    #   ick.ickcommit("files", *batch) # => 1
+    #   ick.ickcommit("files", "a.txt", "never reserved") # => 0
     def ickcommit(ick_key, *members)
       check_key(ick_key)
-      check_members(members)
+      members = members_of(members)
       _statsd_increment("profile.ick.ickcommit.calls")
       _statsd_timing("profile.ick.ickcommit.members", members.size)
       _statsd_time("profile.ick.time.ickcommit") { run(COMMIT, ick_key, [UNFENCED, *members]) }
@@ -194,7 +198,8 @@ class Redis
     #
     # @param ick_key [String] the Ick
     # @param reserve_size [Integer] members to reserve, below 10^17
-    # @param commit_members [Array<String>] members to commit
+    # @param commit_members [Array<String, Array(String, Numeric)>] members to commit, or pairs as this
+    #   method returns them
     # @param backwash [Boolean] as in {#ickreserve}
     # @return [Array<Array(String, Float)>, Redis::Future] members and scores, lowest first
     # @raise (see #ickreserve)
@@ -202,12 +207,13 @@ class Redis
     # @example
     #   ick = Redis::Ick.new(Redis.new)
     #   ick.ickadd("files", 1, "a.txt", 2, "b.txt")
-    #   ick.ickexchange("files", 1) # => [["a.txt", 1.0]]
-    #   ick.ickexchange("files", 1, "a.txt") # => [["b.txt", 2.0]]
+    #   batch = ick.ickexchange("files", 1) # => [["a.txt", 1.0]]
+    #   batch = ick.ickexchange("files", 1, *batch) # => [["b.txt", 2.0]]
+    #   ick.ickexchange("files", 0, "b.txt") # => []
     def ickexchange(ick_key, reserve_size, *commit_members, backwash: false)
       check_key(ick_key)
       check_size("reserve_size", reserve_size)
-      check_members(commit_members)
+      commit_members = members_of(commit_members)
       _statsd_increment("profile.ick.ickexchange.calls")
       _statsd_timing("profile.ick.ickexchange.reserve_size", reserve_size)
       _statsd_timing("profile.ick.ickexchange.commit_members", commit_members.size)
@@ -307,7 +313,8 @@ class Redis
     # ARGV of an add. A loop over indices, because this is what a large add costs.
     def added(score_member_pairs)
       if score_member_pairs.size.odd?
-        raise ArgumentError, "scores and members come in pairs, but there are #{score_member_pairs.size} of both"
+        raise ArgumentError, "expected score, member, score, member, ..., but the last of " \
+                             "#{score_member_pairs.size} arguments has no partner"
       end
 
       argv = [UNSTAMPED].concat(score_member_pairs)
@@ -355,9 +362,16 @@ class Redis
       raise ArgumentError, "#{argument} is #{size}; it has to be 0 or more" if size.negative?
     end
 
-    def check_members(members)
-      members.each do |member|
-        raise ArgumentError, "a member has to be a String, not #{member.class}" unless member.is_a?(String)
+    # The members of members and pairs.
+    def members_of(members)
+      members.map do |member|
+        next member if member.is_a?(String)
+
+        first, score, *more = member if member.is_a?(Array)
+        next first if first.is_a?(String) && score.is_a?(Numeric) && more.empty?
+
+        raise ArgumentError, "a member has to be a String or [String, score], not #{member.class}; " \
+                             "a list of them needs an asterisk: *members"
       end
     end
 

@@ -32,6 +32,29 @@ class RedisIckCallsTest < RedisIckTest
     assert_equal [], ick.ickexchange(key, 0, "e", "f")
   end
 
+  # The loop of the README of redis-ick.
+  def test_a_batch_is_committed_as_it_was_reserved
+    ick = self.ick
+    ick.ickadd(key, 1, "a", 2, "b", 3, "c", 4, "1.0", 5, "d")
+    seen = []
+    batch = []
+    3.times do
+      batch = ick.ickexchange(key, 2, *batch)
+      seen << batch
+    end
+    assert_equal [[["a", 1.0], ["b", 2.0]], [["c", 3.0], ["1.0", 4.0]], [["d", 5.0]]], seen
+    assert_equal [], ick.ickexchange(key, 0, *batch)
+    assert_equal 0, ick.ickstats(key)["total_size"]
+  end
+
+  def test_a_commit_of_pairs_leaves_members_that_are_named_like_a_score
+    ick = self.ick
+    ick.ickadd(key, 1, "a", 2, "1.0", 3, "b")
+    batch = ick.ickreserve(key, 3)
+    assert_equal 2, ick.ickcommit(key, batch.first, "b")
+    assert_equal [["1.0", 2.0]], ick.ickreserve(key, 3)
+  end
+
   def test_stats
     ick = self.ick
     assert_nil ick.ickstats(key)
@@ -147,12 +170,20 @@ class RedisIckCallsTest < RedisIckTest
        [1, "a", 1r / 2, "b"], [1i, "a"], [BigDecimal("NaN"), "a"]].each do |wrong|
         assert_raises(ArgumentError, wrong.inspect) { ick.ickadd(key, *wrong) }
       end
-      [7, :a, nil, 1.5, ["a"], ["a", 1.0]].each do |wrong|
+      [7, :a, nil, 1.5, ["a"], %w[a b], [1.0, "a"], ["a", 1.0, "b"], [["a", 1.0]], []].each do |wrong|
         assert_raises(ArgumentError) { ick.ickcommit(key, "a", wrong) }
         assert_raises(ArgumentError) { ick.ickexchange(key, 1, wrong) }
       end
     end
     assert_equal ["info"], sent.keys
+  end
+
+  def test_an_odd_number_of_scores_and_members
+    [[1], [1, "a", 2]].each do |wrong|
+      error = assert_raises(ArgumentError) { ick.ickadd(key, *wrong) }
+      assert_equal "expected score, member, score, member, ..., but the last of #{wrong.size} arguments has no partner",
+                   error.message
+    end
   end
 
   def test_what_is_no_redis_and_no_statsd
@@ -170,11 +201,12 @@ class RedisIckCallsTest < RedisIckTest
     ]
     breakages.each do |break_it|
       break_it.call
-      [[:ickstats], [:ickadd, 1, "a"], [:ickreserve, 0], [:ickcommit, "a"], [:ickexchange, 1]].each do |method, *rest|
+      [[:ickstats], [:ickadd, 1, "a"], [:ickreserve, 0], [:ickcommit, "a"], [:ickexchange, 1], [:ickdel],
+       [:ickunlink]].each do |method, *rest|
         error = assert_raises(Redis::CommandError) { ick.public_send(method, key, *rest) }
         assert_match(/\A(WRONGTYPE|INCOMPATIBLE_VERSION) .*#{key}/, error.message)
       end
-      assert_operator ick.ickdel(key), :>, 0
+      assert_operator connect(Servers.shared.url).ick(key).delete, :>, 0
       assert_nil ick.ickstats(key)
     end
   end
@@ -234,7 +266,7 @@ class RedisIckCallsTest < RedisIckTest
     assert_equal(expected, logged.call { ick.ickreserve(key, 7) })
     expected = [[:increment, "profile.ick.ickcommit.calls"], [:timing, "profile.ick.ickcommit.members", 2],
                 [:time, "profile.ick.time.ickcommit"]]
-    assert_equal(expected, logged.call { ick.ickcommit(key, "a", "b") })
+    assert_equal(expected, logged.call { ick.ickcommit(key, ["a", 1.0], "b") })
     expected = [[:increment, "profile.ick.ickexchange.calls"],
                 [:timing, "profile.ick.ickexchange.reserve_size", 3],
                 [:timing, "profile.ick.ickexchange.commit_members", 1], [:time, "profile.ick.time.ickexchange"]]
