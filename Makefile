@@ -63,8 +63,10 @@ test-node: node
 test-c: setup
 	$(MAKE) --no-print-directory -C ffi test
 
+# MILLPOND_REDIS_ICK_GEM=folder is a checkout of the gem redis-ick, whose own suite the drop-in passes.
 test-ruby: library
 	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -Ilib test/run.rb
+	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -rset -Ilib test/redis_ick/gem_suite.rb
 
 test-php: library
 	cd ffi/php && phpunit
