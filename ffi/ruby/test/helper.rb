@@ -10,7 +10,11 @@ require "timeout"
 require "tmpdir"
 
 require "millpond"
+require_relative "limit"
 require_relative "servers"
+
+# A shell that starts the suite in the background has it ignore Ctrl-C, which tests send.
+trap(:INT, "DEFAULT")
 
 ROOT = File.expand_path("../../..", __dir__)
 GEM_ROOT = File.expand_path("..", __dir__)
@@ -30,6 +34,11 @@ class MillpondTest < Minitest::Test
         close_clients
       end
     end
+  end
+
+  def before_setup
+    Limit.begin("#{self.class}##{name}")
+    super
   end
 
   # The name of a queue that nobody else uses.
