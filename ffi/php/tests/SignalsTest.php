@@ -76,6 +76,32 @@ final class SignalsTest extends TestCase
     }
 
     /**
+     * The loop of the README whose handler sets a flag: it ends although there is nothing to do.
+     */
+    public function testALoopThatLooksAtAFlagEndsOnSigterm(): void
+    {
+        $readme = \file_get_contents(\dirname(__DIR__) . '/README.md');
+        self::assertSame(1, \preg_match('/^function serve\(.*?^}$/ms', $readme, $function));
+        $program = 'use Millpond\Ick; require $argv[1]; ' . $function[0]
+            . ' $ick = Millpond\Millpond::connect("memory:")->ick("files"); $ick->add([[1, "a.txt"]]);'
+            . ' serve($ick); echo $ick->stats()->totalSize, " left";';
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php'];
+        $process = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
+        self::assertSame("1 to do\n", \fgets($pipes[1]));
+        // Some time into the wait: an earlier signal ends the loop too.
+        \usleep(100_000);
+        \proc_terminate($process);
+        $reads = [$pipes[1]];
+        $none = null;
+        if (\stream_select($reads, $none, $none, 20) === 0) {
+            \proc_terminate($process, \SIGKILL);
+            self::fail('SIGTERM is ignored');
+        }
+        self::assertSame('0 left', \stream_get_contents($pipes[1]));
+        self::assertSame(0, \proc_close($process));
+    }
+
+    /**
      * Runs a program in which SIGALRM throws, while the server is paused for longer than that.
      */
     private function interrupted(string $code): string

@@ -46,7 +46,9 @@ final class Worker
      * The Modification that the handler returns happens in one step, with the job's own versions; null
      * deletes the task. The handler may throw a `Retry`, a `Move` or a `Release`; any other exception is a
      * retry with its class and message. That holds also for one that a signal handler throws while a task
-     * is worked on: to stop a worker by a signal, let it set a flag, and look at it in a loop over jobs().
+     * is worked on: to stop a worker by a signal, let it set a flag, and look at it in a loop over jobs(). A
+     * handler that only sets a flag does not end a wait, so let the worker wait for a second, and begin the
+     * loop again until the flag is set.
      *
      * A job whose lease was lost, or with a modification that the store refuses with a
      * DependencyException, is left to whoever has it now, and the work goes on. A modification that no
