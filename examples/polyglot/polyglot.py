@@ -50,7 +50,7 @@ def server():
             yield f"redis+unix://{socket}"
         finally:
             process.terminate()
-            process.wait()
+            ended(process)
 
 
 class Consumer:
@@ -69,8 +69,19 @@ class Consumer:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait()
-        self.reader.join()
+        ended(self.process)
+        self.reader.join(PATIENCE)
+
+
+def ended(process):
+    """Waits until a process ends; one that hangs is named and killed. Returns its status."""
+    try:
+        return process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        command = " ".join(map(str, process.args))
+        print(f"HANGS: {command} did not end within {PATIENCE} s", file=sys.stderr)
+        return process.wait()
 
 
 def main(url):
@@ -84,7 +95,7 @@ def main(url):
             producers = [
                 subprocess.Popen([*COMMANDS[language], url, *sizes]) for language in PRODUCERS
             ]
-            if any([producer.wait() for producer in producers]):
+            if any([ended(producer) for producer in producers]):
                 raise SystemExit("a producer failed")
             deadline = time.monotonic() + PATIENCE
             while any(stats and stats.total_size for stats in (ick.stats() for ick in icks)):

@@ -1,19 +1,25 @@
 //! The demo's side of the worker: starts it, listens to it, kills it.
 
 use std::env;
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::Result;
 use crate::event::{Event, Pause};
 use crate::report::Report;
 use crate::scratch::Scratch;
 
+/// How long the worker may tell nothing; it tells of every file.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A running worker and what it has told so far.
 pub(crate) struct Worker<'a> {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Receiver<io::Result<String>>,
     report: &'a Report,
     pub(crate) history: History,
 }
@@ -49,7 +55,11 @@ impl<'a> Worker<'a> {
             .spawn()?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().ok_or("the worker has no output")?;
-        let lines = BufReader::new(stdout).lines();
+        let (told, lines) = channel();
+        thread::spawn(move || {
+            // Nobody listens any more to a worker that was given up.
+            BufReader::new(stdout).lines().try_for_each(|line| told.send(line))
+        });
         Ok(Self { child, stdin, lines, report, history: History::default() })
     }
 
@@ -65,7 +75,13 @@ impl<'a> Worker<'a> {
 
     /// Takes in one line; answers false when there are no more.
     fn listen(&mut self) -> Result<bool> {
-        let Some(line) = self.lines.next() else { return Ok(false) };
+        let line = match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("the worker hangs: it told nothing for {PATIENCE:?}").into());
+            }
+        };
         let history = &mut self.history;
         match line?.parse()? {
             Event::Flagged { flagged, folded } => {

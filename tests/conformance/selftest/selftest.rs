@@ -179,3 +179,26 @@ fn a_run_without_cases_or_without_its_adapter_fails() {
     assert!(text.contains("python: the adapter "), "{text}");
     assert_eq!(last_line(&text), "0 passed, 1 failed");
 }
+
+/// Whatever hangs: the adapter here, which the kit itself would wait for longer than it may.
+#[test]
+fn a_run_that_hangs_is_named_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let hangs = folder.path().join("hangs");
+    std::fs::write(&hangs, "#!/bin/sh\necho $$ > \"$0.pid\"\nexec sleep 600\n").unwrap();
+    std::fs::set_permissions(&hangs, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_millpond-conformance"))
+        .args(["--adapters", "python", "--backends", "memory"])
+        .arg(folder.path())
+        .env("MILLPOND_PYTHON", &hangs)
+        .env("MILLPOND_TEST_SECONDS_MAX", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("HANGS: the first call in python did not end within 1s"), "{said}");
+    assert!(!output.status.success());
+    let pid = std::fs::read_to_string(folder.path().join("hangs.pid")).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    // Until somebody has waited for it, it is dead but listed.
+    assert!(stat.is_err() || stat.unwrap().contains(") Z "), "it still runs");
+}

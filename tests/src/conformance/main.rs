@@ -34,6 +34,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod value;
+mod watchdog;
 
 use std::env;
 use std::path::PathBuf;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
             }
         };
     }
+    watchdog::start();
     let report = Arguments::read(arguments).and_then(|arguments| arguments.run());
     let report = report.unwrap_or_else(|why| {
         let mut report = Report::default();
@@ -144,7 +146,9 @@ fn check_works(language: Language) -> Result<Language> {
     if !language.reaches("memory") {
         return Ok(language);
     }
+    watchdog::begin(format!("the first call in {}", language.name));
     let works = Adapter::new(&language).open("memory:");
+    watchdog::end();
     works.map_err(|why| format!("{}: {why}", language.name))?;
     Ok(language)
 }
@@ -168,11 +172,13 @@ fn run_all(
     let start = Instant::now();
     let mut adapter = Adapter::new(language);
     for case in cases {
+        watchdog::begin(format!("case {} in {} on {name}", case.name, language.name));
         let outcome = match language.lacks(case.body.queue()) {
             Some(why) => Outcome::Skipped(why),
             None => runner::run(case, &mut adapter, backend),
         };
         report.add(&language.name, name, &case.name, outcome);
     }
+    watchdog::end();
     report.took(&language.name, name, start.elapsed());
 }
