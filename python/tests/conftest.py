@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import signal
+import subprocess
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,27 @@ from servers import Servers
 
 # A shell that starts the suite in the background has it ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LIMITED = Path(__file__).parents[2] / "tests/limited"
+limit: subprocess.Popen[str] | None = None
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Has a test that hangs named and ended from another process: a native call may hold the GIL.
+
+    pytest-timeout, which fails just the one test, comes first; it needs the GIL.
+    """
+    global limit
+    if limit is None:
+        seconds = os.environ.get("MILLPOND_TEST_SECONDS_MAX", "180")
+        command = [LIMITED, seconds, "--parent"]
+        limit = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
+    print(nodeid.replace("\n", " "), file=limit.stdin, flush=True)
+
+
+def pytest_unconfigure() -> None:
+    if limit is not None:
+        limit.communicate("\n")
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
