@@ -5,8 +5,7 @@ use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
 use crate::reply::Reply;
 
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("check.lua"), include_str!("delete.lua")));
+static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("delete.lua")));
 
 /// Removes a broken Ick too. Only the drop-in for redis-ick, which sends the script itself, does not.
 const UNCHECKED: &str = "0";
