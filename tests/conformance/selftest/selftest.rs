@@ -198,7 +198,9 @@ fn a_run_that_hangs_is_named_and_ended() {
     assert!(said.contains("HANGS: the first call in python did not end within 1s"), "{said}");
     assert!(!output.status.success());
     let pid = std::fs::read_to_string(folder.path().join("hangs.pid")).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-    // Until somebody has waited for it, it is dead but listed.
-    assert!(stat.is_err() || stat.unwrap().contains(") Z "), "it still runs");
+    millpond_tests::servers::wait_until("the adapter is killed", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        // Until somebody has waited for it, it is dead but listed.
+        stat.is_err() || stat.unwrap().contains(") Z ")
+    });
 }
