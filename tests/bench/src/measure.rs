@@ -1,5 +1,6 @@
 //! Medians, two things measured in turn, and a step as redis-rs sends it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
@@ -39,6 +40,16 @@ pub(crate) fn in_turn<E>(
     Ok(Pair { ours: median(first), theirs: median(second), ratio: median(ratios) })
 }
 
+/// Says to threads in the background that they are no longer wanted, when it is dropped: also when what
+/// is measured fails. A scope waits for its threads, and so would the benchmark and its servers.
+pub(crate) struct Ending<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 pub(crate) fn time(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
@@ -56,4 +67,30 @@ pub(crate) fn evalsha(call: &millpond::Invocation) -> redis::Cmd {
         command.arg(argument);
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_does_not_wait_for_what_runs_beside_it() {
+        let (is_over, rounds) = (AtomicBool::new(false), AtomicBool::new(false));
+        let failed = std::panic::catch_unwind(|| {
+            std::thread::scope(|scope| {
+                let _ending = Ending(&is_over);
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        rounds.store(true, Ordering::Relaxed);
+                        std::thread::yield_now();
+                    }
+                });
+                while !rounds.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                panic!("what is measured fails");
+            })
+        });
+        assert!(failed.is_err());
+    }
 }

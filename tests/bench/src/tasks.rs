@@ -10,7 +10,7 @@ use millpond_tests::servers::Redis;
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::measure::median;
+use crate::measure::{Ending, median};
 use crate::report::{Report, number, ratio};
 
 const ROUNDS: usize = 5;
@@ -335,6 +335,7 @@ fn claims_while(
 ) -> Outcome<[f64; 4]> {
     let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (mut times, spent) = std::thread::scope(|scope| {
+        let ending = Ending(&is_over);
         let looker = scope.spawn(|| -> millpond::Result<()> {
             while !is_over.load(Ordering::Relaxed) {
                 look()?;
@@ -352,7 +353,7 @@ fn claims_while(
             Ok(())
         });
         let spent = start.elapsed();
-        is_over.store(true, Ordering::Relaxed);
+        drop(ending);
         looker.join().expect("no panic").and(done).map(|()| (times, spent))
     })?;
     for first in (0..claims).step_by(1_000) {

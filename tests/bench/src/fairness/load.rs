@@ -10,6 +10,7 @@ use millpond_tests::servers::Redis;
 use millpond_tests::waiting::fields;
 
 use crate::Outcome;
+use crate::measure::Ending;
 
 pub(super) const TENANTS: usize = 32;
 
@@ -50,6 +51,7 @@ impl Load {
         let (began, began_ns) = (Instant::now(), clock::now());
         let light = (TENANTS - 1) * DURATION.as_secs() as usize;
         std::thread::scope(|scope| {
+            let _ending = Ending(&is_over);
             for number in 0..CONSUMERS {
                 let consumer = queue.consumer("g", number.to_string());
                 let (pickups, picked, is_over) = (&pickups, &picked, &is_over);
@@ -91,7 +93,6 @@ impl Load {
                     break;
                 }
             }
-            is_over.store(true, Ordering::Relaxed);
             written.and(heavy)
         })?;
         let pickups = pickups.into_inner()?;
