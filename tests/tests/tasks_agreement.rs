@@ -12,14 +12,16 @@ use millpond::tasks::{
 };
 use millpond::{Client, ErrorKind};
 use millpond_tests::servers::Redis;
-use millpond_tests::tasks::model::{self, Entry, Model, Refusal};
+use millpond_tests::tasks::model::{self, Collision, Entry, Model, Refusal, id_of_keys};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 const QUEUES: [&str; 4] = ["a", "b", "b/c=d", "é"];
 const NAMESPACES: [&str; 2] = ["m", "n"];
 const CLAIMANTS: [&str; 3] = ["ann", "bob", "eve"];
-const KEYS: [&str; 3] = ["k", "k2", "l"];
+const KEYS: [&str; 3] = ["k", "k2", "l|%"];
+const SECONDARY_KEYS: [&str; 3] = ["", "k2", "|"];
+const COLLISIONS: [Collision; 3] = [Collision::Refuse, Collision::Skip, Collision::Replace];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -66,14 +68,53 @@ enum Step {
 /// An entry of a modification, before its versions are looked up. What is stale shows another.
 #[derive(Clone, Debug)]
 enum Wish {
-    Insert { id: u8, queue: usize, at: At, priority: u8, skip: bool },
-    Change { id: u8, stale: bool, queue: usize, at: At, text: u8 },
-    Delete { id: u8, stale: bool },
-    Depend { id: u8, stale: bool },
-    InsertDoc { namespace: usize, id: u8, key: usize, secondary: usize, skip: bool },
-    ChangeDoc { namespace: usize, id: u8, stale: bool, text: Option<u8>, at: Option<At> },
-    DeleteDoc { namespace: usize, id: u8, stale: bool },
-    DependDoc { namespace: usize, id: u8, stale: bool },
+    Insert {
+        id: u8,
+        queue: usize,
+        at: At,
+        priority: u8,
+        skip: bool,
+    },
+    Change {
+        id: u8,
+        stale: bool,
+        queue: usize,
+        at: At,
+        text: u8,
+    },
+    Delete {
+        id: u8,
+        stale: bool,
+    },
+    Depend {
+        id: u8,
+        stale: bool,
+    },
+    /// Without an id it has that of its keys.
+    InsertDoc {
+        namespace: usize,
+        id: Option<u8>,
+        keys: [usize; 2],
+        collision: usize,
+        text: u8,
+    },
+    ChangeDoc {
+        namespace: usize,
+        id: u8,
+        stale: bool,
+        text: Option<u8>,
+        at: Option<At>,
+    },
+    DeleteDoc {
+        namespace: usize,
+        id: u8,
+        stale: bool,
+    },
+    DependDoc {
+        namespace: usize,
+        id: u8,
+        stale: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,11 +155,16 @@ fn wish() -> impl Strategy<Value = Wish> {
             .prop_map(|(id, stale, queue, at, text)| Wish::Change { id, stale, queue, at, text }),
         2 => (id(), stale()).prop_map(|(id, stale)| Wish::Delete { id, stale }),
         1 => (id(), stale()).prop_map(|(id, stale)| Wish::Depend { id, stale }),
-        3 => (doc(), 0..KEYS.len(), 0..KEYS.len(), any::<bool>()).prop_map(
-            |((namespace, id), key, secondary, skip)| Wish::InsertDoc {
-                namespace, id, key, secondary, skip,
-            }
-        ),
+        4 => (
+            namespace(),
+            prop::option::of(0u8..5),
+            [0..KEYS.len(), 0..KEYS.len()],
+            0..COLLISIONS.len(),
+            0u8..4,
+        )
+            .prop_map(|(namespace, id, keys, collision, text)| Wish::InsertDoc {
+                namespace, id, keys, collision, text,
+            }),
         2 => (doc(), stale(), prop::option::of(0u8..3), prop::option::of(at())).prop_map(
             |((namespace, id), stale, text, at)| Wish::ChangeDoc { namespace, id, stale, text, at }
         ),
@@ -167,8 +213,14 @@ fn task_id(id: u8) -> String {
     format!("t{id}")
 }
 
+/// Some are those of keys.
 fn doc_id(id: u8) -> String {
-    format!("d{id}")
+    match id {
+        5 => "k".into(),
+        6 => "k|k2".into(),
+        7 => "l%7C%25||".into(),
+        _ => format!("d{id}"),
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -218,18 +270,21 @@ fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
         Wish::Depend { id, stale } => {
             (task_id(id), Entry::Depend { id: task_id(id), version: version(id, stale) })
         }
-        Wish::InsertDoc { namespace, id, key, secondary, skip } => {
+        Wish::InsertDoc { namespace, id, keys: [key, secondary], collision, text } => {
+            let (key, secondary) = (KEYS[key], SECONDARY_KEYS[secondary]);
+            let collision = COLLISIONS[collision];
+            let has_content = text > 0 || collision == Collision::Replace;
             let doc = model::Doc {
                 namespace: NAMESPACES[namespace].into(),
-                id: doc_id(id),
+                id: id.map_or_else(|| id_of_keys(key, secondary), doc_id),
                 version: 0,
-                key: KEYS[key].into(),
-                secondary_key: KEYS[secondary].into(),
-                content: (id % 2 == 0).then(|| format!("{{\"n\":{id}}}")),
+                key: key.into(),
+                secondary_key: secondary.into(),
+                content: has_content.then(|| format!("{{\"n\":{text}}}")),
                 at_ms: 0,
                 claimant: String::new(),
             };
-            (format!("{namespace}{}", doc_id(id)), Entry::InsertDoc { doc, skip })
+            (format!("{namespace}{}", doc.id), Entry::InsertDoc { doc, collision })
         }
         Wish::ChangeDoc { namespace, id, stale, text, at } => {
             let doc = doc_ref(namespace, id, stale);
@@ -291,13 +346,19 @@ fn modification(entries: &[Entry]) -> Modification {
         }
         Entry::Delete { id, version } => whole.delete(TaskId::new(id, *version)),
         Entry::Depend { id, version } => whole.depend(TaskId::new(id, *version)),
-        Entry::InsertDoc { doc, skip } => {
-            let mut new =
-                NewDoc::new(&doc.namespace, &doc.key).id(&doc.id).secondary_key(&doc.secondary_key);
+        Entry::InsertDoc { doc, collision } => {
+            let mut new = NewDoc::new(&doc.namespace, &doc.key).secondary_key(&doc.secondary_key);
+            if doc.id != id_of_keys(&doc.key, &doc.secondary_key) {
+                new = new.id(&doc.id);
+            }
             if let Some(content) = &doc.content {
                 new = new.content(content);
             }
-            whole.insert_doc(if *skip { new.skip_colliding() } else { new })
+            match collision {
+                Collision::Refuse => whole.insert_doc(new),
+                Collision::Skip => whole.insert_doc(new.skip_colliding()),
+                Collision::Replace => whole.put_doc(new),
+            }
         }
         Entry::ChangeDoc { doc, content, at_ms } => {
             let mut change = millpond::tasks::DocChange::new(doc_of(doc));

@@ -40,7 +40,7 @@ pub struct Dependency {
     pub doc_deletes: Vec<DocId>,
     /// Documents to depend on that are not there at the version that was asked for.
     pub doc_depends: Vec<DocId>,
-    /// Documents to delete, to change or to claim that another claimant holds.
+    /// Documents to delete, to change, to put or to claim that another claimant holds.
     pub doc_claims: Vec<DocId>,
 }
 
@@ -107,9 +107,13 @@ impl Dependency {
             Fault::Depend => self.depends.push(modification.depends.get(index)?.clone()),
             Fault::ClaimedDelete => self.claims.push(modification.deletes.get(index)?.clone()),
             Fault::ClaimedChange => self.claims.push(changed(index)?),
-            Fault::DocInsert => {
+            Fault::DocInsert | Fault::ClaimedDocPut => {
                 let doc = modification.doc_inserts.get(index)?;
-                self.doc_inserts.push(DocId::new(&doc.namespace, doc.id.as_ref()?, version));
+                let list = match fault {
+                    Fault::DocInsert => &mut self.doc_inserts,
+                    _ => &mut self.doc_claims,
+                };
+                list.push(DocId::new(&doc.namespace, doc.id.as_ref()?, version));
             }
             Fault::DocChange => {
                 self.doc_changes.push(modification.doc_changes.get(index)?.doc.clone());
@@ -171,7 +175,7 @@ pub(super) struct Problem {
     pub(super) fault: Fault,
     /// Which of the entries of its kind, from 0.
     pub(super) index: usize,
-    /// The version that is there, of a collision.
+    /// The version that is there, of a new document or task.
     pub(super) version: u64,
 }
 
@@ -190,6 +194,7 @@ pub(super) enum Fault {
     DocDepend = 10,
     ClaimedDocDelete = 11,
     ClaimedDocChange = 12,
+    ClaimedDocPut = 13,
 }
 
 impl Fault {
@@ -207,6 +212,7 @@ impl Fault {
             10 => Self::DocDepend,
             11 => Self::ClaimedDocDelete,
             12 => Self::ClaimedDocChange,
+            13 => Self::ClaimedDocPut,
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{When, json, limits};
-use crate::error::Result;
+use crate::error::{Result, invalid};
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
 /// time as tasks are, but never consumed.
@@ -12,7 +12,7 @@ use crate::error::Result;
 pub struct Doc {
     /// The namespace that it is in.
     pub namespace: Arc<str>,
-    /// Unique in its namespace.
+    /// Unique in its namespace; made of its keys by default, see [`NewDoc::id`].
     pub id: Arc<str>,
     /// From 0; 1 more with each claim, renewal and change.
     pub version: u64,
@@ -64,7 +64,7 @@ impl DocId {
 
     pub(super) fn check(&self) -> Result<()> {
         limits::namespace(&self.namespace)?;
-        limits::id(&self.id)
+        limits::doc_id(&self.id)
     }
 }
 
@@ -74,7 +74,48 @@ impl From<&Doc> for DocId {
     }
 }
 
-/// A document to insert.
+/// The primary and the secondary key of a document: of a text, the primary key alone; of a pair, both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DocKey {
+    /// The primary key.
+    pub key: Arc<str>,
+    /// The secondary key; empty for none.
+    pub secondary_key: Arc<str>,
+}
+
+impl DocKey {
+    /// The id of the document of these keys that was inserted without an id of its own.
+    pub(super) fn id(&self) -> Result<Arc<str>> {
+        limits::doc_key("key", &self.key)?;
+        limits::doc_key("secondary key", &self.secondary_key)?;
+        default_id(&self.key, &self.secondary_key).ok_or_else(|| invalid("the key is empty"))
+    }
+
+    /// Whether these are the keys of this document.
+    pub(super) fn is_of(&self, doc: &Doc) -> bool {
+        self.key == doc.key && self.secondary_key == doc.secondary_key
+    }
+}
+
+impl From<&str> for DocKey {
+    fn from(key: &str) -> Self {
+        (key, "").into()
+    }
+}
+
+impl From<&String> for DocKey {
+    fn from(key: &String) -> Self {
+        (key, "").into()
+    }
+}
+
+impl<K: AsRef<str>, S: AsRef<str>> From<(K, S)> for DocKey {
+    fn from((key, secondary_key): (K, S)) -> Self {
+        Self { key: key.as_ref().into(), secondary_key: secondary_key.as_ref().into() }
+    }
+}
+
+/// A document to insert or to put.
 ///
 /// ```
 /// use millpond::tasks::NewDoc;
@@ -89,7 +130,18 @@ pub struct NewDoc {
     pub(super) id: Option<Arc<str>>,
     pub(super) secondary_key: Arc<str>,
     pub(super) content: Option<Arc<str>>,
-    pub(super) skip_colliding: bool,
+    pub(super) collision: Collision,
+}
+
+/// What becomes of a new document whose id is taken. The numbers are what the script takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Collision {
+    /// The whole modification is refused.
+    Refuse = 0,
+    /// The document is left out.
+    Skip = 1,
+    /// Its content takes the place of the one that is there.
+    Replace = 2,
 }
 
 impl NewDoc {
@@ -101,11 +153,17 @@ impl NewDoc {
             id: None,
             secondary_key: "".into(),
             content: None,
-            skip_colliding: false,
+            collision: Collision::Refuse,
         }
     }
 
-    /// Its id, unique in its namespace; 16 random hexadecimal digits if not said.
+    /// Its id, unique in its namespace: 1 to [`DOC_ID_CHARS_MAX`](super::DOC_ID_CHARS_MAX) characters.
+    ///
+    /// By default the id is made of the keys, so that a second document of the same keys is refused: it
+    /// is the primary key, followed by `|` and the secondary key if there is one. In the primary
+    /// key `%` and `|` are percent-encoded (`%25`, `%7C`), so that different keys never make the same
+    /// id. Several documents of the same keys need ids of their own, and so does a document whose
+    /// primary key is empty.
     pub fn id(mut self, id: impl AsRef<str>) -> Self {
         self.id = Some(id.as_ref().into());
         self
@@ -125,17 +183,45 @@ impl NewDoc {
 
     /// Leaves this document out if its id is taken, in place of refusing the whole modification.
     pub fn skip_colliding(mut self) -> Self {
-        self.skip_colliding = true;
+        self.collision = Collision::Skip;
+        self
+    }
+
+    /// With the id that its keys make, unless it has one.
+    pub(super) fn with_id(mut self) -> Self {
+        self.id = self.id.or_else(|| default_id(&self.key, &self.secondary_key));
         self
     }
 
     pub(super) fn check(&self) -> Result<()> {
         limits::namespace(&self.namespace)?;
-        self.id.iter().try_for_each(|id| limits::id(id))?;
         limits::doc_key("key", &self.key)?;
         limits::doc_key("secondary key", &self.secondary_key)?;
-        self.content.iter().try_for_each(|content| json::check("content", content))
+        match &self.id {
+            Some(id) => limits::doc_id(id)?,
+            None => return Err(invalid("a document without a key needs an id")),
+        }
+        match &self.content {
+            Some(content) => json::check("content", content),
+            None if self.collision == Collision::Replace => {
+                Err(invalid("a document that is put needs a content"))
+            }
+            None => Ok(()),
+        }
     }
+}
+
+/// The id that keys make, see [`NewDoc::id`]; none without a primary key. The first `|` in it ends
+/// the primary key, which makes it another one for each pair of keys.
+fn default_id(key: &str, secondary_key: &str) -> Option<Arc<str>> {
+    if key.is_empty() {
+        return None;
+    }
+    let key = key.replace('%', "%25").replace('|', "%7C");
+    Some(match secondary_key.is_empty() {
+        true => key.into(),
+        false => format!("{key}|{secondary_key}").into(),
+    })
 }
 
 /// What becomes of a document; made by [`Doc::change`].

@@ -6,11 +6,15 @@ use std::time::Duration;
 use crate::error::{Result, invalid};
 use crate::ick::NAME_BYTES_MAX;
 
-/// The most characters of an id, of a claimant and of a namespace.
+/// The most characters of a task's id, of a claimant and of a namespace.
 pub const ID_CHARS_MAX: usize = 64;
 
 /// The most characters of a document's key.
 pub const KEY_CHARS_MAX: usize = 256;
+
+/// The most characters of a document's id: enough for every id that is made of keys, in which a
+/// character of the primary key may take three.
+pub const DOC_ID_CHARS_MAX: usize = 4 * KEY_CHARS_MAX + 1;
 
 /// The most bytes of a value or a content.
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
@@ -30,6 +34,10 @@ pub(super) const TIME_MS_MAX: u64 = 253_402_300_799_999;
 
 pub(super) fn id(id: &str) -> Result<()> {
     name("id", id, ID_CHARS_MAX)
+}
+
+pub(super) fn doc_id(id: &str) -> Result<()> {
+    name("document's id", id, DOC_ID_CHARS_MAX)
 }
 
 pub(super) fn namespace(namespace: &str) -> Result<()> {

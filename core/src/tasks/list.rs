@@ -202,7 +202,7 @@ impl FetchTasks {
     }
 
     pub(super) fn of<I: AsRef<str>>(name: Name, ids: impl IntoIterator<Item = I>) -> Result<Self> {
-        Ok(Self { name, ids: checked_ids(ids)?, queue: None, omit_values: false })
+        Ok(Self { name, ids: checked_ids(ids, limits::id)?, queue: None, omit_values: false })
     }
 
     /// Only those that are in this queue.
@@ -226,10 +226,11 @@ impl FetchTasks {
 /// Ids to look up.
 pub(super) fn checked_ids<I: AsRef<str>>(
     ids: impl IntoIterator<Item = I>,
+    check: impl Fn(&str) -> Result<()>,
 ) -> Result<Vec<Arc<str>>> {
     let mut all: Vec<Arc<str>> = Vec::new();
     for id in ids {
-        limits::id(id.as_ref())?;
+        check(id.as_ref())?;
         if all.len() == PAGE_MAX {
             return Err(invalid(format!("a call names at most {PAGE_MAX} ids")));
         }

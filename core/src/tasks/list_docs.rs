@@ -128,7 +128,7 @@ impl ListDocs {
         if let Some(after) = &query.after {
             limits::doc_key("key", &after.key)?;
             limits::doc_key("secondary key", &after.secondary_key)?;
-            limits::id(&after.id)?;
+            limits::doc_id(&after.id)?;
         }
         let limit = page(query.limit)?;
         Ok(Self { name, namespace: namespace.into(), query, limit })
@@ -216,7 +216,7 @@ impl FetchDocs {
         ids: impl IntoIterator<Item = I>,
     ) -> Result<Self> {
         limits::namespace(namespace)?;
-        let ids = checked_ids(ids)?;
+        let ids = checked_ids(ids, limits::doc_id)?;
         Ok(Self { name, namespace: namespace.into(), ids, omit_contents: false })
     }
 

@@ -29,12 +29,13 @@ pub use claim::{CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, Claim, Claimed};
 pub use claim_docs::ClaimDocs;
 pub use claims::Claims;
 pub use dependency::Dependency;
-pub use doc::{Doc, DocChange, DocId, NewDoc};
+pub use doc::{Doc, DocChange, DocId, DocKey, NewDoc};
 pub use filter::{FILTER_NAMES_MAX, Filter, STATS_MAX};
 pub use job::Job;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
-    DELAY_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX, VALUE_BYTES_MAX,
+    DELAY_MAX, DOC_ID_CHARS_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX,
+    VALUE_BYTES_MAX,
 };
 pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
 pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
@@ -141,7 +142,7 @@ impl<M: Mode> TaskStore<M> {
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` it is done as a whole or not at all; [`fetch`](Self::fetch)
     /// tells which. Sent again, what it changed or deleted is not there at that version any more, so
-    /// nothing is done twice unless it only inserts; give inserts an id of your own then.
+    /// nothing is done twice unless it only inserts tasks; give those an id of your own then.
     pub fn modify(&self, modification: Modification) -> M::Reply<Modified> {
         let steps = match modification.is_empty() {
             true => self.name().map(|_| Vec::new()),
@@ -314,6 +315,64 @@ impl<M: Mode> TaskStore<M> {
 
     fn claim_docs_step(&self, namespace: &str, key: &str, lease: Duration) -> Result<ClaimDocs> {
         ClaimDocs::of(self.name()?, self.claimant.clone(), namespace, key, lease)
+    }
+
+    /// The document of these keys that was inserted without an id of its own, or `None` if it is not there.
+    /// The key is a text, or the primary and the secondary key as a pair. A document with an id of its
+    /// own is found by that ([`fetch_docs`](Self::fetch_docs)).
+    ///
+    /// ```
+    /// use millpond::tasks::NewDoc;
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// store.put_doc(NewDoc::new("rates", "eur").secondary_key("2026").content("1.1"))?;
+    /// let rate = store.get_doc("rates", ("eur", "2026"))?.expect("it was put");
+    /// assert_eq!(rate.content.as_deref(), Some("1.1"));
+    /// assert_eq!(store.get_doc("rates", "eur")?, None);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an empty key and names beyond their limits; `WRONG_TYPE` and
+    /// `INCOMPATIBLE_VERSION` if the keys hold something else.
+    pub fn get_doc(
+        &self,
+        namespace: impl AsRef<str>,
+        key: impl Into<DocKey>,
+    ) -> M::Reply<Option<Doc>> {
+        let key = key.into();
+        let step =
+            self.name().and_then(|name| FetchDocs::of(name, namespace.as_ref(), [key.id()?]));
+        self.client.run_then(step, move |docs| docs.into_iter().find(|doc| key.is_of(doc)))
+    }
+
+    /// Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it
+    /// is now. Without an [id](NewDoc::id) of its own that is the document of its keys. Whoever
+    /// holds the document still does.
+    ///
+    /// ```
+    /// use millpond::tasks::NewDoc;
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// for balance in ["100", "70"] {
+    ///     store.put_doc(NewDoc::new("accounts", "ann").content(balance))?;
+    /// }
+    /// let account = store.get_doc("accounts", "ann")?.expect("it was put");
+    /// assert_eq!((account.content.as_deref(), account.version), (Some("70"), 1));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify): `INVALID_ARGUMENT` also for a document without a content;
+    /// `DEPENDENCY` if another claimant holds the document, or one with other keys has its id.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; sent again, it replaces what others put
+    /// meanwhile.
+    pub fn put_doc(&self, doc: NewDoc) -> M::Reply<Doc> {
+        self.client.run_then(self.modify_step(Modification::new().put_doc(doc)), |done| {
+            done.inserted_docs.into_iter().next().expect("a document that is put is answered")
+        })
     }
 
     /// The documents of these ids, in the same order; without those that are not there.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::doc::Collision;
 use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When, limits};
 use crate::error::{Result, invalid};
 
@@ -71,9 +72,19 @@ impl Modification {
         self
     }
 
-    /// Inserts a document. Refused if one of that id is there in its namespace.
+    /// Inserts a document. Refused if one of that id is there in its namespace; without an
+    /// [id](NewDoc::id) of its own, if one of its keys is.
     pub fn insert_doc(mut self, doc: NewDoc) -> Self {
-        self.doc_inserts.push(doc);
+        self.doc_inserts.push(doc.with_id());
+        self
+    }
+
+    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
+    /// Refused if another claimant holds it, and as a collision if it has other keys. Whoever holds
+    /// it still does. It is among the inserted documents of what the modification did.
+    pub fn put_doc(mut self, mut doc: NewDoc) -> Self {
+        doc.collision = Collision::Replace;
+        self.doc_inserts.push(doc.with_id());
         self
     }
 
@@ -112,16 +123,15 @@ impl Modification {
         self.len() == 0
     }
 
-    /// Gives every task and document without an id one of these.
+    /// Gives every task without an id one of these.
     pub(super) fn fill_ids(&mut self, mut new_id: impl FnMut() -> Arc<str>) {
-        let tasks = self.inserts.iter_mut().map(|task| &mut task.id);
-        let docs = self.doc_inserts.iter_mut().map(|doc| &mut doc.id);
-        for id in tasks.chain(docs) {
-            id.get_or_insert_with(&mut new_id);
+        for task in &mut self.inserts {
+            task.id.get_or_insert_with(&mut new_id);
         }
     }
 
-    /// Sets the versions of what is held since the entries were made to what renewals made of them.
+    /// Sets the versions of what is held since the entries were made to what renewals made of them. A
+    /// held document that is put is changed, so that it has to be there at the version that is held.
     pub(super) fn at_versions(&mut self, tasks: &[TaskId], docs: &[DocId]) {
         let of_changes = self.changes.iter_mut().map(|change| (&change.id, &mut change.version));
         let of_handles = self.deletes.iter_mut().chain(&mut self.depends);
@@ -131,6 +141,17 @@ impl Modification {
                 *version = held.version;
             }
         }
+        let held_of = |new: &NewDoc| {
+            let is_it = |held: &&DocId| {
+                held.namespace == new.namespace && Some(&held.id) == new.id.as_ref()
+            };
+            docs.iter().find(is_it).filter(|_| new.collision == Collision::Replace)
+        };
+        let puts = self.doc_inserts.extract_if(.., |new| held_of(new).is_some());
+        self.doc_changes.extend(puts.filter_map(|put| {
+            let doc = held_of(&put)?.clone();
+            Some(DocChange { content: put.content, ..DocChange::new(doc) })
+        }));
         let of_changes = self.doc_changes.iter_mut().map(|change| &mut change.doc);
         for doc in of_changes.chain(&mut self.doc_deletes).chain(&mut self.doc_depends) {
             let is_held = |held: &&DocId| held.namespace == doc.namespace && held.id == doc.id;

@@ -16,13 +16,15 @@
 --   inserts: id, queue, at, attempt, err, priority, ttl_ms or empty, has_value, value, skips
 --   changes: id, version, queue, at, attempt, err, has_value, value
 --   deletes and depends: id, version
---   doc_inserts: namespace, id, key, secondary key, has_content, content, skips
+--   doc_inserts: namespace, id, key, secondary key, has_content, content, collision
 --   doc_changes: namespace, id, version, at or empty to keep it, has_content (0 keeps it), content
 --   doc_deletes and doc_depends: namespace, id, version
 --   where at is +<ms> from now on or =<ms> since the Unix epoch; has_value, has_content and skips (leave
---   it out if the id is taken) are 0 or 1
+--   it out if the id is taken) are 0 or 1; collision says what to do if the id is taken: 0 to refuse, 1 to leave
+--   it out, 2 to replace the content of the document, which has to have the same keys
 -- returns {1, now, {1 or, if it was skipped, 0 for each insert}, {created, claims, priority, expires for each change},
---   {1 or 0 for each doc_insert}, {ten elements for each doc_change}},
+--   {1 or, if it was skipped, 0 or, if it was replaced, 2, version, at, created for each doc_insert},
+--   {ten elements for each doc_change}},
 --   or {0, fault, index from 0, version that is there if the id is taken else 0, …}; the faults are those of Fault in
 --   dependency.rs
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
@@ -35,11 +37,12 @@ local KINDS = {
   {'id', 'queue', 'at', 'attempt', 'err', 'priority', 'expires', 'has_value', 'value', 'skips'},
   {'id', 'version', 'queue', 'at', 'attempt', 'err', 'has_value', 'value'},
   TASK, TASK,
-  {'namespace', 'id', 'key', 'secondary_key', 'has_value', 'value', 'skips'},
+  {'namespace', 'id', 'key', 'secondary_key', 'has_value', 'value', 'collision'},
   {'namespace', 'id', 'version', 'at', 'has_value', 'value'},
   DOC, DOC,
 }
 local FLAGS = {['0'] = false, ['1'] = true}
+local REFUSE, SKIP, REPLACE = 0, 1, 2
 
 -- What the text of a field means, nil if it means nothing.
 local MEANINGS = {
@@ -57,6 +60,7 @@ local MEANINGS = {
   end,
   has_value = function(text) return FLAGS[text] end,
   skips = function(text) return FLAGS[text] end,
+  collision = function(text) return whole(text, REPLACE) end,
   key = function(text) return not string.find(text, '\0', 1, true) and text or nil end,
   secondary_key = function(text) return not string.find(text, '\0', 1, true) and text or nil end,
 }
@@ -119,10 +123,26 @@ local function fault(number, i, version)
   problems[n + 1], problems[n + 2], problems[n + 3] = number, i - 1, version or 0
 end
 
--- Notes the ids that are taken, unless those are skipped.
-local function check_inserts(of_kind, number, version)
-  for i, entry in ipairs(of_kind) do
-    if entry.stored and not entry.skips then fault(number, i, entry.stored[version]) end
+-- Notes the ids of tasks that are taken, unless those are skipped.
+local function check_inserts()
+  for i, entry in ipairs(inserts) do
+    if entry.stored and not entry.skips then fault(1, i, entry.stored[VERSION]) end
+  end
+end
+
+-- Notes the ids of documents that are taken, unless those are skipped, and what is to be replaced but has other
+-- keys or is held by another.
+local function check_doc_inserts()
+  for i, entry in ipairs(doc_inserts) do
+    local doc = entry.stored
+    if doc and entry.collision ~= SKIP then
+      local is_same = doc[DOC_KEY] == entry.key and doc[DOC_SECONDARY_KEY] == entry.secondary_key
+      if entry.collision == REFUSE or not is_same then
+        fault(7, i, doc[DOC_VERSION])
+      elseif is_held(doc[DOC_AT], doc[DOC_CLAIMANT], CALLER) then
+        fault(13, i, doc[DOC_VERSION])
+      end
+    end
   end
 end
 
@@ -138,11 +158,11 @@ local function check_versions(of_kind, number, held_number, version, at, claiman
   end
 end
 
-check_inserts(inserts, 1, VERSION)
+check_inserts()
 check_versions(deletes, 3, 5, VERSION, AT, CLAIMANT)
 check_versions(changes, 2, 6, VERSION, AT, CLAIMANT)
 check_versions(depends, 4, nil, VERSION)
-check_inserts(doc_inserts, 7, DOC_VERSION)
+check_doc_inserts()
 check_versions(doc_deletes, 9, 11, DOC_VERSION, DOC_AT, DOC_CLAIMANT)
 check_versions(doc_changes, 8, 12, DOC_VERSION, DOC_AT, DOC_CLAIMANT)
 check_versions(doc_depends, 10, nil, DOC_VERSION)
@@ -206,12 +226,21 @@ for i, entry in ipairs(doc_changes) do
 end
 
 local inserted_docs = {}
-for i, entry in ipairs(doc_inserts) do
-  inserted_docs[i] = entry.stored and 0 or 1
-  if not entry.stored then
+for _, entry in ipairs(doc_inserts) do
+  local doc, n = entry.stored, #inserted_docs
+  if not doc then
     failure = enter_doc(entry.namespace, entry.id, {entry.key, entry.secondary_key, 0, 0, '', NOW, NOW})
     if failure then return failure end
-    if entry.has_value then gather('HSET', CONTENTS, doc_field(entry.namespace, entry.id), entry.value) end
+    inserted_docs[n + 1] = 1
+  elseif entry.collision == REPLACE then
+    change_doc(entry.namespace, entry.id, doc, doc[DOC_AT], CALLER)
+    inserted_docs[n + 1], inserted_docs[n + 2] = 2, doc[DOC_VERSION]
+    inserted_docs[n + 3], inserted_docs[n + 4] = doc[DOC_AT], doc[DOC_CREATED]
+  else
+    inserted_docs[n + 1] = 0
+  end
+  if entry.has_value and inserted_docs[n + 1] > 0 then
+    gather('HSET', CONTENTS, doc_field(entry.namespace, entry.id), entry.value)
   end
 end
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::dependency::{Dependency, Fault, Problem};
+use super::doc::Collision;
 use super::modification::Modification;
 use super::name::Name;
 use super::{Doc, Task, embedded, limits};
@@ -32,14 +33,14 @@ pub struct Modified {
     pub inserted: Vec<Task>,
     /// The tasks that were changed, as they are now.
     pub changed: Vec<Task>,
-    /// The documents that were inserted; without those that were skipped.
+    /// The documents that were inserted or put, as they are now; without those that were skipped.
     pub inserted_docs: Vec<Doc>,
     /// The documents that were changed, as they are now.
     pub changed_docs: Vec<Doc>,
 }
 
 impl Modify {
-    /// Does this modification for a claimant. Every task and document that it inserts needs an id.
+    /// Does this modification for a claimant. Every task that it inserts needs an id.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are no JSON
@@ -56,9 +57,8 @@ impl Modify {
     pub(super) fn of(name: Name, claimant: Arc<str>, modification: Modification) -> Result<Self> {
         limits::claimant(&claimant)?;
         modification.check()?;
-        let tasks = modification.inserts.iter().map(|task| &task.id);
-        if tasks.chain(modification.doc_inserts.iter().map(|doc| &doc.id)).any(Option::is_none) {
-            return Err(crate::error::invalid("what a step inserts needs an id"));
+        if modification.inserts.iter().any(|task| task.id.is_none()) {
+            return Err(crate::error::invalid("a task that a step inserts needs an id"));
         }
         Ok(Self { name, claimant, modification })
     }
@@ -123,7 +123,7 @@ impl Operation for Modify {
             args.push(doc.key.as_bytes());
             args.push(doc.secondary_key.as_bytes());
             push_text(doc.content.as_deref(), &mut args);
-            args.push(if doc.skip_colliding { b"1" } else { b"0" });
+            push_number(doc.collision as u64, &mut args);
         }
         for change in &of.doc_changes {
             args.push(change.doc.namespace.as_bytes());
@@ -207,8 +207,22 @@ impl Modify {
         }
         changed.end()?;
         for doc in &of.doc_inserts {
-            if is_inserted(&mut inserted_docs, doc.skip_colliding)? {
-                done.inserted_docs.push(doc.inserted(now_ms));
+            match inserted_docs.next()?.count(2)? {
+                0 if doc.collision == Collision::Skip => {}
+                1 => done.inserted_docs.push(doc.inserted(now_ms)),
+                2 if doc.collision == Collision::Replace => {
+                    let version = inserted_docs.next()?.number()?;
+                    let at_ms = inserted_docs.next()?.number()?;
+                    let created_ms = inserted_docs.next()?.number()?;
+                    done.inserted_docs.push(Doc {
+                        version,
+                        at_ms,
+                        claimant: if at_ms > now_ms { self.claimant.clone() } else { "".into() },
+                        created_ms,
+                        ..doc.inserted(now_ms)
+                    });
+                }
+                _ => return Err(malformed()),
             }
         }
         inserted_docs.end()?;

@@ -162,6 +162,7 @@ fn what_no_store_could_do_is_refused() {
     let store = store();
     let new = || NewTask::new("inbox").id("t");
     let handle = || TaskId::new("t", 0);
+    let doc = || NewDoc::new("n", "k");
     for (modification, says) in [
         (Modification::new().insert(NewTask::new("")), "the queue's name is empty"),
         (Modification::new().insert(new().id("")), "the id is empty"),
@@ -181,6 +182,12 @@ fn what_no_store_could_do_is_refused() {
             Modification::new().insert_doc(NewDoc::new("n", "k").content("nul")),
             "the content is not a JSON text",
         ),
+        (Modification::new().insert_doc(NewDoc::new("n", "")), "without a key needs an id"),
+        (Modification::new().put_doc(NewDoc::new("n", "k")), "that is put needs a content"),
+        (
+            Modification::new().insert_doc(NewDoc::new("n", "k")).put_doc(doc().content("1")),
+            "document n/k is named twice",
+        ),
         (
             Modification::new()
                 .delete_doc(DocId::new("n", "d", 0))
@@ -197,6 +204,7 @@ fn what_no_store_could_do_is_refused() {
     assert!(store.claim_many(["inbox"], MINUTE, 0).is_err());
     assert!(store.renew([], [], MINUTE).is_err());
     assert!(store.claim_docs("n", "", MINUTE).is_err());
+    assert!(store.get_doc("n", "").is_err());
     assert!(store.are_empty(Filter::new()).is_err());
     assert!(store.list("inbox", TaskQuery::new().limit(0)).is_err());
     assert!(store.queues(Filter::new()).unwrap().is_empty());
@@ -205,6 +213,116 @@ fn what_no_store_could_do_is_refused() {
 #[test]
 fn a_modification_of_nothing_succeeds() {
     assert_eq!(store().modify(Modification::new()).unwrap(), Modified::default());
+}
+
+#[test]
+fn a_seed_that_runs_twice_makes_one_document_of_a_key() {
+    let store = store();
+    let seed = || {
+        let account = NewDoc::new("accounts", "ann").content("100");
+        store.modify(Modification::new().insert_doc(account))
+    };
+    seed().unwrap();
+    let error = seed().unwrap_err();
+    let dependency = error.dependency().expect("it says what is taken");
+    assert_eq!(dependency.doc_inserts, [DocId::new("accounts", "ann", 0)]);
+    assert_eq!(store.claim_docs("accounts", "ann", MINUTE).unwrap().len(), 1);
+}
+
+#[test]
+fn keys_make_readable_ids_and_each_pair_its_own() {
+    let id = |key: &str, secondary: &str| DocKey::from((key, secondary)).id().unwrap();
+    assert_eq!(&*id("users/7", ""), "users/7");
+    assert_eq!(&*id("ann", "2026|1"), "ann|2026|1");
+    assert_eq!(&*id("a|b", "50%"), "a%7Cb|50%");
+    let parts = ["", "a", "|", "%", "%7C", "%25", "2"];
+    let two = |part: &'static str| parts.iter().map(move |other| format!("{part}{other}"));
+    let texts: Vec<String> = parts.iter().flat_map(|part| two(part)).collect();
+    let mut pairs = std::collections::HashMap::new();
+    for key in texts.iter().filter(|key| !key.is_empty()) {
+        for secondary in &texts {
+            let pair = (key.clone(), secondary.clone());
+            let other = pairs.insert(id(key, secondary), pair.clone());
+            assert!(other.as_ref().is_none_or(|other| *other == pair), "{other:?} {pair:?}");
+        }
+    }
+}
+
+#[test]
+fn the_longest_keys_make_an_id() {
+    let store = store();
+    let (key, secondary) = ("|".repeat(KEY_CHARS_MAX), "é".repeat(KEY_CHARS_MAX));
+    let doc = NewDoc::new("n", &key).secondary_key(&secondary).content("1");
+    let put = store.put_doc(doc).unwrap();
+    assert_eq!(put.id.chars().count(), DOC_ID_CHARS_MAX);
+    assert_eq!(store.get_doc("n", (&key, &secondary)).unwrap().as_ref(), Some(&put));
+    assert_eq!(store.get_doc("n", &key).unwrap(), None);
+    let page = store.list_docs("n", DocQuery::new().after(&put)).unwrap();
+    assert!(page.docs.is_empty());
+    store.modify(Modification::new().delete_doc(&put)).unwrap();
+    let long = NewDoc::new("n", "k").id("x".repeat(DOC_ID_CHARS_MAX + 1));
+    assert!(store.modify(Modification::new().insert_doc(long)).is_err());
+}
+
+#[test]
+fn a_document_is_put_over_its_own_content_alone() {
+    let (ann, bob) = (store(), store());
+    let new = |content: &str| NewDoc::new("n", "k").content(content);
+    let first = ann.put_doc(new("1")).unwrap();
+    let second = ann.put_doc(new("2")).unwrap();
+    assert_eq!(second, Doc { version: 1, content: Some("2".into()), ..first.clone() });
+    assert_eq!(bob.get_doc("n", "k").unwrap(), None, "every memory: is a store of its own");
+
+    let bob = ann.clone().claimant("bob");
+    let held = ann.claim_docs("n", "k", MINUTE).unwrap().remove(0);
+    let error = bob.put_doc(new("3")).unwrap_err();
+    assert!(error.dependency().unwrap().only_claims());
+    assert_eq!(error.dependency().unwrap().doc_claims, [held.handle()]);
+    let third = ann.put_doc(new("3")).unwrap();
+    assert_eq!((third.version, &*third.claimant, third.at_ms), (3, "ann", held.at_ms));
+
+    // One of other keys is another document.
+    let error = ann.put_doc(NewDoc::new("n", "other").id("k").content("4")).unwrap_err();
+    assert_eq!(error.dependency().unwrap().doc_inserts, [third.handle()]);
+    ann.put_doc(NewDoc::new("n", "other").id("mine").content("4")).unwrap();
+    assert_eq!(ann.get_doc("n", "other").unwrap(), None);
+    assert_eq!(ann.get_doc("n", "mine").unwrap(), None);
+    assert_eq!(ann.get_doc("n", "k").unwrap(), Some(third));
+}
+
+#[test]
+fn a_document_is_put_as_part_of_a_modification() {
+    let store = store();
+    let put = || Modification::new().put_doc(NewDoc::new("n", "k").content("1"));
+    let missing = DocId::new("n", "gone", 0);
+    assert!(store.modify(put().delete_doc(missing)).is_err());
+    assert_eq!(store.get_doc("n", "k").unwrap(), None);
+    let insert = NewDoc::new("n", "l");
+    let done = store.modify(put().insert_doc(insert.clone())).unwrap();
+    assert_eq!(done.inserted_docs.len(), 2);
+    let done = store.modify(put().insert_doc(insert.skip_colliding())).unwrap();
+    let versions: Vec<_> = done.inserted_docs.iter().map(|doc| (&*doc.id, doc.version)).collect();
+    assert_eq!(versions, [("k", 1)]);
+}
+
+#[test]
+fn a_job_puts_the_document_that_it_holds() {
+    let store = store();
+    store.put_doc(NewDoc::new("n", "k").content("1")).unwrap();
+    store.insert("inbox", "1").unwrap();
+    let job = store.worker(["inbox"]).jobs().next().unwrap().unwrap();
+    let held = job.claim_docs("n", "k").unwrap().remove(0);
+    let put = Modification::new().put_doc(NewDoc::new("n", "k").content("2"));
+    let done = job.finish(job.delete().put_doc(NewDoc::new("n", "l").content("3"))).unwrap();
+    assert_eq!((done.inserted_docs.len(), done.changed_docs.len()), (1, 1));
+
+    store.insert("inbox", "1").unwrap();
+    let job = store.worker(["inbox"]).jobs().next().unwrap().unwrap();
+    job.claim_docs("n", "k").unwrap();
+    let done = job.finish(put).unwrap();
+    let doc = &done.changed_docs[0];
+    assert_eq!((doc.version, &*doc.claimant), (held.version + 3, ""));
+    assert_eq!(store.get_doc("n", "k").unwrap().unwrap().content.as_deref(), Some("2"));
 }
 
 #[test]
@@ -406,6 +524,7 @@ fn scripts_are_called_as_their_headers_say() {
         .change(store().insert("q", "1").unwrap().change())
         .delete(TaskId::new("b", 0))
         .insert_doc(NewDoc::new("n", "k").id("a"))
+        .put_doc(NewDoc::new("n", "k").content("1"))
         .change_doc(DocChange::new(DocId::new("n", "b", 0)))
         .depend_doc(DocId::new("n", "c", 0));
     for (name, source, call) in [

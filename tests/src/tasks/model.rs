@@ -57,7 +57,7 @@ pub enum Entry {
     },
     InsertDoc {
         doc: Doc,
-        skip: bool,
+        collision: Collision,
     },
     /// The content that takes the old one's place, and the time, if either is said.
     ChangeDoc {
@@ -67,6 +67,32 @@ pub enum Entry {
     },
     DeleteDoc(DocRef),
     DependDoc(DocRef),
+}
+
+/// What becomes of a new document whose id is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collision {
+    Refuse,
+    Skip,
+    /// It replaces the content of the document that is there, if that has its keys.
+    Replace,
+}
+
+/// The id of a document that is inserted without one.
+pub fn id_of_keys(key: &str, secondary_key: &str) -> String {
+    let mut id = String::new();
+    for character in key.chars() {
+        match character {
+            '%' => id += "%25",
+            '|' => id += "%7C",
+            other => id.push(other),
+        }
+    }
+    if !secondary_key.is_empty() {
+        id.push('|');
+        id += secondary_key;
+    }
+    id
 }
 
 /// A document at a version.
@@ -164,8 +190,8 @@ impl Model {
         let mut refuse = |list: &'static str, what: String| {
             refusal.entry(list).or_default().push(what);
         };
-        // What another claimant holds is named after all else, deletes first.
-        let mut held = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+        // What another claimant holds is named after all else, what is put and then deletes first.
+        let mut held = [Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         for entry in entries {
             match entry {
                 Entry::Insert { task, skip: false } => {
@@ -173,13 +199,22 @@ impl Model {
                         refuse("inserts", format!("{}:{}", task.id, found.version));
                     }
                 }
-                Entry::InsertDoc { doc, skip: false } => {
-                    if let Some(found) = self.doc(&doc.namespace, &doc.id) {
-                        let what = format!("{}/{}:{}", doc.namespace, doc.id, found.version);
-                        refuse("doc_inserts", what);
+                Entry::InsertDoc { doc, collision } => {
+                    let Some(found) = self.doc(&doc.namespace, &doc.id) else { continue };
+                    let what = format!("{}/{}:{}", doc.namespace, doc.id, found.version);
+                    let is_same =
+                        (&found.key, &found.secondary_key) == (&doc.key, &doc.secondary_key);
+                    match collision {
+                        Collision::Skip => {}
+                        Collision::Replace if is_same => {
+                            if is_held(found.at_ms, &found.claimant, claimant) {
+                                held[2].push(what);
+                            }
+                        }
+                        _ => refuse("doc_inserts", what),
                     }
                 }
-                Entry::Insert { .. } | Entry::InsertDoc { .. } => {}
+                Entry::Insert { .. } => {}
                 Entry::Change { task } => {
                     let what = format!("{}:{}", task.id, task.version);
                     match self.fault(&task.id, task.version, claimant) {
@@ -199,12 +234,12 @@ impl Model {
                     }
                 }
                 Entry::ChangeDoc { doc, .. } => match self.doc_fault(doc, claimant) {
-                    Some(true) => held[3].push(name(doc)),
+                    Some(true) => held[4].push(name(doc)),
                     Some(false) => refuse("doc_changes", name(doc)),
                     None => {}
                 },
                 Entry::DeleteDoc(doc) => match self.doc_fault(doc, claimant) {
-                    Some(true) => held[2].push(name(doc)),
+                    Some(true) => held[3].push(name(doc)),
                     Some(false) => refuse("doc_deletes", name(doc)),
                     None => {}
                 },
@@ -215,7 +250,8 @@ impl Model {
                 }
             }
         }
-        for (list, what) in ["claims", "claims", "doc_claims", "doc_claims"].into_iter().zip(held) {
+        let lists = ["claims", "claims", "doc_claims", "doc_claims", "doc_claims"];
+        for (list, what) in lists.into_iter().zip(held) {
             what.into_iter().for_each(|what| refuse(list, what));
         }
         match refusal.is_empty() {
@@ -255,10 +291,21 @@ impl Model {
                 }
                 Entry::Delete { id, .. } => self.tasks.retain(|task| task.id != *id),
                 Entry::Depend { .. } | Entry::DependDoc(_) => {}
-                Entry::InsertDoc { doc, .. } => {
-                    if self.doc(&doc.namespace, &doc.id).is_none() {
-                        done.inserted_docs.push(doc.clone());
-                        self.docs.push(doc.clone());
+                Entry::InsertDoc { doc, collision } => {
+                    let is_it =
+                        |found: &&mut Doc| found.namespace == doc.namespace && found.id == doc.id;
+                    match self.docs.iter_mut().find(is_it) {
+                        Some(found) if *collision == Collision::Replace => {
+                            found.version += 1;
+                            found.claimant = holder(found.at_ms);
+                            found.content.clone_from(&doc.content);
+                            done.inserted_docs.push(found.clone());
+                        }
+                        Some(_) => {}
+                        None => {
+                            done.inserted_docs.push(doc.clone());
+                            self.docs.push(doc.clone());
+                        }
                     }
                 }
                 Entry::ChangeDoc { doc, content, at_ms } => {
@@ -322,7 +369,7 @@ impl Model {
     ) -> Result<Vec<Doc>, Refusal> {
         let mut docs: Vec<Doc> = self.docs_of(namespace);
         docs.retain(|doc| doc.key == key);
-        let is_held = |doc: &&Doc| held(doc.at_ms, &doc.claimant, claimant);
+        let is_held = |doc: &&Doc| is_held(doc.at_ms, &doc.claimant, claimant);
         let refused: Vec<_> = docs
             .iter()
             .filter(is_held)
@@ -390,7 +437,7 @@ impl Model {
     fn fault(&self, id: &str, version: u64, claimant: &str) -> Option<bool> {
         match self.task(id) {
             Some(task) if task.version == version => {
-                held(task.at_ms, &task.claimant, claimant).then_some(true)
+                is_held(task.at_ms, &task.claimant, claimant).then_some(true)
             }
             _ => Some(false),
         }
@@ -399,7 +446,7 @@ impl Model {
     fn doc_fault(&self, doc: &DocRef, claimant: &str) -> Option<bool> {
         match self.doc(&doc.0, &doc.1) {
             Some(found) if found.version == doc.2 => {
-                held(found.at_ms, &found.claimant, claimant).then_some(true)
+                is_held(found.at_ms, &found.claimant, claimant).then_some(true)
             }
             _ => Some(false),
         }
@@ -407,7 +454,7 @@ impl Model {
 }
 
 /// Whether somebody else holds something.
-fn held(at_ms: u64, holder: &str, claimant: &str) -> bool {
+fn is_held(at_ms: u64, holder: &str, claimant: &str) -> bool {
     at_ms > NOW && !holder.is_empty() && holder != claimant
 }
 

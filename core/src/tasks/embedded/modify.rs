@@ -12,6 +12,7 @@ use crate::effects::Effects;
 use crate::error::Result;
 use crate::operation::Turn;
 use crate::tasks::dependency::{Dependency, Fault, Problem};
+use crate::tasks::doc::Collision;
 use crate::tasks::name::Name;
 use crate::tasks::{Doc, DocId, Modification, Modified, TaskId};
 
@@ -207,8 +208,8 @@ impl Work<'_> {
     /// out.
     fn check(&mut self, of: &Modification, claimant: &str, now_ms: u64) -> Result<Skipped> {
         use Fault::{
-            Change, ClaimedChange, ClaimedDelete, ClaimedDocChange, ClaimedDocDelete, Delete,
-            Depend, DocChange, DocDelete, DocDepend, DocInsert, Insert,
+            Change, ClaimedChange, ClaimedDelete, ClaimedDocChange, ClaimedDocDelete,
+            ClaimedDocPut, Delete, Depend, DocChange, DocDelete, DocDepend, DocInsert, Insert,
         };
         let mut dependency = Dependency::default();
         let mut note = |fault: Option<Fault>, index: usize, version: u64| {
@@ -238,13 +239,19 @@ impl Work<'_> {
         for (index, TaskId { id, version }) in of.depends.iter().enumerate() {
             note(self.fault(id, *version, None, now_ms, Depend, Depend), index, 0);
         }
-        for (index, doc) in of.doc_inserts.iter().enumerate() {
-            let id = doc.id.as_deref().unwrap_or_default();
-            let found = self.doc(&DocId::new(&doc.namespace, id, 0)).map(|doc| doc.version);
-            match found {
-                Some(_) if doc.skip_colliding => skipped.docs.push(index),
-                Some(version) => note(Some(DocInsert), index, version),
-                None => {}
+        for (index, new) in of.doc_inserts.iter().enumerate() {
+            let id = new.id.as_deref().unwrap_or_default();
+            let Some(found) = self.doc(&DocId::new(&new.namespace, id, 0)) else { continue };
+            let is_same = found.key == new.key && found.secondary_key == new.secondary_key;
+            match new.collision {
+                Collision::Skip => skipped.docs.push(index),
+                Collision::Replace if is_same => {
+                    let is_held = found.is_held_against(claimant, now_ms);
+                    note(is_held.then_some(ClaimedDocPut), index, found.version);
+                }
+                Collision::Refuse | Collision::Replace => {
+                    note(Some(DocInsert), index, found.version);
+                }
             }
         }
         for (index, doc) in of.doc_deletes.iter().enumerate() {
@@ -372,14 +379,7 @@ impl Apply<'_> {
             let at = position(&work.namespaces, &change.doc.namespace).expect(CHECKED);
             let before = work.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
             let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(self.now_ms));
-            let doc = Doc {
-                version: before.version + 1,
-                at_ms,
-                modified_ms: self.now_ms,
-                claimant: self.holder(at_ms),
-                content: change.content.clone().or_else(|| before.content.clone()),
-                ..before
-            };
+            let doc = self.changed_doc(before, at_ms, &change.content);
             match change.content {
                 Some(_) => changes.doc(&doc),
                 None => changes.doc_lease(&doc),
@@ -392,10 +392,29 @@ impl Apply<'_> {
                 continue;
             }
             let at = position(&work.namespaces, &new.namespace).expect(CHECKED);
-            let doc = new.inserted(self.now_ms);
+            let id = new.id.as_deref().unwrap_or_default();
+            let doc = match work.namespaces[at].get(id).cloned() {
+                Some(before) => {
+                    let at_ms = before.at_ms;
+                    self.changed_doc(before, at_ms, &new.content)
+                }
+                None => new.inserted(self.now_ms),
+            };
             changes.doc(&doc);
             work.namespaces[at].put(doc.clone());
             done.inserted_docs.push(doc);
+        }
+    }
+
+    /// The next version of a document, held until this time.
+    fn changed_doc(&self, before: Doc, at_ms: u64, content: &Option<Arc<str>>) -> Doc {
+        Doc {
+            version: before.version + 1,
+            at_ms,
+            modified_ms: self.now_ms,
+            claimant: self.holder(at_ms),
+            content: content.clone().or(before.content),
+            ..before
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn docs(docs: &[Doc]) -> Value {
     docs.iter().map(doc).collect()
 }
 
-fn doc(of: &Doc) -> Value {
+pub(super) fn doc(of: &Doc) -> Value {
     json!({
         "namespace": &*of.namespace, "id": &*of.id, "version": of.version, "key": &*of.key,
         "secondary_key": &*of.secondary_key, "content": of.content.as_deref(), "at_ms": of.at_ms,

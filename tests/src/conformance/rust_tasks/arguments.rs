@@ -29,6 +29,9 @@ pub(super) fn modification(request: &Value) -> Result<Modification> {
     for doc in list(&request["doc_inserts"], new_doc)? {
         all = all.insert_doc(doc);
     }
+    for doc in list(&request["doc_puts"], new_doc)? {
+        all = all.put_doc(doc);
+    }
     for change in list(&request["doc_changes"], doc_change)? {
         all = all.change_doc(change);
     }
@@ -104,7 +107,7 @@ fn change(entry: &Value) -> Result<TaskChange> {
     Ok(change)
 }
 
-fn new_doc(entry: &Value) -> Result<NewDoc> {
+pub(super) fn new_doc(entry: &Value) -> Result<NewDoc> {
     let mut doc = NewDoc::new(text(&entry["namespace"])?, text(&entry["key"])?);
     for (field, value) in fields(entry) {
         doc = match field {

@@ -12,13 +12,13 @@ use crate::rust::{Failure, list, unsupported};
 
 pub(crate) use answers::dependency;
 use answers::{
-    doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task, task_id,
-    tasks,
+    doc, doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task,
+    task_id, tasks,
 };
 pub(crate) use arguments::duration;
 use arguments::{
-    doc_handle, doc_query, filter, given, handle, lease, modification, number, queues, task_query,
-    text,
+    doc_handle, doc_query, filter, given, handle, lease, modification, new_doc, number, queues,
+    task_query, text,
 };
 
 type Result<T> = std::result::Result<T, Failure>;
@@ -63,6 +63,13 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
             let (namespace, key) = (text(&request["namespace"])?, text(&request["key"])?);
             docs(&store.claim_docs(namespace, key, lease(request)?)?)
         }
+        "get_doc" => {
+            let secondary_key = given(&request["secondary_key"]).map_or(Ok(""), text)?;
+            let key = (text(&request["key"])?, secondary_key);
+            let found = store.get_doc(text(&request["namespace"])?, key)?;
+            found.as_ref().map_or(Value::Null, doc)
+        }
+        "put_doc" => doc(&store.put_doc(new_doc(&request["doc"])?)?),
         "fetch_docs" => {
             docs(&store.fetch_docs(text(&request["namespace"])?, list(&request["ids"], text)?)?)
         }
