@@ -1234,19 +1234,33 @@ export interface NewTask extends NewTaskOptions {
   value?: unknown
 }
 
-/** A document to insert. */
-export interface NewDoc {
+/** What a document is put with beside its namespace, its primary key and its content. */
+export interface PutDocOptions {
+  /** The order of documents with the same primary key; empty by default. */
+  secondaryKey?: string
+  /**
+   * Unique in the namespace, 1 to 1,025 characters. By default it is made of the keys, so that a second
+   * document of the same keys is refused: it is the primary key, followed by `|` and the secondary key
+   * if there is one. In the primary key `%` and `|` are percent-encoded, so that different keys never
+   * make the same id. Several documents of the same keys need ids of their own, and so does a document
+   * whose primary key is empty.
+   */
+  id?: string
+  /** The content as a JSON text, in place of `content`; it is kept byte for byte. */
+  json?: string | null
+}
+
+/** A document to put; it needs a content. */
+export interface PutDoc extends PutDocOptions {
   namespace: string
   /** The primary key: up to 256 characters, not unique. */
   key: string
-  /** The order of documents with the same primary key; empty by default. */
-  secondaryKey?: string
-  /** Unique in the namespace, 1 to 64 characters; 16 random hexadecimal digits by default. */
-  id?: string
-  /** Anything that JSON has; without one the document has no content. */
+  /** Anything that JSON has. */
   content?: unknown
-  /** The content as a JSON text, in place of `content`; it is kept byte for byte. */
-  json?: string | null
+}
+
+/** A document to insert; it may have no content. */
+export interface NewDoc extends PutDoc {
   /** Leaves this document out if its id is taken, in place of refusing the whole modification. */
   skipColliding?: boolean
 }
@@ -1264,8 +1278,17 @@ export interface Modification {
   deletes?: Iterable<TaskHandle>
   /** Refused if one of these tasks is not there at its version, whoever holds it. */
   depends?: Iterable<TaskHandle>
-  /** Documents to insert. Refused if one of that id is there in its namespace. */
+  /**
+   * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
+   * if one of its keys is.
+   */
   docInserts?: Iterable<NewDoc>
+  /**
+   * Documents to insert, or whose content replaces that of the document of their id. Refused if another
+   * claimant holds the document, and as an id that is taken if it has other keys. Whoever holds it
+   * still does. They are among `insertedDocs` of what the modification did, after the inserts.
+   */
+  docPuts?: Iterable<PutDoc>
   /** Documents to change. Refused as changes of tasks are. */
   docChanges?: Iterable<DocChange>
   /** Documents to delete. Refused as deletes of tasks are. */
@@ -1309,6 +1332,12 @@ export interface TaskStoreOptions {
 export interface LeaseOptions extends CallOptions {
   /** How long the lease is, in milliseconds; 30,000 by default, at most 100 years. */
   leaseMs?: number
+}
+
+/** What `getDoc` takes beside the namespace and the primary key. */
+export interface GetDocOptions extends CallOptions {
+  /** The document's secondary key; empty by default. */
+  secondaryKey?: string
 }
 
 /** What the loop of claims takes. */
@@ -1449,7 +1478,7 @@ export interface NamespaceStats {
  * highest priority is picked by chance, the oldest with a chance of one half.
  *
  * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
- * bytes; ids, claimants and namespaces 64 characters, keys 256; values 16 MiB), before anything is
+ * bytes; ids, claimants and namespaces 64 characters, keys 256, ids of documents 1,025; values 16 MiB), before anything is
  * sent, with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold something
  * else, and with the errors of the connection.
  *
@@ -1577,6 +1606,40 @@ export class TaskStore {
    * @throws {DependencyError} if another claimant holds one of them, and then none is leased.
    */
   claimDocs(namespace: string, key: string, options?: LeaseOptions): Promise<Doc[]>
+
+  /**
+   * The document of these keys that was inserted without an id of its own, or null if it is not there.
+   * One with an id of its own is found by that, with {@link TaskStore.fetchDocs}.
+   *
+   * @throws {InvalidArgumentError} for an empty key.
+   */
+  getDoc(namespace: string, key: string, options?: GetDocOptions): Promise<Doc | null>
+
+  /**
+   * Inserts a document, or replaces the content of the one of its id, in one step, and answers it as
+   * it is now. Without an id of its own that is the document of its keys. Whoever holds the document
+   * still does.
+   *
+   * After a ConnectionLostError or a TimeoutError it may be done; sent again, it replaces what others
+   * put meanwhile.
+   *
+   * @throws {DependencyError} if another claimant holds it, or a document of other keys has its id.
+   * @throws {InvalidArgumentError} without a content.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const store = (await connect('memory:')).tasks('shop')
+   * await store.putDoc('rates', 'eur', 1.1)
+   * await store.putDoc('rates', 'eur', 1.2)
+   * console.log((await store.getDoc('rates', 'eur')).content) //=> 1.2
+   */
+  putDoc(
+    namespace: string,
+    key: string,
+    content?: unknown,
+    options?: PutDocOptions & CallOptions
+  ): Promise<Doc>
 
   /** The documents of these ids, in the same order; without those that are not there. */
   fetchDocs(namespace: string, ids: Iterable<string>, options?: CallOptions): Promise<Doc[]>

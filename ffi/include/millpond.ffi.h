@@ -308,6 +308,8 @@ typedef struct {
     size_t depend_count;
     const millpond_new_doc *doc_inserts;
     size_t doc_insert_count;
+    const millpond_new_doc *doc_puts;
+    size_t doc_put_count;
     const millpond_doc_change *doc_changes;
     size_t doc_change_count;
     const millpond_doc_id *doc_deletes;
@@ -970,6 +972,21 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           int64_t lease_ms,
                                           millpond_tasks_answer **answer,
                                           millpond_error **error);
+
+millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
+                                       const char *namespace_name,
+                                       size_t namespace_name_length,
+                                       const char *key,
+                                       size_t key_length,
+                                       const char *secondary_key,
+                                       size_t secondary_key_length,
+                                       millpond_tasks_answer **answer,
+                                       millpond_error **error);
+
+millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
+                                       const millpond_new_doc *doc,
+                                       millpond_tasks_answer **answer,
+                                       millpond_error **error);
 
 millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
                                           const char *namespace_name,

@@ -791,7 +791,7 @@ typedef struct {
 } millpond_shuffle_stream_stats;
 
 /**
- * A document to insert. `millpond_new_doc_init` fills it; then set the namespace, the key and what
+ * A document to insert or to put. `millpond_new_doc_init` fills it; then set the namespace, the key and what
  * you like.
  */
 typedef struct {
@@ -804,8 +804,11 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * Its id, unique in its namespace: 1 to 64 characters. NULL: not given, which is 16 random
-     * hexadecimal digits.
+     * Its id, unique in its namespace: 1 to 1,025 characters. NULL: not given, which makes it of the
+     * keys, so that a second document of the same keys is refused: the primary key, followed by
+     * `|` and the secondary key if there is one. In the primary key `%` and `|` are
+     * percent-encoded, so that different keys never make the same id. Several documents of the
+     * same keys need ids of their own, and so does a document whose primary key is empty.
      */
     millpond_bytes id;
     /**
@@ -877,7 +880,7 @@ typedef struct {
      */
     millpond_bytes namespace_name;
     /**
-     * Unique in its namespace.
+     * Unique in its namespace; made of its keys by default.
      */
     millpond_bytes id;
     /**
@@ -1145,13 +1148,24 @@ typedef struct {
      */
     size_t depend_count;
     /**
-     * Documents to insert. Refused if one of that id is there in its namespace.
+     * Documents to insert. Refused if one of that id is there in its namespace; without an id of its
+     * own, if one of its keys is.
      */
     const millpond_new_doc *doc_inserts;
     /**
      * How many there are.
      */
     size_t doc_insert_count;
+    /**
+     * Documents to insert, or whose content replaces that of the document of their id. Each needs a
+     * content; `skip_colliding` is ignored. Refused if another claimant holds the document, and as
+     * an id that is taken if it has other keys.
+     */
+    const millpond_new_doc *doc_puts;
+    /**
+     * How many there are.
+     */
+    size_t doc_put_count;
     /**
      * Documents to change. Refused if one is not there at that version, or held by another
      * claimant.
@@ -1277,7 +1291,8 @@ typedef struct {
      */
     size_t inserted_count;
     /**
-     * The documents; of a modification those that were inserted, and then those that were changed.
+     * The documents; of a modification those that were inserted, those that were put, and then those
+     * that were changed.
      */
     const millpond_doc *docs;
     /**
@@ -1285,7 +1300,7 @@ typedef struct {
      */
     size_t doc_count;
     /**
-     * How many of them were inserted.
+     * How many of them were inserted or put.
      */
     size_t inserted_doc_count;
     /**
@@ -3187,8 +3202,8 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
  * all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
- * that version any more, so nothing is done twice unless it only inserts; give inserts an id of
- * your own then.
+ * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
+ * of your own then.
  *
  * Threads: any.
  */
@@ -3437,6 +3452,58 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           int64_t lease_ms,
                                           millpond_tasks_answer **answer,
                                           millpond_error **error);
+
+/**
+ * The document of these keys that was inserted without an id of its own. A document with an id of
+ * its own is found by that, with `millpond_tasks_fetch_docs`.
+ *
+ * `answer` is set to it, or to no document if it is not there; the caller frees it with
+ * `millpond_tasks_answer_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
+ * of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
+                                       const char *namespace_name,
+                                       size_t namespace_name_length,
+                                       const char *key,
+                                       size_t key_length,
+                                       const char *secondary_key,
+                                       size_t secondary_key_length,
+                                       millpond_tasks_answer **answer,
+                                       millpond_error **error);
+
+/**
+ * Inserts a document, or replaces the content of the one of its id, in one step; without an id of
+ * its own that is the document of its keys. Whoever holds the document still does. It needs a
+ * content; `skip_colliding` is ignored.
+ *
+ *     millpond_new_doc doc;
+ *     millpond_new_doc_init(&doc);
+ *     doc.namespace_name = (millpond_bytes){"rates", 5};
+ *     doc.key = (millpond_bytes){"eur", 3};
+ *     doc.content = (millpond_bytes){"1.1", 3};
+ *     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
+ *
+ * `answer` is set to the document as it is now, which the caller frees with
+ * `millpond_tasks_answer_free`, or on failure to NULL. It may be NULL.
+ *
+ * Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without a
+ * content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other keys has
+ * its id.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again, it
+ * replaces what others put meanwhile.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
+                                       const millpond_new_doc *doc,
+                                       millpond_tasks_answer **answer,
+                                       millpond_error **error);
 
 /**
  * The documents of these ids, in the same order; without those that are not there.

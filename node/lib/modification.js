@@ -12,6 +12,7 @@ const KINDS = {
   deletes: args.pushTaskId,
   depends: args.pushTaskId,
   docInserts: args.pushNewDoc,
+  docPuts: args.pushPutDoc,
   docChanges: pushDocChange,
   docDeletes: args.pushDocId,
   docDepends: args.pushDocId
@@ -25,13 +26,13 @@ function entriesOf(modification) {
   return entries
 }
 
-/** The two lists of one insert. */
-function entriesOfInsert(task) {
+/** The two lists of one entry of this kind. */
+function entriesOfOne(kind, value) {
   const entries = new args.Entries()
-  entries.push(1)
-  args.pushNewTask(entries, '', task)
-  // There is nothing of the other kinds.
-  entries.push(...Object.keys(KINDS).slice(1).map(() => 0))
+  for (const other in KINDS) {
+    entries.push(other === kind ? 1 : 0)
+    if (other === kind) KINDS[kind](entries, '', value)
+  }
   return entries
 }
 
@@ -51,4 +52,4 @@ function pushAll(entries, kind, push, values = []) {
   all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
 }
 
-module.exports = { entriesOf, entriesOfInsert, heldOf }
+module.exports = { entriesOf, entriesOfOne, heldOf }

@@ -103,6 +103,16 @@ function inserted(list) {
   return modified(list).inserted[0] ?? null
 }
 
+/** The document of one put. */
+function putDoc(list) {
+  return modified(list).insertedDocs[0]
+}
+
+/** Null if there is none. */
+function doc(list) {
+  return docs(list)[0] ?? null
+}
+
 function renewed(list) {
   const reader = new Reader(list)
   const atMs = reader.one()
@@ -159,11 +169,13 @@ function taskAndJob(list) {
 
 module.exports = {
   batch,
+  doc,
   docPage,
   docs,
   inserted,
   modified,
   namespaceStats,
+  putDoc,
   queueStats,
   renewed,
   sizes,

@@ -90,13 +90,9 @@ const CHANGE = {
   attempt: check.smallSize,
   err: check.text
 }
-const DOC_INSERT = {
-  content: jsonOf,
-  json: textOrNone,
-  id: check.text,
-  secondaryKey: check.text,
-  skipColliding: check.flag
-}
+const DOC_PUT = { content: jsonOf, json: textOrNone, id: check.text, secondaryKey: check.text }
+const PUT_OPTIONS = Object.keys(DOC_PUT).filter((name) => name !== 'content')
+const DOC_INSERT = { ...DOC_PUT, skipColliding: check.flag }
 const DOC_CHANGE = { content: jsonOf, json: check.text, ...TIMES, release: check.flag }
 
 /** An object that has none but these names; another one would silently do nothing. */
@@ -155,10 +151,20 @@ function pushNewTask(entries, place, given) {
 }
 
 function pushNewDoc(entries, place, given) {
+  pushDoc(entries, place, given, DOC_INSERT)
+}
+
+/** A document to put. */
+function pushPutDoc(entries, place, given) {
+  pushDoc(entries, place, given, DOC_PUT)
+}
+
+function pushDoc(entries, place, given, takes) {
   object(place, given)
-  entries.push(check.text(`${place}.namespace`, given.namespace))
-  entries.push(check.text(`${place}.key`, given.key))
-  pushSteps(entries, settings(place, given, DOC_INSERT, ['namespace', 'key']))
+  for (const name of ['namespace', 'key']) {
+    entries.push(check.text(place === '' ? name : `${place}.${name}`, given[name]))
+  }
+  pushSteps(entries, settings(place, given, takes, ['namespace', 'key']))
 }
 
 /** A task, or its id and version. */
@@ -179,12 +185,14 @@ module.exports = {
   DOC_CHANGE,
   Entries,
   INSERT_OPTIONS,
+  PUT_OPTIONS,
   known,
   names,
   object,
   pushDocId,
   pushNewDoc,
   pushNewTask,
+  pushPutDoc,
   pushSteps,
   pushTaskId,
   settings,

@@ -5,10 +5,10 @@ const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { Claims } = require('./claims.js')
 const { atOnce, madeBy } = require('./errors.js')
-const { entriesOf, entriesOfInsert, heldOf } = require('./modification.js')
+const { entriesOf, entriesOfOne, heldOf } = require('./modification.js')
 const { TaskStore: Native } = require('./native.js')
 const answers = require('./task-answers.js')
-const { INSERT_OPTIONS, names, texts, wholeNumber } = require('./task-arguments.js')
+const { INSERT_OPTIONS, PUT_OPTIONS, names, texts, wholeNumber } = require('./task-arguments.js')
 const { TaskWorker } = require('./task-worker.js')
 
 const SIGNAL = { signal: check.abortSignal }
@@ -40,8 +40,11 @@ const LIST_DOCS = {
   ...SIGNAL
 }
 
-/** The options of an insert; they are checked with the rest of the task. */
-const INSERTED = { ...Object.fromEntries(INSERT_OPTIONS.map((name) => [name, given])), ...SIGNAL }
+/** Options that are checked with the rest of what is inserted or put. */
+const INSERTED = { ...unchecked(INSERT_OPTIONS), ...SIGNAL }
+const PUT = { ...unchecked(PUT_OPTIONS), ...SIGNAL }
+
+const GET_DOC = { secondaryKey: check.text, ...SIGNAL }
 
 /** Where a page begins: something that has these. */
 function position(...parts) {
@@ -56,8 +59,8 @@ function position(...parts) {
   }
 }
 
-function given(_, value) {
-  return value
+function unchecked(names) {
+  return Object.fromEntries(names.map((name) => [name, (_, value) => value]))
 }
 
 class TaskStore {
@@ -73,7 +76,7 @@ class TaskStore {
 
   async insert(queue, value, options) {
     const { signal, ...said } = check.options(options, INSERTED)
-    const { texts, numbers } = entriesOfInsert({ queue, value, ...said })
+    const { texts, numbers } = entriesOfOne('inserts', { queue, value, ...said })
     const send = (number) => this.#native.modify(number, texts, numbers)
     return unwrap(await begin(signal, answers.inserted, send))
   }
@@ -154,6 +157,20 @@ class TaskStore {
     const names = [check.text('namespace', namespace), check.text('key', key)]
     const send = (number) => this.#native.claimDocs(number, ...names, leaseMs)
     return unwrap(await begin(signal, answers.docs, send))
+  }
+
+  async getDoc(namespace, key, options) {
+    const { secondaryKey, signal } = check.options(options, GET_DOC)
+    const names = [check.text('namespace', namespace), check.text('key', key)]
+    const send = (number) => this.#native.getDoc(number, ...names, secondaryKey)
+    return unwrap(await begin(signal, answers.doc, send))
+  }
+
+  async putDoc(namespace, key, content, options) {
+    const { signal, ...said } = check.options(options, PUT)
+    const { texts, numbers } = entriesOfOne('docPuts', { namespace, key, content, ...said })
+    const send = (number) => this.#native.modify(number, texts, numbers)
+    return unwrap(await begin(signal, answers.putDoc, send))
   }
 
   async fetchDocs(namespace, ids, options) {

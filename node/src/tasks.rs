@@ -269,6 +269,20 @@ impl TaskStore {
         self.0.start(number, claim, |env, docs| converted::docs(env, &docs))
     }
 
+    /// Answers documents, one at most.
+    #[napi]
+    pub fn get_doc(
+        &self,
+        number: u32,
+        namespace: String,
+        key: String,
+        secondary_key: Option<String>,
+    ) -> bool {
+        let key = (key, secondary_key.unwrap_or_default());
+        let get = |store: &Core| store.get_doc(namespace, key);
+        self.0.start(number, get, |env, doc| converted::docs(env, doc.as_slice()))
+    }
+
     /// Answers documents.
     #[napi]
     pub fn fetch_docs(&self, number: u32, namespace: String, ids: Vec<String>) -> bool {

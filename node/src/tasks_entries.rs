@@ -39,6 +39,9 @@ impl Entries {
             all = all.insert_doc(reader.new_doc()?);
         }
         for _ in 0..reader.count()? {
+            all = all.put_doc(reader.new_doc()?);
+        }
+        for _ in 0..reader.count()? {
             all = all.change_doc(reader.doc_change()?);
         }
         for _ in 0..reader.count()? {

@@ -144,7 +144,12 @@ impl Modification {
     ///
     /// Its ``content`` is a value that JSON has, or the JSON text itself as ``json``. Documents with the
     /// same ``key`` are claimed together and sorted by ``secondary_key``; keys have up to 256 characters.
-    /// Without an ``id`` it gets 16 random hexadecimal digits.
+    ///
+    /// Without an ``id``, of up to 1,025 characters, it gets one that is made of its keys, so that a
+    /// second document of the same keys is refused: the primary key, followed by ``|`` and the secondary
+    /// key if there is one. In the primary key ``%`` and ``|`` are percent-encoded, so that different keys
+    /// never make the same id. Several documents of the same keys need ids of their own, and so does a
+    /// document whose primary key is empty.
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None,
         secondary_key = None, skip_colliding = false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -158,21 +163,30 @@ impl Modification {
         secondary_key: Option<&Bound<'_, PyAny>>,
         skip_colliding: bool,
     ) -> PyResult<Bound<'py, Self>> {
-        let (namespace, key) = (convert::text("namespace", namespace)?, convert::text("key", key)?);
-        let mut doc = NewDoc::new(namespace, key);
-        if let Json::Text(text) = json::read(this.py(), "content", content, json)? {
-            doc = doc.content(text);
-        }
-        if let Some(id) = convert::some_text("id", id)? {
-            doc = doc.id(id);
-        }
-        if let Some(key) = convert::some_text("secondary_key", secondary_key)? {
-            doc = doc.secondary_key(key);
-        }
+        let mut doc = new_doc(namespace, key, content, json, id, secondary_key)?;
         if skip_colliding {
             doc = doc.skip_colliding();
         }
         Ok(Self::add(this, |gathered| gathered.insert_doc(doc)))
+    }
+
+    /// Inserts a document, or replaces the content of the one of its id: without an ``id``, of the one of
+    /// its keys. The arguments are those of :meth:`insert_doc`; it needs a content. Whoever holds the
+    /// document still does, and another claimant is refused; so is a document of other keys that has
+    /// the id. It is among the inserted documents of what the modification did.
+    #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None,
+        secondary_key = None))]
+    fn put_doc<'py>(
+        this: &Bound<'py, Self>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        content: Given<'_>,
+        json: Given<'_>,
+        id: Option<&Bound<'_, PyAny>>,
+        secondary_key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let doc = new_doc(namespace, key, content, json, id, secondary_key)?;
+        Ok(Self::add(this, |gathered| gathered.put_doc(doc)))
     }
 
     /// Changes a document; see :meth:`Doc.change`. Refused if it is not there at that version, or held
@@ -209,6 +223,28 @@ impl Modification {
     fn __len__(&self) -> usize {
         self.lock().len()
     }
+}
+
+fn new_doc(
+    namespace: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    content: Given<'_>,
+    json: Given<'_>,
+    id: Option<&Bound<'_, PyAny>>,
+    secondary_key: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NewDoc> {
+    let py = namespace.py();
+    let mut doc = NewDoc::new(convert::text("namespace", namespace)?, convert::text("key", key)?);
+    if let Json::Text(text) = json::read(py, "content", content, json)? {
+        doc = doc.content(text);
+    }
+    if let Some(id) = convert::some_text("id", id)? {
+        doc = doc.id(id);
+    }
+    if let Some(key) = convert::some_text("secondary_key", secondary_key)? {
+        doc = doc.secondary_key(key);
+    }
+    Ok(doc)
 }
 
 /// Reads a modification that a caller gathered.

@@ -7,6 +7,7 @@ use millpond::tasks::{
 };
 use pyo3::prelude::*;
 
+use crate::doc::Doc;
 use crate::handle::{Handle, call, derive};
 use crate::ick::wait_time;
 use crate::task::{self, Task};
@@ -207,6 +208,20 @@ impl TaskStore {
         let (namespace, key) = (convert::text("namespace", namespace)?, convert::text("key", key)?);
         let lease = convert::duration("lease", lease)?;
         call!(py, &self.core, |store| store.claim_docs(namespace, key, lease), doc::list)
+    }
+
+    fn get_doc(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        secondary_key: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let namespace = convert::text("namespace", namespace)?;
+        let key = (convert::text("key", key)?, convert::text("secondary_key", secondary_key)?);
+        call!(py, &self.core, |store| store.get_doc(namespace, key), |py, found| {
+            convert::plain(py, found.map(|core| Doc { core }))
+        })
     }
 
     fn fetch_docs(

@@ -30,11 +30,12 @@ pub struct millpond_tasks_data {
     pub task_count: usize,
     /// How many of them were inserted.
     pub inserted_count: usize,
-    /// The documents; of a modification those that were inserted, and then those that were changed.
+    /// The documents; of a modification those that were inserted, those that were put, and then those
+    /// that were changed.
     pub docs: *const millpond_doc,
     /// How many there are.
     pub doc_count: usize,
-    /// How many of them were inserted.
+    /// How many of them were inserted or put.
     pub inserted_doc_count: usize,
     /// Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
     pub next: *const millpond_task_position,

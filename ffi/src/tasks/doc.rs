@@ -16,7 +16,7 @@ use crate::keys::millpond_bytes;
 pub struct millpond_doc {
     /// The namespace that it is in.
     pub namespace_name: millpond_bytes,
-    /// Unique in its namespace.
+    /// Unique in its namespace; made of its keys by default.
     pub id: millpond_bytes,
     /// Its primary key; several documents can have the same. Never changes.
     pub key: millpond_bytes,
@@ -94,7 +94,7 @@ impl millpond_doc_id {
     }
 }
 
-/// A document to insert. `millpond_new_doc_init` fills it; then set the namespace, the key and what
+/// A document to insert or to put. `millpond_new_doc_init` fills it; then set the namespace, the key and what
 /// you like.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -103,8 +103,11 @@ pub struct millpond_new_doc {
     pub namespace_name: millpond_bytes,
     /// The primary key, at most 256 characters.
     pub key: millpond_bytes,
-    /// Its id, unique in its namespace: 1 to 64 characters. NULL: not given, which is 16 random
-    /// hexadecimal digits.
+    /// Its id, unique in its namespace: 1 to 1,025 characters. NULL: not given, which makes it of the
+    /// keys, so that a second document of the same keys is refused: the primary key, followed by
+    /// `|` and the secondary key if there is one. In the primary key `%` and `|` are
+    /// percent-encoded, so that different keys never make the same id. Several documents of the
+    /// same keys need ids of their own, and so does a document whose primary key is empty.
     pub id: millpond_bytes,
     /// The secondary key, at most 256 characters: the order of documents with the same primary key.
     pub secondary_key: millpond_bytes,

@@ -1,4 +1,4 @@
-//! Documents: lease those of a key, find them by their ids, and list a namespace page by page.
+//! Documents: lease those of a key, get and put one, find them by their ids, and list a namespace page by page.
 
 use std::ffi::c_char;
 
@@ -6,9 +6,10 @@ use millpond::Result;
 use millpond::tasks::{DocPosition, DocQuery};
 
 use super::answer::{Parts, millpond_tasks_answer};
+use super::doc::millpond_new_doc;
 use super::store::{Store, millpond_tasks_store};
 use super::when;
-use crate::caller::Caller;
+use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
 use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
@@ -121,6 +122,88 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let key = caller.key(key, key_length)?;
         answer.set(Parts::docs(&store.claim_docs(namespace, key, when::lease(lease_ms)?)?));
+        Ok(())
+    })
+}
+
+/// The document of these keys that was inserted without an id of its own. A document with an id of
+/// its own is found by that, with `millpond_tasks_fetch_docs`.
+///
+/// `answer` is set to it, or to no document if it is not there; the caller frees it with
+/// `millpond_tasks_answer_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
+/// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
+/// of the connection.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_get_doc(
+    store: *mut millpond_tasks_store,
+    namespace_name: *const c_char,
+    namespace_name_length: usize,
+    key: *const c_char,
+    key_length: usize,
+    secondary_key: *const c_char,
+    secondary_key_length: usize,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.new_handle("answer", answer)?;
+        let store = caller.held::<Store>("store", store)?;
+        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let secondary_key = millpond_bytes { data: secondary_key, length: secondary_key_length };
+        let secondary_key = caller.text(|| "secondary_key".to_owned(), secondary_key)?;
+        let key = (caller.key(key, key_length)?, secondary_key);
+        answer.set(Parts::docs(store.get_doc(namespace, key)?.as_slice()));
+        Ok(())
+    })
+}
+
+/// Inserts a document, or replaces the content of the one of its id, in one step; without an id of
+/// its own that is the document of its keys. Whoever holds the document still does. It needs a
+/// content; `skip_colliding` is ignored.
+///
+///     millpond_new_doc doc;
+///     millpond_new_doc_init(&doc);
+///     doc.namespace_name = (millpond_bytes){"rates", 5};
+///     doc.key = (millpond_bytes){"eur", 3};
+///     doc.content = (millpond_bytes){"1.1", 3};
+///     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
+///
+/// `answer` is set to the document as it is now, which the caller frees with
+/// `millpond_tasks_answer_free`, or on failure to NULL. It may be NULL.
+///
+/// Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without a
+/// content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other keys has
+/// its id.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again, it
+/// replaces what others put meanwhile.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_put_doc(
+    store: *mut millpond_tasks_store,
+    doc: *const millpond_new_doc,
+    answer: *mut *mut millpond_tasks_answer,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let answer = caller.wanted_handle(answer);
+        let store = caller.held::<Store>("store", store)?;
+        let [doc] = caller.array(|| "doc".to_owned(), doc, 1)? else {
+            return Err(invalid("doc is NULL"));
+        };
+        let doc = store.put_doc(doc.read(&caller, |field| format!("doc.{field}"))?)?;
+        if let Some(answer) = answer {
+            answer.set(Parts::docs(&[doc]));
+        }
         Ok(())
     })
 }

@@ -38,10 +38,17 @@ pub struct millpond_modification {
     pub depends: *const millpond_task_id,
     /// How many there are.
     pub depend_count: usize,
-    /// Documents to insert. Refused if one of that id is there in its namespace.
+    /// Documents to insert. Refused if one of that id is there in its namespace; without an id of its
+    /// own, if one of its keys is.
     pub doc_inserts: *const millpond_new_doc,
     /// How many there are.
     pub doc_insert_count: usize,
+    /// Documents to insert, or whose content replaces that of the document of their id. Each needs a
+    /// content; `skip_colliding` is ignored. Refused if another claimant holds the document, and as
+    /// an id that is taken if it has other keys.
+    pub doc_puts: *const millpond_new_doc,
+    /// How many there are.
+    pub doc_put_count: usize,
     /// Documents to change. Refused if one is not there at that version, or held by another
     /// claimant.
     pub doc_changes: *const millpond_doc_change,
@@ -92,6 +99,10 @@ impl Caller {
             read =
                 read.insert_doc(doc.read(self, |field| format!("doc_inserts[{index}].{field}"))?);
         }
+        let puts = self.array(named("doc_puts"), given.doc_puts, given.doc_put_count)?;
+        for (index, doc) in puts.iter().enumerate() {
+            read = read.put_doc(doc.read(self, |field| format!("doc_puts[{index}].{field}"))?);
+        }
         let changes =
             self.array(named("doc_changes"), given.doc_changes, given.doc_change_count)?;
         for (index, change) in changes.iter().enumerate() {
@@ -123,8 +134,8 @@ impl Caller {
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
 /// all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
-/// that version any more, so nothing is done twice unless it only inserts; give inserts an id of
-/// your own then.
+/// that version any more, so nothing is done twice unless it only inserts tasks; give those an id
+/// of your own then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

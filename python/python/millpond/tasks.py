@@ -261,6 +261,38 @@ class TaskStore:
         """
         return self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
 
+    def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc | None:
+        """The document of these keys that was inserted without an ``id`` of its own, or None if it is
+        not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
+        """
+        return self._native.get_doc(namespace, key, secondary_key)  # type: ignore[no-any-return]
+
+    def put_doc(
+        self,
+        namespace: str,
+        key: str,
+        content: Any = ...,
+        *,
+        json: str | None = None,
+        id: str | None = None,
+        secondary_key: str | None = None,
+    ) -> Doc:
+        """Inserts a document, or replaces the content of the one of its ``id``, in one step, and
+        returns it as it is now. Without an ``id`` that is the document of its keys. Its ``content`` is
+        a value that JSON has, or the JSON text itself as ``json``. Whoever holds the document still
+        does.
+
+        Raises :class:`~millpond.DependencyError` if another claimant holds it, or a document of other
+        keys has its ``id``. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` it may be done; sent again, it replaces what others put
+        meanwhile.
+        """
+        gathered = Modification().put_doc(
+            namespace, key, content, json=json, id=id, secondary_key=secondary_key
+        )
+        done = self.modify(gathered)
+        return done.inserted_docs[0]
+
     def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
         """The documents of these ids, up to 10,000, in the same order; without those that are not
         there.

@@ -107,15 +107,18 @@ function change(entry) {
   return changed.set({ queue: given(set.queue), ...settings(set) })
 }
 
-function docInsert(entry) {
+function docPut(entry) {
   return {
     namespace: entry.namespace,
     key: entry.key,
     id: given(entry.id),
     secondaryKey: given(entry.secondary_key),
-    json: given(entry.content),
-    skipColliding: given(entry.skip_colliding)
+    json: given(entry.content)
   }
+}
+
+function docInsert(entry) {
+  return { ...docPut(entry), skipColliding: given(entry.skip_colliding) }
 }
 
 function docChange(entry) {
@@ -135,6 +138,7 @@ function modification(request) {
     deletes: given(request.deletes),
     depends: given(request.depends),
     docInserts: request.doc_inserts?.map(docInsert),
+    docPuts: request.doc_puts?.map(docPut),
     docChanges: request.doc_changes?.map(docChange),
     docDeletes: given(request.doc_deletes),
     docDepends: given(request.doc_depends)
@@ -283,6 +287,15 @@ export function taskCalls({ perform, answer, Unsupported }) {
     },
     async claim_docs(store, request) {
       return (await store.claimDocs(request.namespace, request.key, lease(request))).map(doc)
+    },
+    async get_doc(store, request) {
+      const options = { secondaryKey: given(request.secondary_key) }
+      const found = await store.getDoc(request.namespace, request.key, options)
+      return found && doc(found)
+    },
+    async put_doc(store, request) {
+      const { namespace, key, ...options } = docPut(request.doc)
+      return doc(await store.putDoc(namespace, key, undefined, options))
     },
     async fetch_docs(store, request) {
       return (await store.fetchDocs(request.namespace, request.ids)).map(doc)

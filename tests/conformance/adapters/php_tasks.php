@@ -144,6 +144,13 @@ function docChange(array $said): DocChange
     return (new Doc($handle->namespace, $handle->id, $handle->version))->change(...given($said['set'] ?? [], $names));
 }
 
+/** The arguments that put a document. */
+function putDoc(array $said): array
+{
+    return given($said, ['namespace' => 'namespace', 'key' => 'key', 'id' => 'id', 'secondary_key' => 'secondaryKey',
+        'content' => 'json']);
+}
+
 function modification(array $said): Modification
 {
     $made = new Modification();
@@ -158,6 +165,7 @@ function modification(array $said): Modification
         'deletes' => static fn (array $said) => $made->delete(taskId($said)),
         'depends' => static fn (array $said) => $made->depend(taskId($said)),
         'doc_inserts' => static fn (array $said) => $made->insertDoc(...given($said, $doc)),
+        'doc_puts' => static fn (array $said) => $made->putDoc(...putDoc($said)),
         'doc_changes' => static fn (array $said) => $made->changeDoc(docChange($said)),
         'doc_deletes' => static fn (array $said) => $made->deleteDoc(docId($said)),
         'doc_depends' => static fn (array $said) => $made->dependDoc(docId($said)),
@@ -333,6 +341,12 @@ function tasksResult(stdClass $raw, Client $client, callable $perform): mixed
             doc(...),
             $store->claimDocs($request['namespace'], $request['key'], ...lease($request)),
         ),
+        'tasks_get_doc' => (static function () use ($store, $request): ?array {
+            $found = $store->getDoc($request['namespace'], $request['key'], $request['secondary_key'] ?? '');
+
+            return $found === null ? null : doc($found);
+        })(),
+        'tasks_put_doc' => doc($store->putDoc(...putDoc($request['doc']))),
         'tasks_fetch_docs' => array_map(doc(...), $store->fetchDocs($request['namespace'], $request['ids'])),
         'tasks_list_docs' => (static function () use ($store, $request): array {
             $after = $request['after'] ?? null;

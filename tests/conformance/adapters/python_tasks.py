@@ -91,6 +91,12 @@ def doc_handle(fields):
     return fields["namespace"], fields["id"], fields["version"]
 
 
+def put_doc(entry):
+    """What puts a document: arguments and keywords."""
+    keywords = given(entry, ("id", "secondary_key"), content="json")
+    return (entry["namespace"], entry["key"]), keywords
+
+
 def modification(lists):
     """What a modification is to do."""
     gathered = millpond.Modification()
@@ -107,6 +113,9 @@ def modification(lists):
     for entry in lists.get("doc_inserts") or ():
         found = given(entry, ("id", "secondary_key", "skip_colliding"), content="json")
         gathered.insert_doc(entry["namespace"], entry["key"], **found)
+    for entry in lists.get("doc_puts") or ():
+        places, keywords = put_doc(entry)
+        gathered.put_doc(*places, **keywords)
     for entry in lists.get("doc_changes") or ():
         gathered.change_doc(doc_change_of(entry))
     for entry in lists.get("doc_deletes") or ():
@@ -183,6 +192,12 @@ class Tasks:
             return store.queue_stats(**given(request, FILTER))
         if call == "claim_docs":
             return store.claim_docs(request["namespace"], request["key"], **lease)
+        if call == "get_doc":
+            found = given(request, ("secondary_key",))
+            return store.get_doc(request["namespace"], request["key"], **found)
+        if call == "put_doc":
+            places, keywords = put_doc(request["doc"])
+            return store.put_doc(*places, **keywords)
         if call == "fetch_docs":
             return store.fetch_docs(request["namespace"], request["ids"])
         if call == "list_docs":

@@ -11,7 +11,7 @@ module TaskCalls
     when "insert" then task(store.insert(request["queue"], **value(request["value"])))
     when "modify" then modified(store.modify(modification(request)))
     when "claim", "claim_many", "claims", "renew" then held(call, store, request)
-    when "claim_docs", "fetch_docs", "list_docs", "namespace_stats" then documents(call, store, request)
+    when "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs", "namespace_stats" then documents(call, store, request)
     when "work" then work(store, request)
     when "run" then run(store, request)
     else listed(call, store, request)
@@ -71,6 +71,13 @@ module TaskCalls
     case call
     when "claim_docs"
       docs(store.claim_docs(request["namespace"], request["key"], lease: seconds(request["lease_ms"])))
+    when "get_doc"
+      store.get_doc(request["namespace"], request["key"], **{ secondary_key: request["secondary_key"] }.compact)&.then do |found|
+        docs([found]).first
+      end
+    when "put_doc"
+      entry = request["doc"]
+      docs([store.put_doc(entry["namespace"], entry["key"], **doc_insert(entry))]).first
     when "fetch_docs" then docs(store.fetch_docs(request["namespace"], request["ids"]))
     when "list_docs"
       page = store.list_docs(request["namespace"], start: request["start"], end: request["end"],
@@ -174,6 +181,7 @@ module TaskCalls
     (request["doc_inserts"] || []).each do |entry|
       made.insert_doc(entry["namespace"], entry["key"], **doc_insert(entry))
     end
+    (request["doc_puts"] || []).each { |entry| made.put_doc(entry["namespace"], entry["key"], **doc_insert(entry)) }
     (request["doc_changes"] || []).each { |entry| made.change_doc(doc_change(entry)) }
     doc_ids(request["doc_deletes"]).each { |id| made.delete_doc(id) }
     doc_ids(request["doc_depends"]).each { |id| made.depend_doc(id) }

@@ -163,6 +163,29 @@ trait ReadsStore
     }
 
     /**
+     * The document of these keys that was inserted without an id of its own; null if it is not there. One
+     * with an id of its own is found by that, with fetchDocs().
+     *
+     * @throws Exception\InvalidArgumentException for an empty key, and for names beyond their limits
+     */
+    public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc
+    {
+        $found = $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_get_doc(
+            $this->handle,
+            $namespace,
+            \strlen($namespace),
+            $key,
+            \strlen($key),
+            $secondaryKey,
+            \strlen($secondaryKey),
+            $call->answer,
+            $call->error,
+        ));
+
+        return $found[0] ?? null;
+    }
+
+    /**
      * The documents of these ids, in the same order; without those that are not there.
      *
      * @param string|iterable<string> $ids up to 10,000

@@ -24,7 +24,8 @@ use Millpond\Internal\TaskArguments;
 final class Modification
 {
     /** What it may hold, in the order of the fields of a millpond_modification. */
-    private const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'changeDoc', 'deleteDoc', 'dependDoc'];
+    private const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'putDoc', 'changeDoc', 'deleteDoc',
+        'dependDoc'];
 
     /** @var array<string, list<list<string|int|bool|null>>> the entries of each list */
     private array $entries = [];
@@ -109,14 +110,19 @@ final class Modification
     }
 
     /**
-     * Inserts a document. Refused if one of that id is there in its namespace.
+     * Inserts a document. Refused if one of that id is there in its namespace; without an id of its own,
+     * if one of its keys is.
      *
      * @param string      $namespace     1 to 64 characters; it need not be there
      * @param string      $key           the primary key, at most 256 characters
      * @param mixed       $content       anything that JSON has, at most 16 MiB of it
      * @param string|null $json          the content as a JSON text, which is kept byte for byte
-     * @param string|null $id            unique in its namespace, 1 to 64 characters; null is 16 random
-     *                                   hexadecimal digits
+     * @param string|null $id            unique in its namespace, 1 to 1,025 characters. Null makes it of
+     *                                   the keys: the primary key, followed by `|` and the secondary key
+     *                                   if there is one. In the primary key `%` and `|` are
+     *                                   percent-encoded, so that different keys never make the same id.
+     *                                   Several documents of the same keys need ids of their own, and so
+     *                                   does a document whose primary key is empty
      * @param string      $secondaryKey  the order of documents with the same primary key, at most 256
      *                                   characters
      * @param bool        $skipColliding leaves this document out if its id is taken, in place of refusing
@@ -138,6 +144,36 @@ final class Modification
         $text = Json::given('content', $content, $json);
 
         return $this->add(__FUNCTION__, [$namespace, $key, $id, $secondaryKey, $text, $skipColliding]);
+    }
+
+    /**
+     * Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
+     * one of its keys. Whoever holds the document still does. Refused if another claimant holds it, and as
+     * an id that is taken if it has other keys. It is among the inserted documents of what the
+     * modification did, after the inserts.
+     *
+     * @param string      $namespace    as for insertDoc()
+     * @param string      $key          as for insertDoc()
+     * @param mixed       $content      anything that JSON has, at most 16 MiB of it; there has to be one
+     * @param string|null $json         the content as a JSON text, which is kept byte for byte
+     * @param string|null $id           as for insertDoc()
+     * @param string      $secondaryKey as for insertDoc()
+     *
+     * @return $this
+     *
+     * @throws InvalidArgumentException for a content that JSON has not, and for two contents
+     */
+    public function putDoc(
+        string $namespace,
+        string $key,
+        mixed $content = Value::None,
+        ?string $json = null,
+        ?string $id = null,
+        string $secondaryKey = '',
+    ): self {
+        $text = Json::given('content', $content, $json);
+
+        return $this->add(__FUNCTION__, [$namespace, $key, $id, $secondaryKey, $text, false]);
     }
 
     /**

@@ -123,11 +123,41 @@ final class TaskStore
     }
 
     /**
+     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is
+     * now; `Modification::putDoc()` says what the arguments are. Without an id of its own that is the
+     * document of its keys. Whoever holds the document still does.
+     *
+     *     $store = Millpond::connect('memory:')->tasks('shop');
+     *     $store->putDoc('accounts', 'ann', ['balance' => 100]);
+     *     $store->putDoc('accounts', 'ann', ['balance' => 70]);
+     *     echo $store->getDoc('accounts', 'ann')->json, "\n"; // {"balance":70}
+     *
+     * After a ConnectionLostException or a TimeoutException it may be done; sent again, it replaces what
+     * others put meanwhile.
+     *
+     * @throws Exception\DependencyException      if another claimant holds it, or a document of other keys
+     *                                            has its id
+     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     */
+    public function putDoc(
+        string $namespace,
+        string $key,
+        mixed $content = Value::None,
+        ?string $json = null,
+        ?string $id = null,
+        string $secondaryKey = '',
+    ): Doc {
+        $modification = (new Modification())->putDoc($namespace, $key, $content, $json, $id, $secondaryKey);
+
+        return $this->modify($modification)->insertedDocs[0];
+    }
+
+    /**
      * Does all of a modification, or nothing.
      *
      * After a ConnectionLostException or a TimeoutException it is done as a whole or not at all; fetch()
      * tells which. Sent again, what it changed or deleted is not there at that version any more, so
-     * nothing is done twice unless it only inserts; give inserts an id of your own then.
+     * nothing is done twice unless it only inserts tasks; give those an id of your own then.
      *
      * @throws Exception\DependencyException      if something is not as it has to be, with all that is
      *                                            not; nothing has changed then

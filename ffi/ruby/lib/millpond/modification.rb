@@ -24,7 +24,7 @@ module Millpond
     #   Millpond::Modification.new.size # => 0
     def initialize
       @rows = { inserts: [], changes: [], deletes: [], depends: [],
-                doc_inserts: [], doc_changes: [], doc_deletes: [], doc_depends: [] }.freeze
+                doc_inserts: [], doc_puts: [], doc_changes: [], doc_deletes: [], doc_depends: [] }.freeze
     end
 
     # Inserts a task. Refused if a task of that id is there, in any queue.
@@ -106,14 +106,17 @@ module Millpond
       add(:depends, TaskArguments.task_id("task", task))
     end
 
-    # Inserts a document. Refused if one of that id is there in its namespace.
+    # Inserts a document. Refused if one of that id is there in its namespace; without an id of its own, if
+    # one of its keys is.
     #
     # @param namespace [String] 1 to 64 characters; it need not be there
     # @param key [String] its primary key, at most 256 characters
     # @param content [Object] a content that JSON has, at most 16 MiB as a text
     # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte
-    # @param id [String, nil] unique in its namespace, 1 to 64 characters; without it, 16 random
-    #   hexadecimal digits
+    # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, it is made of the
+    #   keys: the primary key, followed by `|` and the secondary key if there is one. In the primary key
+    #   `%` and `|` are percent-encoded, so that different keys never make the same id. Several documents
+    #   of the same keys need ids of their own, and so does a document whose primary key is empty.
     # @param secondary_key [String] at most 256 characters: the order of documents with the same primary
     #   key
     # @param skip_colliding [Boolean] whether to leave this document out if its id is taken, in place of
@@ -127,9 +130,30 @@ module Millpond
     #   store.modify(opened).inserted_docs.map(&:json) # => ["{\"balance\":7}"]
     def insert_doc(namespace, key, content: JsonText::NONE, json: JsonText::NONE, id: nil, secondary_key: "",
                    skip_colliding: false)
-      add(:doc_inserts, [Convert.bytes("namespace", namespace), Convert.bytes("key", key),
-                         id && Convert.bytes("id", id), Convert.bytes("secondary_key", secondary_key),
-                         JsonText.of("content", content, json) { nil }, !!skip_colliding])
+      add_doc(:doc_inserts, namespace, key, content, json, id, secondary_key, skip_colliding)
+    end
+
+    # Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
+    # one of its keys. Whoever holds the document still does. Refused if another claimant holds it, and as
+    # an id that is taken if it has other keys. It is among the inserted documents of what the modification
+    # did, after the inserts.
+    #
+    # @param namespace (see #insert_doc)
+    # @param key (see #insert_doc)
+    # @param content [Object] a content that JSON has, at most 16 MiB as a text; there has to be one
+    # @param json [String] a JSON text in place of a content, which is kept byte for byte
+    # @param id (see #insert_doc)
+    # @param secondary_key (see #insert_doc)
+    # @return [self]
+    # @raise (see #insert)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   rates = Millpond::Modification.new.put_doc("rates", "eur", content: 1.1).put_doc("rates", "gbp", content: 1.3)
+    #   2.times { store.modify(rates) }
+    #   store.list_docs("rates").docs.map(&:key) # => ["eur", "gbp"]
+    def put_doc(namespace, key, content: JsonText::NONE, json: JsonText::NONE, id: nil, secondary_key: "")
+      add_doc(:doc_puts, namespace, key, content, json, id, secondary_key, false)
     end
 
     # Changes a document. Refused if it is not there at that version, or held by another claimant.
@@ -189,6 +213,12 @@ module Millpond
     end
 
     private
+
+    def add_doc(list, namespace, key, content, json, id, secondary_key, skip_colliding)
+      add(list, [Convert.bytes("namespace", namespace), Convert.bytes("key", key), id && Convert.bytes("id", id),
+                 Convert.bytes("secondary_key", secondary_key), JsonText.of("content", content, json) { nil },
+                 !!skip_colliding])
+    end
 
     def add(list, row)
       @rows[list] << row.freeze

@@ -18,7 +18,8 @@ module Millpond
     ENTRIES = {
       inserts: [Native::NewTask, "J8q3Q2#{FLAG}"], changes: [Native::TaskChange, "J8Q2q2#{FLAG}J4Q"],
       deletes: [Native::TaskId, TASK_ID], depends: [Native::TaskId, TASK_ID],
-      doc_inserts: [Native::NewDoc, "J10#{FLAG}"], doc_changes: [Native::DocChange, "#{DOC_ID}J2q2"],
+      doc_inserts: [Native::NewDoc, "J10#{FLAG}"], doc_puts: [Native::NewDoc, "J10#{FLAG}"],
+      doc_changes: [Native::DocChange, "#{DOC_ID}J2q2"],
       doc_deletes: [Native::DocId, DOC_ID], doc_depends: [Native::DocId, DOC_ID]
     }.freeze
 

@@ -126,6 +126,27 @@ module Millpond
       end
     end
 
+    # The document of these keys that was inserted without an id of its own. One with an id of its own is
+    # found by that, with {#fetch_docs}.
+    #
+    # @param namespace [String]
+    # @param key [String] not empty
+    # @param secondary_key [String]
+    # @return [Doc, nil] nil if it is not there
+    # @raise [InvalidArgumentError, TypeError] for what is no name
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.put_doc("rates", "eur", content: 1.1, secondary_key: "2026")
+    #   store.get_doc("rates", "eur", secondary_key: "2026").content # => 1.1
+    #   store.get_doc("rates", "eur") # => nil
+    def get_doc(namespace, key, secondary_key: "")
+      names = [Convert.bytes("namespace", namespace), Convert.bytes("key", key),
+               Convert.bytes("secondary_key", secondary_key)]
+      arguments = names.flat_map { |name| [name, name.bytesize] }
+      TaskAnswers.docs { |place, error| Native.millpond_tasks_get_doc(@native, *arguments, place, error) }.first
+    end
+
     # The documents of these ids, in the same order.
     #
     # @param namespace [String]

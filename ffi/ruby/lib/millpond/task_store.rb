@@ -16,8 +16,8 @@ module Millpond
   # A claim gives a task at least once: it is available again when the lease is over. There is no promise
   # of order, but the oldest tasks of the highest priority come first, nearly.
   #
-  # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters, values up to
-  # 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before anything is sent,
+  # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents
+  # 1,025), values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before anything is sent,
   # and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
   #
   # @example
@@ -86,11 +86,33 @@ module Millpond
       modify(Modification.new.insert(queue, **settings)).inserted.first
     end
 
+    # Inserts a document, or replaces the content of the one of its id, in one step. Without an id of its own
+    # that is the document of its keys. Whoever holds the document still does.
+    #
+    # After {ConnectionLostError} or {TimeoutError} it may be done; sent again, it replaces what others put
+    # meanwhile.
+    #
+    # @param namespace [String]
+    # @param key [String]
+    # @param settings [Hash] as {Modification#put_doc} has them: `content` or `json`, `id`, `secondary_key`
+    # @return [Doc] as it is now
+    # @raise [DependencyError] if another claimant holds it, or a document of other keys has its id
+    # @raise (see Modification#put_doc)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.put_doc("accounts", "ann", content: { "balance" => 100 })
+    #   store.put_doc("accounts", "ann", content: { "balance" => 70 }).version # => 1
+    #   store.get_doc("accounts", "ann").content["balance"] # => 70
+    def put_doc(namespace, key, **settings)
+      modify(Modification.new.put_doc(namespace, key, **settings)).inserted_docs.first
+    end
+
     # Does all of a modification, or nothing.
     #
     # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} tells
     # which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
-    # done twice unless it only inserts; give inserts an id of your own then.
+    # done twice unless it only inserts tasks; give those an id of your own then.
     #
     # @param modification [Modification]
     # @return [Modified]

@@ -60,6 +60,7 @@ module Millpond
       layout :inserts, :pointer, :insert_count, :size_t, :changes, :pointer, :change_count, :size_t,
              :deletes, :pointer, :delete_count, :size_t, :depends, :pointer, :depend_count, :size_t,
              :doc_inserts, :pointer, :doc_insert_count, :size_t,
+             :doc_puts, :pointer, :doc_put_count, :size_t,
              :doc_changes, :pointer, :doc_change_count, :size_t,
              :doc_deletes, :pointer, :doc_delete_count, :size_t,
              :doc_depends, :pointer, :doc_depend_count, :size_t
@@ -150,6 +151,7 @@ module Millpond
     attach :task_query_init, [TaskQuery.by_ref], :void
     attach_waiting :tasks_list, [:pointer, *bytes, TaskQuery.by_ref, :pointer]
     attach_waiting :tasks_claim_docs, [:pointer, *bytes, *bytes, :int64, :pointer]
+    attach_waiting :tasks_get_doc, [:pointer, *bytes, *bytes, *bytes, :pointer]
     attach_waiting :tasks_fetch_docs, [:pointer, *bytes, *list, :pointer]
     attach :doc_query_init, [DocQuery.by_ref], :void
     attach_waiting :tasks_list_docs, [:pointer, *bytes, DocQuery.by_ref, :pointer]

@@ -150,7 +150,7 @@ static void read_change(struct request *request, json_t *of, millpond_task_chang
     read_set(request, json_object_get(of, "set"), change);
 }
 
-static void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc) {
+void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc) {
     millpond_new_doc_init(doc);
     doc->namespace_name = text(request, of, "namespace");
     doc->key = text(request, of, "key");
@@ -192,6 +192,11 @@ millpond_modification modification(struct request *request, json_t *of) {
     millpond_new_doc *docs = allocate(request, found.doc_insert_count, sizeof *docs);
     json_array_foreach(list, i, item) read_new_doc(request, item, &docs[i]);
     found.doc_inserts = docs;
+    list = json_object_get(of, "doc_puts");
+    found.doc_put_count = json_array_size(list);
+    docs = allocate(request, found.doc_put_count, sizeof *docs);
+    json_array_foreach(list, i, item) read_new_doc(request, item, &docs[i]);
+    found.doc_puts = docs;
     list = json_object_get(of, "doc_changes");
     found.doc_change_count = json_array_size(list);
     millpond_doc_change *doc_changes =

@@ -23,6 +23,9 @@ millpond_tasks_store *store_of(struct request *request);
 millpond_task_id *task_ids(struct request *request, json_t *of, const char *name, size_t *count);
 millpond_doc_id *doc_ids(struct request *request, json_t *of, const char *name, size_t *count);
 
+/* A document to insert or to put. */
+void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc);
+
 json_t *json_text(millpond_bytes text);
 json_t *json_tasks(const millpond_task *task, size_t count);
 json_t *json_docs(const millpond_doc *doc, size_t count);

@@ -237,6 +237,39 @@ static json_t *call_claim_docs(struct request *request) {
     return docs_of(answer);
 }
 
+/* The document, or null. */
+static json_t *doc_of(millpond_tasks_answer *answer) {
+    json_t *docs = docs_of(answer), *doc = json_array_get(docs, 0);
+    doc = doc == NULL ? json_null() : json_incref(doc);
+    json_decref(docs);
+    return doc;
+}
+
+static json_t *call_get_doc(struct request *request) {
+    millpond_bytes namespace_name = text(request, request->json, "namespace");
+    millpond_bytes key = text(request, request->json, "key");
+    millpond_bytes secondary_key = text(request, request->json, "secondary_key");
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_get_doc(store, namespace_name.data, namespace_name.length, key.data,
+                               key.length, secondary_key.data, secondary_key.length, &answer,
+                               &request->error);
+    millpond_tasks_store_free(store);
+    return doc_of(answer);
+}
+
+static json_t *call_put_doc(struct request *request) {
+    millpond_new_doc doc;
+    read_new_doc(request, json_object_get(request->json, "doc"), &doc);
+    millpond_tasks_store *store = store_of(request);
+    millpond_tasks_answer *answer = NULL;
+    if (store != NULL)
+        millpond_tasks_put_doc(store, &doc, &answer, &request->error);
+    millpond_tasks_store_free(store);
+    return doc_of(answer);
+}
+
 static json_t *call_fetch_docs(struct request *request) {
     size_t id_count;
     millpond_bytes namespace_name = text(request, request->json, "namespace");
@@ -300,6 +333,8 @@ const struct call task_calls[] = {
     {"tasks_are_empty", call_are_empty},
     {"tasks_queue_stats", call_queue_stats},
     {"tasks_claim_docs", call_claim_docs},
+    {"tasks_get_doc", call_get_doc},
+    {"tasks_put_doc", call_put_doc},
     {"tasks_fetch_docs", call_fetch_docs},
     {"tasks_list_docs", call_list_docs},
     {"tasks_namespace_stats", call_namespace_stats},

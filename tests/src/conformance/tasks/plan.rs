@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Result;
 
 /// The requests that an adapter knows of a task store.
-const REQUESTS: [&str; 18] = [
+const REQUESTS: [&str; 20] = [
     "tasks_insert",
     "tasks_modify",
     "tasks_claim",
@@ -20,6 +20,8 @@ const REQUESTS: [&str; 18] = [
     "tasks_are_empty",
     "tasks_queue_stats",
     "tasks_claim_docs",
+    "tasks_get_doc",
+    "tasks_put_doc",
     "tasks_fetch_docs",
     "tasks_list_docs",
     "tasks_namespace_stats",
