@@ -1137,14 +1137,12 @@ type DocField =
  * import { connect } from 'millpond'
  *
  * const store = (await connect('memory:')).tasks('bank')
- * await store.modify({
- *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
- * })
+ * await store.putDoc('accounts', 'ann', { balance: 7 })
  * const [account] = await store.claimDocs('accounts', 'ann')
  * const content = { balance: account.content.balance + 1 }
  * await store.modify({ docChanges: [account.change({ content, release: true })] })
- * const { docs } = await store.listDocs('accounts')
- * console.log(docs[0].content, docs[0].version) //=> { balance: 8 } 2
+ * const { content: now, version } = await store.getDoc('accounts', 'ann')
+ * console.log(now, version) //=> { balance: 8 } 2
  */
 export class Doc implements DocHandle {
   constructor(fields: DocFields)

@@ -50,14 +50,13 @@ static millpond_tasks_answer *claim_order(millpond_tasks_store *store, int64_t l
 static void open_shop(millpond_tasks_store *store) {
     const char order[] = "{\"account\": \"7\", \"price\": 30}";
     millpond_new_doc account;
-    millpond_modification modification = {.doc_inserts = &account, .doc_insert_count = 1};
     millpond_error *error;
     ok(millpond_tasks_insert(store, "orders", 6, order, strlen(order), NULL, &error), &error);
     millpond_new_doc_init(&account);
     account.namespace_name = text("accounts");
     account.key = text("7");
     account.content = text("{\"balance\": 100}");
-    ok(millpond_tasks_modify(store, &modification, NULL, &error), &error);
+    ok(millpond_tasks_put_doc(store, &account, NULL, &error), &error);
 }
 
 /* Does all of an order in one step: the order is gone, the invoice is there, the balance is

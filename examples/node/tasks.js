@@ -16,7 +16,7 @@ const bob = client.tasks(name, { claimant: 'bob' })
 
 // An order, and an account that it will be taken from.
 await ann.insert('orders', { account: '7', price: 30 })
-await ann.modify({ docInserts: [{ namespace: 'accounts', key: '7', content: { balance: 100 } }] })
+await ann.putDoc('accounts', '7', { balance: 100 })
 
 // Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well.
 const anns = await ann.claim('orders', { leaseMs: 0 })
@@ -57,5 +57,5 @@ console.log(`after ${aside.attempt} attempts in ${aside.queue}: ${aside.err.repl
 await bob.modify({ changes: [aside.change({ queue: 'invoices', attempt: 0, err: '' })] })
 await worker.run((job) => console.log('printed', job.task.json))
 assert.equal((await bob.queues()).size, 0)
-await bob.modify({ docDeletes: changedDocs })
+await bob.modify({ docDeletes: [await bob.getDoc('accounts', '7')] })
 await client.close()

@@ -24,7 +24,7 @@ $name = 'examples/tasks/' . getmypid();
 
 // An order, and an account that it will be taken from.
 $ann->insert('orders', ['account' => '7', 'price' => 30]);
-$ann->modify((new Modification())->insertDoc('accounts', '7', ['balance' => 100]));
+$ann->putDoc('accounts', '7', ['balance' => 100]);
 
 // Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well.
 $anns = $ann->claim('orders', lease: 0);
@@ -64,5 +64,5 @@ $worker->run(function (Job $job): void {
     echo 'printed ', $job->task->json, "\n";
 });
 assert($bob->queues() === []);
-$bob->modify((new Modification())->deleteDoc($done->changedDocs[0]));
+$bob->modify((new Modification())->deleteDoc($bob->getDoc('accounts', '7')));
 $client->close();

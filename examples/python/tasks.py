@@ -17,7 +17,7 @@ with millpond.connect(url) as client:
 
     # An order, and an account that it will be taken from.
     ann.insert("orders", {"account": "7", "price": 30})
-    ann.modify(millpond.Modification().insert_doc("accounts", "7", {"balance": 100}))
+    ann.put_doc("accounts", "7", {"balance": 100})
 
     # Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well.
     anns, bobs = ann.claim("orders", lease=0), bob.claim("orders")
@@ -58,5 +58,6 @@ with millpond.connect(url) as client:
         print("printing", job.task.value)
         job.done()
     assert bob.queues() == {}
-    for account in bob.list_docs("accounts").docs:
-        bob.modify(millpond.Modification().delete_doc(account))
+    account = bob.get_doc("accounts", "7")
+    assert account.content == {"balance": 70}
+    bob.modify(millpond.Modification().delete_doc(account))

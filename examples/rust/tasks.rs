@@ -16,8 +16,7 @@ fn main() -> millpond::Result<()> {
 
     // An order, and an account that it will be taken from.
     ann.insert("orders", r#"{"account": "7", "price": 30}"#)?;
-    let account = NewDoc::new("accounts", "7").content(r#"{"balance": 100}"#);
-    ann.modify(Modification::new().insert_doc(account))?;
+    ann.put_doc(NewDoc::new("accounts", "7").content(r#"{"balance": 100}"#))?;
 
     // Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well.
     let anns = ann.claim(["orders"], Duration::ZERO)?.expect("there is one");
@@ -58,7 +57,8 @@ fn main() -> millpond::Result<()> {
     bob.modify(Modification::new().change(again))?;
     worker.run(|job| Ok(job.delete()))?;
     assert!(bob.are_empty(Filter::new().prefix(""))?);
-    let account = bob.list_docs("accounts", Default::default())?.docs.remove(0);
+    let account = bob.get_doc("accounts", "7")?.expect("it was put");
+    assert_eq!(account.content.as_deref(), Some(r#"{"balance": 70}"#));
     bob.modify(Modification::new().delete_doc(&account))?;
     client.close()
 }

@@ -242,7 +242,7 @@ static void dependencies(const struct backend *backend) {
     millpond_doc_id doc_deletes[] = {{B("n"), B("d"), 5}, {B("n"), B("h"), 1}},
                     doc_depend = {B("n"), B("e"), 6};
     modification = (millpond_modification){&new[1], 1, &change, 1, deletes, 2, &depend, 1,
-                                           &docs[1], 1, &doc_change, 1, doc_deletes, 2,
+                                           &docs[1], 1, NULL, 0, &doc_change, 1, doc_deletes, 2,
                                            &doc_depend, 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     const millpond_dependency *refused = millpond_error_dependency(error);

@@ -79,6 +79,46 @@ static void pages_of_tasks(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+/* What a program sets up each time that it runs. */
+static void seeds(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "seeds", "ann");
+    millpond_new_doc doc;
+    millpond_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_modification puts = {.doc_puts = &doc, .doc_put_count = 1};
+    millpond_tasks_answer *answer;
+    millpond_error *error;
+
+    millpond_new_doc_init(&doc);
+    doc.namespace_name = (millpond_bytes)B("n");
+    doc.key = (millpond_bytes)B("k");
+    doc.secondary_key = (millpond_bytes)B("s");
+    doc.content = (millpond_bytes)B("1");
+    OK(millpond_tasks_get_doc(store, S("n"), S("k"), S("s"), &answer, &error));
+    CHECK(millpond_tasks_answer_data(answer)->doc_count == 0);
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_modify(store, &inserts, NULL, &error));
+    FAILS(MILLPOND_DEPENDENCY, "ids of documents that are taken: n/k|s:v0",
+          millpond_tasks_modify(store, &inserts, NULL, &error));
+    doc.content = (millpond_bytes)B("[2]");
+    OK(millpond_tasks_put_doc(store, &doc, &answer, &error));
+    const millpond_doc *put = millpond_tasks_answer_data(answer)->docs;
+    CHECK(put->version == 1 && is(put->id, "k|s") && is(put->content, "[2]"));
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_put_doc(store, &doc, NULL, &error));
+    OK(millpond_tasks_modify(store, &puts, &answer, &error));
+    CHECK(millpond_tasks_answer_data(answer)->inserted_doc_count == 1);
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_get_doc(store, S("n"), S("k"), S("s"), &answer, &error));
+    CHECK(millpond_tasks_answer_data(answer)->docs->version == 3);
+    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 0, &answer, &error));
+    CHECK(millpond_tasks_answer_data(answer)->doc_count == 0);
+    millpond_tasks_answer_free(answer);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
 static void documents(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "documents", "ann");
@@ -226,6 +266,7 @@ static void statistics(const struct backend *backend) {
 
 const struct test task_list_tests[] = {
     {"pages_of_tasks", pages_of_tasks},
+    {"seeds", seeds},
     {"documents", documents},
     {"task_statistics", statistics},
     {NULL, NULL},

@@ -80,6 +80,18 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("namespace_name is NULL",
           millpond_tasks_fetch_docs(store, NULL, 1, &queue, 1, &answer, &error));
     WRONG("the key is empty",
+          millpond_tasks_get_doc(store, S("n"), NULL, 0, NULL, 0, &answer, &error));
+    WRONG("secondary_key is NULL",
+          millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 1, &answer, &error));
+    WRONG("answer is NULL",
+          millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 0, NULL, &error));
+    millpond_new_doc new_doc;
+    millpond_new_doc_init(&new_doc);
+    new_doc.namespace_name = (millpond_bytes)B("n");
+    new_doc.key = (millpond_bytes)B("k");
+    WRONG("doc is NULL", millpond_tasks_put_doc(store, NULL, NULL, &error));
+    WRONG("needs a content", millpond_tasks_put_doc(store, &new_doc, NULL, &error));
+    WRONG("the key is empty",
           millpond_tasks_claim_docs(store, S("n"), NULL, 0, -1, &answer, &error));
     WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, -1, &answer, &error));
     WRONG("the namespace is empty",

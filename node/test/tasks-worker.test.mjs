@@ -115,7 +115,7 @@ onEveryBackend('a job is renewed for as long as it goes on', async ({ connect, n
   const account = { namespace: 'n', key: 'k', content: 1 }
   await store.modify({
     inserts: [{ queue: 'q', value: 1 }],
-    docInserts: [account, { ...account, content: 2 }, { ...account, key: 'l' }]
+    docInserts: [account, { ...account, id: 'second', content: 2 }, { ...account, key: 'l' }]
   })
   await store.worker('q', { leaseMs: 1_000 }).run(async (job) => {
     const docs = await job.claimDocs('n', 'k')
@@ -242,6 +242,8 @@ onEveryBackend('an abort', async ({ connect, name }) => {
     store.areEmpty({ exact: ['q'], signal }),
     store.queueStats({ signal }),
     store.claimDocs('n', 'k', { signal }),
+    store.getDoc('n', 'k', { signal }),
+    store.putDoc('n', 'k', 1, { signal }),
     store.fetchDocs('n', ['a'], { signal }),
     store.listDocs('n', { signal }),
     store.namespaceStats({ signal }),

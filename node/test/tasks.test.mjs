@@ -178,6 +178,37 @@ onEveryBackend('all of a modification or nothing', async ({ connect, name }) => 
   assert.equal((await store.fetch(['held']))[0].version, held.version)
 })
 
+onEveryBackend('a seed that runs twice', async ({ connect, name }) => {
+  const client = await connect()
+  const store = client.tasks(name)
+  const seed = { docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 100 } }] }
+  assert.equal((await store.modify(seed)).insertedDocs[0].id, 'ann')
+  await assert.rejects(store.modify(seed), (error) => {
+    assert.deepEqual(error.docInserts, [{ namespace: 'accounts', id: 'ann', version: 0 }])
+    return error.hasCollisions
+  })
+  const [account, ...others] = await store.claimDocs('accounts', 'ann')
+  assert.deepEqual(others, [])
+  const put = await store.putDoc('accounts', 'ann', { balance: 70 })
+  assert.deepEqual([put.version, put.json, put.atMs], [2, '{"balance":70}', account.atMs])
+  assert.deepEqual(await store.getDoc('accounts', 'ann'), put)
+  assert.equal(await store.getDoc('accounts', 'ann', { secondaryKey: '2026' }), null)
+  const options = { json: '[ ]', secondaryKey: '2026' }
+  const second = await store.putDoc('accounts', 'ann', undefined, options)
+  assert.deepEqual([second.id, second.json], ['ann|2026', '[ ]'])
+  assert.deepEqual(await store.getDoc('accounts', 'ann', { secondaryKey: '2026' }), second)
+  const { insertedDocs } = await store.modify({
+    docPuts: [{ namespace: 'accounts', key: 'bob', content: null }, { ...seed.docInserts[0], content: 5 }],
+    docInserts: [{ namespace: 'accounts', key: 'ann', id: 'own' }]
+  })
+  assert.deepEqual(insertedDocs.map((doc) => [doc.id, doc.version, doc.json]), [
+    ['own', 0, null],
+    ['bob', 0, 'null'],
+    ['ann', 3, '5']
+  ])
+  await assert.rejects(client.tasks(name).putDoc('accounts', 'ann', 6), { hasClaimedDocs: true })
+})
+
 onEveryBackend('documents', async ({ connect, name }) => {
   const store = (await connect()).tasks(name, { claimant: 'me' })
   const keys = ['b', 'a', 'a', 'c']

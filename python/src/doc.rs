@@ -16,10 +16,10 @@ use crate::{convert, errors};
 ///
 /// >>> import millpond
 /// >>> store = millpond.connect("memory:").tasks("shop")
-/// >>> _ = store.modify(millpond.Modification().insert_doc("accounts", "ann", {"balance": 7}))
-/// >>> (doc,) = store.claim_docs("accounts", "ann")
+/// >>> _ = store.put_doc("accounts", "ann", {"balance": 7})
+/// >>> doc = store.get_doc("accounts", "ann")
 /// >>> doc.content, doc.version
-/// ({'balance': 7}, 1)
+/// ({'balance': 7}, 0)
 #[pyclass(frozen, eq, hash, module = "millpond.tasks")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Doc {

@@ -13,7 +13,8 @@ CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_d
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
 CALLS |= {"delete_tracked", "cordon_deadline_exceeded"}
 CALLS |= {"insert", "modify", "claim", "claim_many", "renew", "fetch", "list", "queues"}
-CALLS |= {"are_empty", "queue_stats", "claim_docs", "fetch_docs", "list_docs", "namespace_stats"}
+CALLS |= {"are_empty", "queue_stats", "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs"}
+CALLS |= {"namespace_stats"}
 CALLS |= {"time", "finish", "done", "retry", "move_to", "run"}
 
 

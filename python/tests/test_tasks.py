@@ -326,6 +326,32 @@ async def test_queues_and_their_stats(connect: Any, url: str, name: str) -> None
     assert await store.are_empty(["none", "="]) is False
 
 
+async def test_a_seed_that_runs_twice(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    store = client.tasks(name)
+    seed = Modification().insert_doc("accounts", "ann", {"balance": 100})
+    (ann,) = (await store.modify(seed)).inserted_docs
+    assert ann.id == "ann"
+    with pytest.raises(DependencyError) as raised:
+        await store.modify(seed)
+    assert raised.value.doc_inserts == [("accounts", "ann", 0)]
+    (account,) = await store.claim_docs("accounts", "ann")
+    put = await store.put_doc("accounts", "ann", {"balance": 70})
+    assert (put.version, put.content, put.at_ms) == (2, {"balance": 70}, account.at_ms)
+    assert await store.get_doc("accounts", "ann") == put
+    assert await store.get_doc("accounts", "ann", "2026") is None
+    of_2026 = await store.put_doc("accounts", "ann", json="[ ]", secondary_key="2026")
+    assert (of_2026.id, of_2026.json) == ("ann|2026", "[ ]")
+    assert await store.get_doc("accounts", "ann", secondary_key="2026") == of_2026
+    assert (await store.put_doc("accounts", "ann", 1, id="own")).id == "own"
+    gathered = Modification().put_doc("accounts", "bob", None).put_doc("accounts", "ann", 5)
+    put = (await store.modify(gathered)).inserted_docs
+    assert [(doc.id, doc.version, doc.json) for doc in put] == [("bob", 0, "null"), ("ann", 3, "5")]
+    with pytest.raises(DependencyError) as raised:
+        await client.tasks(name).put_doc("accounts", "ann", 6)
+    assert raised.value.doc_claims == [("accounts", "ann", 3)]
+
+
 async def test_documents(connect: Any, url: str, name: str) -> None:
     client = connect(url)
     store, other = client.tasks(name), client.tasks(name)

@@ -193,7 +193,7 @@ final class TaskSignalsTest extends TestCase
             $work = function () use ($client) {
                 $store = $client->tasks('t', 'ann');
                 $made = fn () => new Millpond\Tasks\Modification();
-                $done = $store->modify($made()->insert('q', [1])->insert('q', 'b', ttl: 60)->insertDoc('n', 'k', 1)->insertDoc('n', 'k'));
+                $done = $store->modify($made()->insert('q', [1])->insert('q', 'b', ttl: 60)->insertDoc('n', 'k', 1)->insertDoc('n', 'k', id: 'other'));
                 foreach ($store->claims('q', wait: 0) as [$task]) {
                     $store->renew($task, $done->insertedDocs, 60);
                     foreach ($store->fetchDocs('n', array_column($done->insertedDocs, 'id')) as $doc) {

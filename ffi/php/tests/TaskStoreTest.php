@@ -82,6 +82,32 @@ final class TaskStoreTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
+    public function testASeedThatRunsTwice(string $kind): void
+    {
+        $store = $this->store($kind);
+        $seed = (new Modification())->insertDoc('accounts', 'ann', ['balance' => 100]);
+        self::assertSame('ann', $store->modify($seed)->insertedDocs[0]->id);
+        try {
+            $store->modify($seed);
+            self::fail('the id is taken');
+        } catch (DependencyException $refused) {
+            self::assertEquals([new DocId('accounts', 'ann', 0)], $refused->docInserts);
+        }
+        self::assertCount(1, $store->claimDocs('accounts', 'ann'));
+        $put = $store->putDoc('accounts', 'ann', ['balance' => 70]);
+        self::assertSame([2, '{"balance":70}', $store->claimant], [$put->version, $put->json, $put->claimant]);
+        self::assertEquals($put, $store->getDoc('accounts', 'ann'));
+        self::assertNull($store->getDoc('accounts', 'ann', '2026'));
+        $second = $store->putDoc('accounts', 'ann', json: '[ ]', secondaryKey: '2026');
+        self::assertSame(['ann|2026', '[ ]'], [$second->id, $second->json]);
+        self::assertEquals($second, $store->getDoc('accounts', 'ann', '2026'));
+        $done = $store->modify((new Modification())->putDoc('accounts', 'bob', null)
+            ->putDoc('accounts', 'ann', 5)->insertDoc('accounts', 'ann', id: 'own'));
+        $found = array_map(static fn ($doc) => [$doc->id, $doc->version, $doc->json], $done->insertedDocs);
+        self::assertSame([['own', 0, null], ['bob', 0, 'null'], ['ann', 3, '5']], $found);
+    }
+
+    /** @dataProvider ownKinds */
     public function testTextsAreKeptByteForByte(string $kind): void
     {
         $store = $this->store($kind);
@@ -234,7 +260,8 @@ final class TaskStoreTest extends TestCase
     public function testRenew(string $kind): void
     {
         $store = $this->store($kind);
-        $store->modify((new Modification())->insert('q')->insert('q')->insertDoc('n', 'k')->insertDoc('n', 'k'));
+        $store->modify((new Modification())->insert('q')->insert('q')->insertDoc('n', 'k')
+            ->insertDoc('n', 'k', secondaryKey: 's'));
         [$tasks, $docs] = [$store->claimMany('q', 2, lease: 1), $store->claimDocs('n', 'k', lease: 1)];
         $renewed = $store->renew($tasks, $docs, lease: 100);
         $at = static fn ($of) => [$of->id, $of->version];

@@ -124,6 +124,11 @@ class TasksArgumentsTest < MillpondTest
     refused(TypeError, /doc.id must be a String/) { modification.delete_doc(Millpond::DocId.new("n", :d, 0)) }
     refused(TypeError, /namespace must be a String/) { modification.insert_doc(nil, "k") }
     refused(TypeError, /key must be a String/) { modification.insert_doc("n", nil) }
+    refused(INVALID, /without a key needs an id/) { @store.modify(modification.insert_doc("n", "")) }
+    refused(INVALID, /is put needs a content/) { @store.put_doc("n", "k") }
+    refused(TypeError, /key must be a String/) { @store.put_doc("n", nil, content: 1) }
+    refused(TypeError, /secondary_key must be a String/) { @store.get_doc("n", "k", secondary_key: 1) }
+    refused(INVALID, /the key is empty/) { @store.get_doc("n", "") }
     refused(INVALID, /the namespace is empty/) { @store.modify(modification.insert_doc("", "k")) }
     refused(INVALID, /the key has 257 characters/) { @store.modify(modification.insert_doc("n", "k" * 257)) }
     long = modification.insert_doc("n", "k", secondary_key: "k" * 257)

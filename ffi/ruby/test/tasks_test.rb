@@ -180,7 +180,7 @@ class TasksTest < MillpondTest
     b, a, e = store.modify(made).inserted_docs
     assert_equal ["n", "b", 0, "k", "2", { "n" => 1 }, ""],
                  %i[namespace id version key secondary_key content claimant].map { |part| b.public_send(part) }
-    assert_equal ["[1, 2]", [1, 2], "null", nil, 16], [a.json, a.content, e.json, e.content, e.id.size]
+    assert_equal ["[1, 2]", [1, 2], "null", nil, "é"], [a.json, a.content, e.json, e.content, e.id]
     assert_equal [b, a], store.fetch_docs("n", %w[b none a])
 
     held = store.claim_docs("n", "k", lease: 60)
@@ -194,6 +194,25 @@ class TasksTest < MillpondTest
     store.modify(modification.delete_doc(later).depend_doc(b.handle))
     assert_equal [b], store.list_docs("n", end: "l").docs
     assert_equal [], store.claim_docs("n", "none")
+  end
+
+  on_every_backend :a_seed_that_runs_twice do |url|
+    store = store_on(url, claimant: "ann")
+    seed = modification.insert_doc("accounts", "ann", content: { "balance" => 100 })
+    assert_equal ["ann"], store.modify(seed).inserted_docs.map(&:id)
+    error = assert_raises(Millpond::DependencyError) { store.modify(seed) }
+    assert_equal [["accounts", "ann", 0]], error.doc_inserts.map(&:to_a)
+    assert_equal 1, store.claim_docs("accounts", "ann").size
+    put = store.put_doc("accounts", "ann", content: { "balance" => 70 })
+    assert_equal [2, { "balance" => 70 }, "ann"], [put.version, put.content, put.claimant]
+    assert_equal put, store.get_doc("accounts", "ann")
+    assert_nil store.get_doc("accounts", "ann", secondary_key: "2026")
+    second = store.put_doc("accounts", "ann", json: "[ ]", secondary_key: "2026")
+    assert_equal ["ann|2026", "[ ]"], [second.id, second.json]
+    assert_equal second, store.get_doc("accounts", "ann", secondary_key: "2026")
+    puts = modification.put_doc("accounts", "bob", content: nil).put_doc("accounts", "ann", content: 5)
+    docs = store.modify(puts.insert_doc("accounts", "ann", id: "own")).inserted_docs
+    assert_equal [["own", 0, nil], ["bob", 0, "null"], ["ann", 3, "5"]], docs.map { |doc| [doc.id, doc.version, doc.json] }
   end
 
   on_every_backend :pages_of_documents do |url|

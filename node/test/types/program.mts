@@ -174,6 +174,7 @@ const modification: Modification = {
   deletes: several,
   depends: [{ id: 'a', version: 1 }],
   docInserts: [{ namespace: 'n', key: 'k', content: { a: 1 } }],
+  docPuts: [{ namespace: 'n', key: 'l', content: 1, secondaryKey: 's' }],
   docChanges: [doc.change({ content: 1, release: true }).set()],
   docDeletes: [doc],
   docDepends: [{ namespace: 'n', id: 'd', version: 1 }]
@@ -192,6 +193,8 @@ const areEmpty: boolean = await store.areEmpty({ exact: ['q'], prefixes: new Set
 const queueStats: QueueStats[] = await store.queueStats()
 const namespaceStats: NamespaceStats[] = await store.namespaceStats({ limit: 5 })
 const leased: Doc[] = (await store.claimDocs('n', 'k')).concat(await store.fetchDocs('n', ['d']))
+const put: Doc = await store.putDoc('n', 'k', { a: 1 }, { id: 'd', signal: AbortSignal.timeout(1_000) })
+const got: Doc | null = await store.getDoc('n', 'k', { secondaryKey: 's' })
 const now: number = await store.time()
 const claims: Claims = store.claims('inbox', { max: 10, waitMs: Infinity })
 for await (const batch of claims) same<typeof batch, Task[]>(true)

@@ -162,15 +162,15 @@ class Job:
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")
-    >>> _ = store.modify(millpond.Modification().insert_doc("accounts", "ann", {"balance": 7}))
+    >>> _ = store.put_doc("accounts", "ann", {"balance": 7})
     >>> _ = store.insert("inbox", {"from": "ann", "amount": 2})
     >>> for job in store.worker("inbox").jobs():
     ...     (account,) = job.claim_docs("accounts", job.task.value["from"])
     ...     balance = account.content["balance"] - job.task.value["amount"]
     ...     change = account.change({"balance": balance}, release=True)
     ...     done = job.finish(job.delete().change_doc(change))
-    >>> [doc.content for doc in store.list_docs("accounts").docs]
-    [{'balance': 5}]
+    >>> store.get_doc("accounts", "ann").content
+    {'balance': 5}
     """
 
     __slots__ = ("_native", "_task")

@@ -63,8 +63,8 @@ class TaskStore:
     """A store of tasks and documents by its name; made by :meth:`millpond.Client.tasks`. Everything
     that one modification spans is in one store.
 
-    Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters,
-    values up to 16 MiB. Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError`
+    Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters, ids
+    of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError`
     for wrong arguments, before anything is sent, and :class:`~millpond.WrongTypeError` or
     :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
 
@@ -273,7 +273,7 @@ class TaskStore:
         key: str,
         content: Any = ...,
         *,
-        json: str | None = None,
+        json: str | None = ...,  # type: ignore[assignment]
         id: str | None = None,
         secondary_key: str | None = None,
     ) -> Doc:

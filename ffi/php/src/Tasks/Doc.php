@@ -12,7 +12,7 @@ use Millpond\Internal\Json;
  * time as tasks are, but never consumed.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->modify((new Modification())->insertDoc('accounts', 'ann', ['balance' => 7]));
+ *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
  *     [$account] = $store->claimDocs('accounts', 'ann');
  *     $change = $account->change(['balance' => $account->content()['balance'] - 2], release: true);
  *     [$account] = $store->modify((new Modification())->changeDoc($change))->changedDocs;

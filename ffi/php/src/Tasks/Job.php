@@ -21,7 +21,7 @@ use Millpond\Internal\TaskAnswers;
  * over.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->modify((new Modification())->insertDoc('accounts', 'ann', ['balance' => 7]));
+ *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
  *     $store->insert('inbox', ['from' => 'ann', 'amount' => 2]);
  *     foreach ($store->worker('inbox')->jobs() as $job) {
  *         ['from' => $from, 'amount' => $amount] = $job->task->value();

@@ -130,7 +130,7 @@ final class TaskStore
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->putDoc('accounts', 'ann', ['balance' => 100]);
      *     $store->putDoc('accounts', 'ann', ['balance' => 70]);
-     *     echo $store->getDoc('accounts', 'ann')->json, "\n"; // {"balance":70}
+     *     echo $store->getDoc('accounts', 'ann')->content()['balance'], "\n"; // 70
      *
      * After a ConnectionLostException or a TimeoutException it may be done; sent again, it replaces what
      * others put meanwhile.

@@ -8,8 +8,8 @@ module Millpond
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
-  #   opened = Millpond::Modification.new.insert_doc("accounts", "ann", content: { "balance" => 7 })
-  #   account, = store.modify(opened).inserted_docs
+  #   store.put_doc("accounts", "ann", content: { "balance" => 7 })
+  #   account = store.get_doc("accounts", "ann")
   #   [account.key, account.content["balance"], account.version] # => ["ann", 7, 0]
   class Doc
     include Record

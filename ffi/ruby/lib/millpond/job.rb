@@ -16,7 +16,7 @@ module Millpond
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
-  #   store.modify(Millpond::Modification.new.insert_doc("accounts", "ann", content: { "balance" => 7 }))
+  #   store.put_doc("accounts", "ann", content: { "balance" => 7 })
   #   store.insert("inbox", value: { "from" => "ann", "amount" => 2 })
   #   store.worker("inbox").jobs do |job|
   #     account, = job.claim_docs("accounts", job.task.value["from"])

@@ -128,17 +128,16 @@ class Job:
     >>> import millpond.aio
     >>> async def main():
     ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     opened = millpond.Modification().insert_doc("accounts", "ann", {"balance": 7})
-    ...     await store.modify(opened)
+    ...     await store.put_doc("accounts", "ann", {"balance": 7})
     ...     await store.insert("inbox", {"from": "ann", "amount": 2})
     ...     async for job in store.worker("inbox").jobs():
     ...         (account,) = await job.claim_docs("accounts", job.task.value["from"])
     ...         balance = account.content["balance"] - job.task.value["amount"]
     ...         change = account.change({"balance": balance}, release=True)
     ...         await job.finish(job.delete().change_doc(change))
-    ...     print([doc.content for doc in (await store.list_docs("accounts")).docs])
+    ...     print((await store.get_doc("accounts", "ann")).content)
     >>> asyncio.run(main())
-    [{'balance': 5}]
+    {'balance': 5}
     """
 
     __slots__ = ("_native", "_task")
