@@ -211,6 +211,8 @@ static void modifications(const struct backend *backend) {
     millpond_modification docs = {.doc_inserts = &doc, .doc_insert_count = 1};
     WRONG("the namespace is empty", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.namespace_name = (millpond_bytes)B("n");
+    WRONG("without a key needs an id", millpond_tasks_modify(store, &docs, NULL, &error));
+    doc.key = (millpond_bytes)B("k");
     doc.content = (millpond_bytes)B("nul");
     WRONG("the content is not a JSON text", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.key = (millpond_bytes){NULL, 1};

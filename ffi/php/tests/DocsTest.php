@@ -76,6 +76,7 @@ final class DocsTest extends TestCase
         self::assertSame(['Batches.php', 'ConsumerLease.php', 'Garbage.php', 'Ick.php', 'IckChannel.php', 'Messages.php',
             'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'DependencyException.php',
             'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php', 'Claims.php', 'Doc.php', 'Job.php', 'Jobs.php',
-            'Modification.php', 'Task.php', 'Task.php', 'TaskChange.php', 'TaskStore.php', 'Worker.php'], $files);
+            'Modification.php', 'Task.php', 'Task.php', 'TaskChange.php', 'TaskStore.php', 'TaskStore.php',
+            'Worker.php'], $files);
     }
 }
