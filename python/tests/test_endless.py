@@ -86,8 +86,10 @@ def doing(call: Any) -> Any:
 
 def test_ctrl_c() -> None:
     ick = millpond.connect("memory:").ick("x")
+    numbers = count()
     with pytest.raises(KeyboardInterrupt):
-        ick.add(chain(doing(_thread.interrupt_main), MEMBER))
+        ick.add(chain(doing(_thread.interrupt_main), zip(numbers, MEMBER)))
+    assert next(numbers) < 10_000, "it was read to the limit"
     assert ick.stats() is None
 
 
