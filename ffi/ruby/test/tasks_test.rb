@@ -212,7 +212,8 @@ class TasksTest < MillpondTest
     assert_equal second, store.get_doc("accounts", "ann", secondary_key: "2026")
     puts = modification.put_doc("accounts", "bob", content: nil).put_doc("accounts", "ann", content: 5)
     docs = store.modify(puts.insert_doc("accounts", "ann", id: "own")).inserted_docs
-    assert_equal [["own", 0, nil], ["bob", 0, "null"], ["ann", 3, "5"]], docs.map { |doc| [doc.id, doc.version, doc.json] }
+    docs = docs.map { |doc| [doc.id, doc.version, doc.json] }
+    assert_equal [["own", 0, nil], ["bob", 0, "null"], ["ann", 3, "5"]], docs
   end
 
   on_every_backend :pages_of_documents do |url|

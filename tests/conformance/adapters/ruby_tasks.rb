@@ -11,7 +11,8 @@ module TaskCalls
     when "insert" then task(store.insert(request["queue"], **value(request["value"])))
     when "modify" then modified(store.modify(modification(request)))
     when "claim", "claim_many", "claims", "renew" then held(call, store, request)
-    when "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs", "namespace_stats" then documents(call, store, request)
+    when "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs", "namespace_stats"
+      documents(call, store, request)
     when "work" then work(store, request)
     when "run" then run(store, request)
     else listed(call, store, request)
@@ -72,9 +73,8 @@ module TaskCalls
     when "claim_docs"
       docs(store.claim_docs(request["namespace"], request["key"], lease: seconds(request["lease_ms"])))
     when "get_doc"
-      store.get_doc(request["namespace"], request["key"], **{ secondary_key: request["secondary_key"] }.compact)&.then do |found|
-        docs([found]).first
-      end
+      secondary_key = { secondary_key: request["secondary_key"] }.compact
+      docs([store.get_doc(request["namespace"], request["key"], **secondary_key)].compact).first
     when "put_doc"
       entry = request["doc"]
       docs([store.put_doc(entry["namespace"], entry["key"], **doc_insert(entry))]).first

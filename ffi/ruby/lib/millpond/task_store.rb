@@ -17,8 +17,8 @@ module Millpond
   # of order, but the oldest tasks of the highest priority come first, nearly.
   #
   # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents
-  # 1,025), values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before anything is sent,
-  # and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
+  # 1,025), values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before
+  # anything is sent, and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
