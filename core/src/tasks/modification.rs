@@ -82,6 +82,10 @@ impl Modification {
     /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
     /// Refused if another claimant holds it, and as a collision if it has other keys. Whoever holds
     /// it still does. It is among the inserted documents of what the modification did.
+    ///
+    /// In the modification that ends a [`Job`](super::Job), a put of a document that the job holds is a
+    /// change: the document has to be at the version that is held, is released, and is among the changed
+    /// documents.
     pub fn put_doc(mut self, mut doc: NewDoc) -> Self {
         doc.collision = Collision::Replace;
         self.doc_inserts.push(doc.with_id());
