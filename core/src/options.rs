@@ -25,8 +25,8 @@ use crate::sync_mode::SyncMode;
 ///
 /// | option | default | meaning |
 /// | --- | --- | --- |
-/// | `timeout` | `5s` | for one call, connecting and trying again included |
-/// | `connect_timeout` | `1s` | for one attempt to connect |
+/// | `timeout` | `5s` | for one call: finding the server, connecting and trying again included |
+/// | `connect_timeout` | `1s` | for one attempt to connect: looking up the host, TLS and logging in included |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
 /// | `pool` | `16` | idle connections kept for blocking callers |
 /// | `client_name` | | the name in `CLIENT LIST` |
@@ -36,6 +36,9 @@ use crate::sync_mode::SyncMode;
 /// | `sentinel_user`, `sentinel_password` | | for the sentinels, which share nothing with the server |
 /// | `sentinel_tls` | as the scheme | whether the sentinels speak TLS |
 /// | `sync` | `always` | for `file:`, when a step is on disk: `always` before it is acknowledged, a time such as `100ms` at most that much later, `never` when the system likes |
+///
+/// A call ends at its timeout, within 100 ms, whatever the server does, a byte now and then included.
+/// Several sentinels or servers of a cluster that do not answer share that time.
 ///
 /// Times are a number with `ms`, `s` or `m`. An option that is not known is an error.
 ///
