@@ -278,12 +278,9 @@ fn a_wait_without_the_right_to_listen_looks_every_few_seconds() {
 }
 
 /// Checks that a wait finds what is produced meanwhile, within the time that the documentation says.
-fn assert_found_later(
-    mut wait: impl FnMut() -> usize + Send,
-    produce: impl FnOnce() -> Result<()>,
-) {
+fn assert_found_later(wait: impl FnOnce() -> usize + Send, produce: impl FnOnce() -> Result<()>) {
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(move || wait());
+        let waiting = scope.spawn(wait);
         std::thread::sleep(Duration::from_millis(300));
         let began = Instant::now();
         produce().unwrap();

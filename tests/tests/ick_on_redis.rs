@@ -55,9 +55,17 @@ fn a_user_with_a_password_a_name_and_a_database() -> Result {
     let url = format!("{}/3?client_name=indexer", server.url());
     let client = millpond::connect(&url)?;
     walk(&client, "k")?;
+    // The connections that wait stay for a while as well.
+    let moment = Duration::from_millis(100);
+    assert!(client.ick("k").batches(1).wait(moment).next().is_none());
+    assert!(client.shuffle_queue("q").consumer("g", "c").messages(1).wait(moment).next().is_none());
+    block_on(client.to_async().ick("k").stats())?;
     let clients = server.cli(&["CLIENT", "LIST"]);
     let clients = String::from_utf8_lossy(clients.bytes()).into_owned();
-    assert!(clients.contains("name=indexer") && clients.contains("db=3"), "{clients}");
+    let own: Vec<_> = clients.lines().filter(|client| client.contains("user=me")).collect();
+    assert_eq!(own.len(), 4, "{clients}");
+    let is_named = |client: &&str| client.contains("name=indexer") && client.contains("db=3");
+    assert!(own.iter().all(is_named), "{clients}");
 
     for (user, password) in [(Some("me"), "wrong"), (None, "wrong"), (Some("nobody"), "x")] {
         let plain = format!("redis://127.0.0.1:{}", server.port());

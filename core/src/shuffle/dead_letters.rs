@@ -93,8 +93,11 @@ impl Operation for ReadDeadLetters {
 
     /// What somebody else put among the dead letters is none of ours, and is left out.
     fn decode(&self, reply: Reply) -> Result<Vec<DeadLetter>> {
-        let entries = reply.list()?.all(self.max, |replies| Message::decode_entry(replies.next()?));
-        Ok(entries?.into_iter().filter_map(|(id, fields)| DeadLetter::read(id, fields)).collect())
+        let entries = reply
+            .list()?
+            .all(self.max, |replies| Message::decode(Reply::Int(-1), replies.next()?))?;
+        let letter = |entry: Message| DeadLetter::read(entry.id, entry.fields);
+        Ok(entries.into_iter().filter_map(letter).collect())
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<DeadLetter>> {

@@ -119,23 +119,17 @@ impl Message {
         })
     }
 
-    /// Reads a stream and its entry.
+    /// Reads a stream and `{id, {field, value, …}}`.
     pub(super) fn decode(stream: Reply, entry: Reply) -> Result<Self> {
         let stream = Stream::from_wire(stream.integer()?)?;
-        let (id, fields) = Self::decode_entry(entry)?;
-        Ok(Self { stream, id, fields })
-    }
-
-    /// Reads `{id, {field, value, …}}`.
-    pub(super) fn decode_entry(entry: Reply) -> Result<(MessageId, Vec<(Vec<u8>, Vec<u8>)>)> {
         let mut entry = entry.list()?;
         let (id, strings) = (decode_id(entry.next()?)?, entry.next()?.list()?);
         entry.end()?;
         let fields = strings.all(usize::MAX, |strings| {
             let field = strings.next()?.bytes()?;
             Ok((field, strings.next()?.bytes()?))
-        });
-        Ok((id, fields?))
+        })?;
+        Ok(Self { stream, id, fields })
     }
 }
 
