@@ -7,6 +7,8 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+import './limit.mjs'
+
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 function read(name) {

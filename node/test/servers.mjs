@@ -7,6 +7,8 @@ import readline from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import './limit.mjs'
+
 const workspace = fileURLToPath(new URL('../..', import.meta.url))
 
 function binary() {

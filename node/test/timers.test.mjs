@@ -5,6 +5,8 @@ import { test } from 'node:test'
 
 import { connect } from 'millpond'
 
+import './limit.mjs'
+
 test('calls need no timer of the program', async (context) => {
   const ick = (await connect('memory:')).ick('x')
   const { setImmediate, setTimeout, clearTimeout } = globalThis

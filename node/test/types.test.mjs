@@ -10,6 +10,8 @@ import { promisify } from 'node:util'
 
 import * as millpond from 'millpond'
 
+import './limit.mjs'
+
 const folder = fileURLToPath(new URL('types/', import.meta.url))
 const generated = new URL('types/generated/', import.meta.url)
 
