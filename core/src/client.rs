@@ -19,6 +19,7 @@ use crate::ick::{Ick, IckChannel};
 use crate::interrupt;
 use crate::operation::Operation;
 use crate::options::Options;
+use crate::recovery::Recovery;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
 use crate::shuffle::{MessageId, ShuffleQueue};
@@ -39,7 +40,9 @@ use crate::waiters::{Audience, Listener, Topic};
 ///
 /// # Errors
 /// `INVALID_URL` for a URL or an option that is not known; for `file:`, `LOCKED` if another
-/// process holds the directory, `CORRUPT` if it is damaged.
+/// process holds the directory (processes share queues over `redis:`), `CORRUPT` if it is damaged
+/// or lacks what was on disk, `STORAGE` if the disk refuses or a link or a pipe is in a file's
+/// place.
 pub fn connect(url: &str) -> Result<Client> {
     Options::parse(url)?.connect()
 }
@@ -230,7 +233,12 @@ impl Options {
                 Backend::Embedded(Engine::memory(name.as_deref(), self)?)
             }
             #[cfg(feature = "embedded")]
-            crate::options::Target::File(path) => Backend::Embedded(Engine::file(path, self)?),
+            crate::options::Target::File(path) => {
+                let engine = Engine::file(path, self)?;
+                let recovery = engine.recovery().into_iter();
+                recovery.flat_map(|found| &found.warnings).for_each(|text| (self.on_warning)(text));
+                Backend::Embedded(engine)
+            }
             #[cfg(feature = "redis")]
             _ => Backend::Redis(Connections::new(self)?),
             #[cfg(not(all(feature = "redis", feature = "embedded")))]
@@ -373,6 +381,47 @@ impl<M: Mode> Client<M> {
                     done(outputs.drain(..).flatten().collect());
                 }
             });
+        }
+    }
+
+    /// What opening the engine of a `file:` found; `None` for another URL. Makes no call. Clients of
+    /// one process that share a directory get the same.
+    ///
+    /// A crash leaves the records that were acknowledged, but for what
+    /// [`SyncMode`](crate::SyncMode) allows it to take. Files that lost
+    /// something else are told by the error `CORRUPT`, or by [`Recovery::suspicion`] where a crash
+    /// could have done the same. [`Options::on_warning`] handles the warnings, which are printed to
+    /// standard error by default.
+    ///
+    /// After a close, no cut of a file and no damage goes unnoticed, and with `sync=always` no cut
+    /// after a crash. Not noticed are:
+    ///
+    /// * after a crash with `sync=always`, zeros in the place of the last records, as a whole, of at
+    ///   most 256 KiB and the last write;
+    /// * after a crash with another `sync`, the same and a cut between two records, in what was
+    ///   written since the first step after the last sync;
+    /// * an older copy of the directory, or an empty one in its place;
+    /// * in a log of format 1, until it is first opened by this version: a cut between two records;
+    ///   and the removal of the log that follows it then, until both have become a snapshot;
+    /// * what somebody changes on purpose and with new checksums.
+    ///
+    /// Damage to the last write before a crash looks like a write that the crash interrupted: it is
+    /// cut off and told as one.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let client = millpond::Options::file(directory.path()).connect()?;
+    /// let recovery = client.recovery().expect("a directory was opened");
+    /// assert_eq!((recovery.records, recovery.torn_bytes, recovery.suspicion), (0, 0, None));
+    /// assert_eq!(millpond::connect("memory:")?.recovery(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recovery(&self) -> Option<Recovery> {
+        match self.core.backend {
+            #[cfg(feature = "embedded")]
+            Backend::Embedded(ref engine) => engine.recovery().cloned(),
+            #[cfg(feature = "redis")]
+            Backend::Redis(_) => None,
         }
     }
 

@@ -79,9 +79,10 @@ kinds! {
     Server = 13, "SERVER", Never;
     /// The lease had run out or belongs to somebody else: nothing was done.
     LeaseLost = 14, "LEASE_LOST", Never;
-    /// Another process holds this directory.
+    /// Another process holds this directory; processes share queues over `redis:`.
     Locked = 15, "LOCKED", Later;
-    /// Stored data is damaged in a place that is not the torn end of an unfinished write.
+    /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+    /// opens what lies before the damage.
     Corrupt = 16, "CORRUPT", Never;
     /// The disk refused a write; what was not acknowledged may be lost.
     Storage = 17, "STORAGE", Never;

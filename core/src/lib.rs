@@ -28,6 +28,7 @@ mod operation;
 mod options;
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod random;
+mod recovery;
 #[cfg(feature = "redis")]
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod redis;
@@ -58,6 +59,7 @@ pub use interrupt::on_interrupt;
 pub use limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 pub use operation::{Invocation, Operation, Script, Snapshot, State, Timestamp, Turn};
 pub use options::Options;
+pub use recovery::Recovery;
 pub use reply::Reply;
 pub use sync_mode::SyncMode;
 

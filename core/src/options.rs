@@ -36,6 +36,7 @@ use crate::sync_mode::SyncMode;
 /// | `sentinel_user`, `sentinel_password` | | for the sentinels, which share nothing with the server |
 /// | `sentinel_tls` | as the scheme | whether the sentinels speak TLS |
 /// | `sync` | `always` | for `file:`, when a step is on disk: `always` before it is acknowledged, a time such as `100ms` at most that much later, `never` when the system likes |
+/// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, in place of the error `CORRUPT`; also written as `?repair`. What lay behind is gone then: copy the directory first |
 ///
 /// A call ends at its timeout, within 100 ms, whatever the server does, a byte now and then included.
 /// Several sentinels or servers of a cluster that do not answer share that time.
@@ -63,6 +64,8 @@ pub struct Options {
     pub(crate) sentinel_password: Option<String>,
     pub(crate) sentinel_tls: Option<bool>,
     pub(crate) sync: SyncMode,
+    pub(crate) repair: bool,
+    pub(crate) on_warning: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -132,9 +135,12 @@ impl Options {
             }
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| bad(format!("the option{} has no value", shown(pair))))?;
+            let (name, value) = match pair {
+                "repair" => (pair, "true"),
+                _ => pair
+                    .split_once('=')
+                    .ok_or_else(|| bad(format!("the option{} has no value", shown(pair))))?,
+            };
             options.set(name, &decode(value)?)?;
         }
         options.check()
@@ -161,6 +167,8 @@ impl Options {
             sentinel_password: None,
             sentinel_tls: None,
             sync: SyncMode::Always,
+            repair: false,
+            on_warning: Arc::new(|warning| eprintln!("millpond: {warning}")),
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -226,6 +234,9 @@ impl Options {
                     "never" => SyncMode::Never,
                     time => SyncMode::Every(duration(name, time)?),
                 }
+            }
+            "repair" if matches!(self.target, Target::File(_)) => {
+                self.repair = boolean(name, value)?;
             }
             "timeout" if !embedded => self.timeout = duration(name, value)?,
             "connect_timeout" if !embedded => self.connect_timeout = duration(name, value)?,
@@ -342,6 +353,31 @@ impl Options {
     #[must_use]
     pub fn sync(mut self, sync: SyncMode) -> Self {
         self.sync = sync;
+        self
+    }
+
+    /// Whether a `file:` whose newest log lost its end, or is damaged, is opened with what lies
+    /// before the damage; without it, that is the error `CORRUPT`. The rest is cut off for good:
+    /// copy the directory first. [`Recovery::suspicion`](crate::Recovery::suspicion) then says what
+    /// was wrong.
+    #[must_use]
+    pub fn repair(mut self, repair: bool) -> Self {
+        self.repair = repair;
+        self
+    }
+
+    /// Handles each of [`Recovery::warnings`](crate::Recovery::warnings) when a client opens a
+    /// `file:`, in place of a line on standard error.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let options = millpond::Options::file(directory.path().join("queues"));
+    /// let client = options.on_warning(|warning| panic!("{warning}")).connect()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_warning(mut self, handle: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_warning = Arc::new(handle);
         self
     }
 
@@ -520,6 +556,10 @@ mod tests {
         assert_eq!(options.tls.unwrap().ca, Some("ca.pem".into()));
         assert_eq!(parse("redis://:pw@h").user, None);
         assert_eq!(parse("file:d?sync=100ms").sync, SyncMode::Every(Duration::from_millis(100)));
+        let repairs = [("file:d", false), ("file:d?repair", true), ("file:d?repair=true", true)];
+        for (url, repair) in repairs {
+            assert_eq!(parse(url).repair, repair);
+        }
         assert_eq!(parse("redis+sentinel://a/main/3").db, 3);
     }
 
@@ -553,6 +593,8 @@ mod tests {
             ("file://host", "takes a path"),
             ("file:x?sync=sometimes", "takes a time such as"),
             ("memory:?sync=never", "the option sync is not known"),
+            ("file:x?repair=perhaps", "the option repair is true or false"),
+            ("redis://h?repair", "the option repair is not known"),
             ("redis://[::1", "without a ]"),
         ] {
             let error = Options::parse(url).unwrap_err();

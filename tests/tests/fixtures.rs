@@ -31,9 +31,12 @@ fn write(directory: &Path) -> Result<(), millpond::Error> {
     client.close()
 }
 
-fn check(directory: &Path) -> Result<(), millpond::Error> {
+fn check(directory: &Path, torn_bytes: u64) -> Result<(), millpond::Error> {
     let clock = Arc::new(ManualClock::at(1_763_691_473_123_456));
     let client = Options::file(directory).clock(clock.clone()).connect()?;
+    let recovery = client.recovery().expect("a directory was opened");
+    assert_eq!((recovery.closed, recovery.torn_bytes), (torn_bytes == 0, torn_bytes));
+    assert_eq!(recovery.suspicion.is_some(), torn_bytes > 0);
     let set = |name: &[u8], set| -> Result<Vec<(Vec<u8>, f64)>, millpond::Error> {
         let entries = client.ick(name).peek(set, 99)?;
         Ok(entries.into_iter().map(|entry| (entry.member, entry.score)).collect())
@@ -51,6 +54,10 @@ fn check(directory: &Path) -> Result<(), millpond::Error> {
     assert!(client.ick("leased").lease(Duration::from_secs(1))?.is_none());
     clock.advance(Duration::from_secs(3601));
     assert!(client.ick("leased").lease(Duration::from_secs(1))?.is_some());
+    client.close()?;
+    // As this version left it.
+    let recovery = Options::file(directory).connect()?.recovery().expect("a directory was opened");
+    assert_eq!((recovery.closed, recovery.torn_bytes, recovery.suspicion), (true, 0, None));
     Ok(())
 }
 
@@ -65,13 +72,30 @@ fn the_data_of_every_version_loads() {
     let mut versions = 0;
     for entry in std::fs::read_dir(fixtures).expect("there are fixtures") {
         let entry = entry.expect("the folder can be read");
-        let copy = tempfile::tempdir().expect("there is a place for files");
-        for file in std::fs::read_dir(entry.path()).expect("a fixture is a folder") {
-            let file = file.expect("the folder can be read");
-            std::fs::copy(file.path(), copy.path().join(file.file_name())).expect("it is copied");
-        }
-        check(copy.path()).unwrap_or_else(|error| panic!("{}: {error:?}", entry.path().display()));
+        let copy = copy_of(&entry.path());
+        check(copy.path(), 0)
+            .unwrap_or_else(|error| panic!("{}: {error:?}", entry.path().display()));
         versions += 1;
     }
     assert!(versions > 0);
+}
+
+/// Format 1 has no state, and says that it was closed by a last frame of 44 bytes.
+#[test]
+fn a_torn_end_of_the_first_format_is_told() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/file-0.1");
+    let copy = copy_of(&fixture);
+    let log = copy.path().join("00000000000000000001.log");
+    let bytes = std::fs::read(&log).expect("the log can be read");
+    std::fs::write(&log, &bytes[..bytes.len() - 10]).expect("the log can be written");
+    check(copy.path(), 34).expect("it opens");
+}
+
+fn copy_of(fixture: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("there is a place for files");
+    for file in std::fs::read_dir(fixture).expect("a fixture is a folder") {
+        let file = file.expect("the folder can be read");
+        std::fs::copy(file.path(), copy.path().join(file.file_name())).expect("it is copied");
+    }
+    copy
 }

@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fork::{self, PerProcess};
 use crate::operation::{self, Call, Finished, Operation, Part, Snapshot, State, States, Turn};
 use crate::options::Options;
+use crate::recovery::Recovery;
 use crate::sync::lock;
 use crate::sync_mode::SyncMode;
 use crate::waiters::{Audience, Listener, Topic, Waiters};
@@ -28,6 +29,8 @@ pub(crate) struct Engine {
     clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
     journal: Option<Journal>,
+    /// What opening the journal found.
+    recovery: Option<Recovery>,
     sync: SyncMode,
     /// Clients that are open.
     clients: AtomicUsize,
@@ -51,7 +54,7 @@ enum Place {
 
 impl Engine {
     pub(crate) fn memory(name: Option<&str>, options: &Options) -> Result<Arc<Self>> {
-        let make = || Ok(Arc::new(Self::new(options, Table::new(), None)));
+        let make = || Ok(Arc::new(Self::new(options, Table::new(), None, None)));
         match name {
             None => make(),
             Some(name) => Self::shared(Place::Memory(name.to_owned()), options, make),
@@ -114,12 +117,18 @@ impl Engine {
         ))
     }
 
-    fn new(options: &Options, table: Table, journal: Option<Journal>) -> Self {
+    fn new(
+        options: &Options,
+        table: Table,
+        journal: Option<Journal>,
+        recovery: Option<Recovery>,
+    ) -> Self {
         Self {
             table,
             clock: options.clock.clone(),
             waiters: Arc::default(),
             journal,
+            recovery,
             sync: options.sync,
             clients: AtomicUsize::new(1),
             is_snapshotting: AtomicBool::new(false),
@@ -131,16 +140,23 @@ impl Engine {
     fn open(directory: &Path, options: &Options) -> Result<Self> {
         let table = Table::new();
         let mut replay = Replay { table: &table, copied: HashMap::new() };
-        let journal_options =
-            journal::Options { sync: options.sync, ..journal::Options::default() };
-        let (journal, _recovery) =
+        let journal_options = journal::Options {
+            sync: options.sync,
+            repair: options.repair,
+            ..journal::Options::default()
+        };
+        let (journal, recovery) =
             Journal::open(directory, journal_options, &mut |source, record| {
                 replay.record(source, record)
             })?;
-        let engine = Self::new(options, table, Some(journal));
+        let engine = Self::new(options, table, Some(journal), Some(recovery));
         engine.table.all().iter().for_each(|(_, state)| state.replayed());
         engine.forget_unused_queues();
         Ok(engine)
+    }
+
+    pub(crate) fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
     }
 
     /// Counts one more client, unless the engine is closed or belongs to another process.

@@ -148,8 +148,12 @@ pub(super) fn body_crc(body: &[u8]) -> u32 {
     crc32c_append(0x6d70_6a31, body)
 }
 
-/// The records of a body that passed its checksum; `None` for one that does not hold `count`.
+/// The records of a body that passed its checksum, none of a marker's; `None` for one that does not
+/// hold `count`.
 pub(super) fn records(header: &Header, body: &[u8]) -> Option<Vec<std::ops::Range<usize>>> {
+    if header.is_marker() {
+        return Some(Vec::new());
+    }
     let mut found = Vec::with_capacity(header.count as usize);
     let mut at = 0;
     for _ in 0..header.count {

@@ -1,64 +1,94 @@
 //! One process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-use super::segment::storage;
+use super::segment::{open, storage};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "lock";
 
-/// The operating system's exclusive lock on the directory's lock file. It ends with the process,
-/// however that ends, so a crash leaves nothing to clean up.
+/// The operating system's exclusive lock on the directory, and on a file in it for systems that
+/// lock no directories. Both end with the process, however that ends, so a crash leaves nothing to
+/// clean up. Whoever removes the file has not unlocked the directory.
 pub(super) struct Lock {
-    file: File,
+    held: Vec<File>,
     pid: u32,
 }
 
 impl Lock {
     pub(super) fn acquire(dir: &Path) -> Result<Self> {
+        let mut lock = Self { held: Vec::new(), pid: std::process::id() };
+        #[cfg(unix)]
+        {
+            let directory = File::open(dir).map_err(storage("open", dir))?;
+            match directory.try_lock() {
+                Ok(()) => lock.held.push(directory),
+                Err(TryLockError::WouldBlock) => return Err(held(dir, &directory)),
+                // NFS locks files alone.
+                Err(TryLockError::Error(_)) => {}
+            }
+        }
         let path = dir.join(NAME);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            // The process id of the holder must stay until the lock is ours.
-            .truncate(false)
-            .open(&path)
-            .map_err(storage("open", &path))?;
+        let mut options = OpenOptions::new();
+        // Nothing is written to it: the file may be a link to one that somebody needs.
+        let file = open(&path, options.read(true).write(true).create(true).truncate(false))?;
         match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(dir, &mut file)),
+            Ok(()) => lock.held.push(file),
+            Err(TryLockError::WouldBlock) => return Err(held(dir, &file)),
             Err(TryLockError::Error(error)) => return Err(storage("lock", &path)(error)),
         }
-        file.set_len(0).map_err(storage("truncate", &path))?;
-        file.rewind().map_err(storage("seek in", &path))?;
-        writeln!(file, "{}", std::process::id()).map_err(storage("write", &path))?;
-        Ok(Self { file, pid: std::process::id() })
+        Ok(lock)
     }
 }
 
 impl Drop for Lock {
-    /// Lets go also of the copies that forked children hold, if only until they exec: closing the
-    /// file alone would leave the directory locked for as long. A child closes its copy and must
+    /// Unlocks also the copies that forked children hold, if only until they exec: closing the
+    /// files alone would leave the directory locked for as long. A child closes its copies and must
     /// not unlock what its parent holds.
     fn drop(&mut self) {
         if std::process::id() == self.pid {
-            // Closing the file, which follows, does it where this fails.
-            let _ = self.file.unlock();
+            for file in &self.held {
+                // Closing the file, which follows, does it where this fails.
+                let _ = file.unlock();
+            }
         }
     }
 }
 
-fn held(dir: &Path, file: &mut File) -> Error {
-    let mut text = String::new();
-    // The id is a help for people: where it cannot be read, the answer stays the same.
-    let _ = file.take(32).read_to_string(&mut text);
-    let holder = match text.trim().parse::<u32>() {
-        Ok(pid) if pid == std::process::id() => format!("this process ({pid}) already"),
-        Ok(pid) => format!("process {pid}"),
-        Err(_) => "another process".to_owned(),
+fn held(dir: &Path, locked: &File) -> Error {
+    let holder = match holder(locked) {
+        Some(pid) if pid == std::process::id() => format!("this process ({pid}) already"),
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
     };
-    Error::new(ErrorKind::Locked, format!("{} is held by {holder}", dir.display()))
+    Error::new(
+        ErrorKind::Locked,
+        format!(
+            "{} is held by {holder}; one process at a time opens a file: directory. Use redis: to \
+             share queues between processes, or a directory for each",
+            dir.display(),
+        ),
+    )
+}
+
+/// Who holds the lock on this file, as far as the system tells. An id that a holder left in a file
+/// would outlive it.
+fn holder(locked: &File) -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let locked = locked.metadata().ok()?;
+        let (major, minor) = (libc::major(locked.dev()), libc::minor(locked.dev()));
+        let place = format!("{major:02x}:{minor:02x}:{}", locked.ino());
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        locks.lines().find_map(|line| {
+            let mut words = line.split_whitespace().skip(1);
+            let is_flock = words.next() == Some("FLOCK");
+            let (pid, at) = (words.nth(2)?, words.next()?);
+            (is_flock && at == place).then(|| pid.parse().ok())?
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }

@@ -9,7 +9,7 @@
 //!
 //! | name | what |
 //! | --- | --- |
-//! | `lock` | holds the operating system's lock and the holder's process id |
+//! | `lock` | empty; locked, as the directory itself is, for systems that lock no directories |
 //! | `<n>.log` | a log; `n` has twenty digits and rises by one |
 //! | `<n>.snapshot` | what the logs before log `n` led to |
 //! | `<n>.log.tmp`, `<n>.snapshot.tmp` | unfinished; removed by the next open |
@@ -17,21 +17,35 @@
 //! In rest there is one log, with the snapshot of its number unless it is log 1. While a snapshot
 //! is taken, and after one that failed, there are older logs and the older snapshot as well.
 //!
-//! # The format, version 1
+//! It is made for its owner alone, and so is each file. A file that is a symbolic link, a pipe or a
+//! device is refused, and what is created replaces what has the name and is never written through it.
+//!
+//! # The format, version 2
 //!
 //! All numbers are little-endian; `crc32c` is the Castagnoli checksum. A file begins with a head:
 //!
 //! | bytes | what |
 //! | --- | --- |
 //! | 0..8 | `MILLPOND` |
-//! | 8..12 | format version, 1; the head has this layout in every version |
+//! | 8..12 | format version, 2; the head has this layout in every version |
 //! | 12..16 | 1 for a log, 2 for a snapshot |
 //! | 16..24 | the number in the file's name |
 //! | 24..32 | first sequence of this log, or of the log with the snapshot's number |
 //! | 32..40 | the mark: random bytes, of which the first is odd |
 //! | 40..44 | `crc32c` of bytes 0..40 |
 //!
-//! Frames follow. A group commit is one frame, or several if it is more than 1 MiB:
+//! In a log a state follows, in a sector of its own at byte 512, which is written again in its place:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 512..520 | the file's mark |
+//! | 520..528 | so many bytes of this file held frames that were on disk |
+//! | 528..536 | the file had this length on disk |
+//! | 536..540 | 0: it is written, 1: it was closed, 2: the log of the next number is on disk |
+//! | 540..544 | `crc32c` of bytes 512..540 |
+//!
+//! Frames follow, in a log from byte 1024 and in a snapshot from byte 44. What lies between is not
+//! read. A group commit is one frame, or several if it is more than 1 MiB:
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -44,11 +58,13 @@
 //! | 40..44 | `crc32c` of bytes 0..40 |
 //! | 44.. | the body: each record's length in LEB128, then its bytes |
 //!
-//! A marker in a log says that it was closed there; its sequence is that of the next record, and
-//! its body is empty. A marker ends a snapshot; its body is the sequence that the log has to
-//! reach for the snapshot to be used. With [`SyncMode::Always`] zeros follow the last frame, up
-//! to a multiple of 1 MiB: the log grows ahead of what is written, since an `fdatasync` is a
-//! third shorter when the file's size stays.
+//! A marker ends a snapshot; its body is the sequence that the log has to reach for the snapshot to
+//! be used. In a log it says which sequence comes next, behind a gap that a repair left. With
+//! [`SyncMode::Always`] zeros follow the last frame, up to a multiple of 1 MiB: the log grows ahead
+//! of what is written, since an `fdatasync` is a third shorter when the file's size stays.
+//!
+//! Version 1 had no state: its frames began at byte 44, and a marker at the end said that the log was
+//! closed. Such a log is read and followed by one of version 2. Snapshots are the same in both.
 //!
 //! # What a crash can leave
 //!
@@ -61,18 +77,41 @@
 //! without a word, so recovery looks for a witness: a header behind the bad frame, at any byte,
 //! whose durable mark lies behind the bad frame's beginning. Then the frame had been on disk, no
 //! crash explains it, and opening fails with `Corrupt`, naming file and offset, and changes
-//! nothing. Damaged lengths do not mislead it, as the header has its own checksum, and neither does
+//! nothing. The state at the beginning of the log is a witness too. Damaged lengths do not mislead it, as the header has its own checksum, and neither does
 //! a payload that holds a copy of a journal, as it cannot know the mark.
+//!
+//! A witness must not lie in what was cut off, so the state is written where nothing cuts it off, and
+//! each of its words was on disk before it was written:
+//!
+//! * With [`SyncMode::Always`] a cut at any byte is `Corrupt`. The commit that leaves less than 512
+//!   KiB of grown space grows the file, its own sync takes the new length to disk, and the next
+//!   commit writes the state with that length beside its frame. So whatever was acknowledged lies
+//!   within a length that the state knows, and it costs no sync. A commit that is larger than the
+//!   space is preceded by a sync of the length. PostgreSQL's `pg_control` relies on the same: a disk
+//!   writes a sector whole or not at all.
+//! * A close syncs the frames, then a state with where they end, and cuts off the grown space after
+//!   that. So after a close any cut and any damage is `Corrupt`, in each mode.
+//! * The frames that were on disk are written down each 256 KiB with [`SyncMode::Always`], and else
+//!   with the first write after a sync. Zeros in the place of frames before that are `Corrupt`, and
+//!   so is a cut.
+//!
+//! Rejected were a file beside the log for these words, which a copy of the log alone would lack; a
+//! close marker as the last frame, which a cut takes with it; and a state in each commit, which is
+//! one more page for each `fdatasync`.
 //!
 //! Also `Corrupt`, without a witness: a bad frame in a log that is not the newest, as that was
 //! synced before the next was named; anything bad in a snapshot, as it was synced before it was
-//! named; a bad head, for the same reason; a missing log; a sequence that does not follow; and a
-//! log that ends before the snapshot was made.
+//! named; a bad head, for the same reason; a missing log, the newest included while an older one is
+//! there; a sequence that does not follow; and a log that ends before the snapshot was made.
+//!
+//! [`Options::repair`] takes the sound part of the newest log for all of it, whatever says that
+//! there was more, and [`Recovery::suspicion`] repeats that. Other damage stays `Corrupt`.
 //!
 //! A snapshot is taken in an order in which each instant leaves a usable set of files:
 //!
 //! 1. The log is written out and synced. The next log is written under a temporary name, synced,
-//!    renamed, and the directory synced. From here steps go to the new log.
+//!    renamed, and the directory synced. The old log's state says so, and is synced. From here steps
+//!    go to the new log.
 //! 2. The snapshot is written under a temporary name while steps go on. A crash replays the old
 //!    snapshot and both logs.
 //! 3. The new log is synced up to the last record that was appended so far. The snapshot may hold
@@ -84,11 +123,19 @@
 //! The log is worth a snapshot when it is larger than the last snapshot and than 4 MiB, so the
 //! files take twice the live data, and up to three times while a snapshot is taken.
 //!
-//! What this does not notice: damage to the last write before a kill looks like a torn write,
-//! and is cut off and counted as one, which after a close cannot happen; a newest log that
-//! somebody removed while an older one was there; and what other software wrote with intent, as
-//! checksums are no signatures. After a failed `fsync` the journal stops for good, but an open
-//! without a restart of the machine may replay from memory what the disk does not have.
+//! What this does not notice, all of it:
+//!
+//! * After a crash, damage to the last write: it looks like a torn one, and is cut off, counted and
+//!   warned about as one.
+//! * After a crash, frames behind the state's last word that are gone as a whole without a trace:
+//!   with [`SyncMode::Always`] zeros in their place, of at most 256 KiB and the last write; in
+//!   the other modes zeros, or a cut between two writes, since the first write after the last sync.
+//! * A cut between two frames of a log of version 1, until the first open.
+//! * An older copy of the directory, or of both its log and its snapshot; an empty directory; a log
+//!   of version 2 that is removed behind one of version 1.
+//! * What other software wrote with intent, as checksums are no signatures.
+//! * After a failed `fsync` the journal stops for good, but an open without a restart of the machine
+//!   may replay from memory what the disk does not have.
 //!
 //! # Why a log of our own
 //!
@@ -156,11 +203,12 @@ use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 
-pub(crate) use recovery::{Recovery, Source};
+pub(crate) use recovery::Source;
 pub(crate) use snapshot::SnapshotWriter;
 pub(crate) use writer::Ticket;
 
 use crate::error::Result;
+use crate::recovery::Recovery;
 use crate::sync_mode::SyncMode;
 use lock::Lock;
 use writer::Writer;
@@ -176,11 +224,13 @@ pub(crate) struct Options {
     pub(crate) sync: SyncMode,
     /// Bytes of log below which no snapshot is wanted; 4 MiB unless changed.
     pub(crate) log_bytes_min: u64,
+    /// Whether a damaged newest log is cut off where the damage begins.
+    pub(crate) repair: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sync: SyncMode::default(), log_bytes_min: LOG_BYTES_MIN }
+        Self { sync: SyncMode::default(), log_bytes_min: LOG_BYTES_MIN, repair: false }
     }
 }
 
@@ -202,7 +252,7 @@ impl Journal {
     /// # Errors
     ///
     /// `Locked` if it is open already, here or in another process; `Corrupt` if it is damaged
-    /// anywhere but in the torn end of an unfinished write; `IncompatibleVersion` if another
+    /// anywhere but in the torn end of an unfinished write, or lacks what was on disk; `IncompatibleVersion` if another
     /// version wrote it; `Storage` if the disk fails; and what `replay` returns. The files are as
     /// they were then.
     pub(crate) fn open(
@@ -213,7 +263,8 @@ impl Journal {
         let dir = PathBuf::from(dir.as_ref());
         segment::create_dir(&dir)?;
         let lock = Lock::acquire(&dir)?;
-        let found = recovery::recover(&dir, replay)?;
+        let mut found = recovery::recover(&dir, &options, replay)?;
+        found.recovery.warnings.extend(segment::rights_warning(&dir)?);
         for path in &found.superseded {
             segment::remove(path)?;
         }

@@ -1,13 +1,16 @@
 //! Reading the journal back, and telling a torn tail from damage.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use super::frame::{self, HEADER_BYTES, Header, Mark};
-use super::segment::{HEAD_BYTES, Head, Kind, Listing, Segment, corrupt, storage};
+use super::frame::{self, Batch, HEADER_BYTES, Header, Mark};
+use super::segment::{
+    Head, Kind, Listing, STATE_AT, Segment, State, Status, corrupt, open, storage, trim,
+};
+use super::{Options, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
+use crate::recovery::Recovery;
 
 const READ_BYTES: usize = 1 << 18;
 
@@ -18,22 +21,6 @@ pub(crate) enum Source {
     Snapshot,
     /// The log: the record with this sequence.
     Log(u64),
-}
-
-/// What opening found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Recovery {
-    /// Records replayed, of the snapshot and of the log.
-    pub(crate) records: u64,
-    /// Bytes of an unfinished last write that were cut off. Zeros at the end are not counted:
-    /// the file grows ahead of what is written.
-    pub(crate) torn_bytes: u64,
-    /// Size of the snapshot.
-    pub(crate) snapshot_bytes: u64,
-    /// Size of the log after it.
-    pub(crate) log_bytes: u64,
-    /// How long it took, replay included.
-    pub(crate) took: Duration,
 }
 
 /// What the journal goes on with.
@@ -49,8 +36,8 @@ pub(super) struct Recovered {
 pub(super) type Replay<'a> = &'a mut dyn FnMut(Source, &[u8]) -> Result<()>;
 
 /// Replays everything, and changes the files only after all of it has been found sound.
-pub(super) fn recover(dir: &Path, replay: Replay<'_>) -> Result<Recovered> {
-    let started = Instant::now();
+pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Result<Recovered> {
+    let ahead = options.sync == SyncMode::Always;
     let listing = Listing::of(dir)?;
     let mut recovery = Recovery::default();
     let mut superseded = listing.unfinished;
@@ -64,16 +51,15 @@ pub(super) fn recover(dir: &Path, replay: Replay<'_>) -> Result<Recovered> {
     let (older, logs) = listing.logs.split_at(listing.logs.partition_point(|&log| log < number));
     superseded.extend(older.iter().map(|&old| Kind::Log.path(dir, old)));
     if logs.is_empty() && older.is_empty() && listing.snapshots.is_empty() {
-        let segment = Segment::create(dir, number, next)?;
+        let segment = Segment::create(dir, number, next, ahead)?;
         recovery.log_bytes = segment.end;
-        recovery.took = started.elapsed();
+        recovery.closed = true;
         return Ok(Recovered { recovery, segment, next, superseded });
     }
 
     // There is at least the log that the snapshot names, or the first one.
     let last = logs.last().copied().unwrap_or(number).max(number);
-    let mut newest = None;
-    while number <= last {
+    let mut log = loop {
         if logs.binary_search(&number).is_err() {
             return Err(missing(&Kind::Log.path(dir, number)));
         }
@@ -85,24 +71,51 @@ pub(super) fn recover(dir: &Path, replay: Replay<'_>) -> Result<Recovered> {
                 &format!("it begins with record {}, but record {next} is the next", log.head.first,),
             ));
         }
-        next = read_log(&mut log, number == last, &mut recovery, replay)?;
+        if number == last {
+            break log;
+        }
+        next = read_older(&mut log, &mut recovery, replay)?;
         recovery.log_bytes += log.offset;
-        newest = Some((log.head, log.offset, log.path));
         number += 1;
-    }
-    let (head, end, path) = newest.expect("the last log is not before the first");
-    if next < reach {
-        return Err(corrupt(
-            &path,
-            end,
-            &format!(
-                "it ends before record {next}, but the snapshot was made after record {}",
-                reach - 1,
-            ),
+    };
+    let damage = read_newest(&mut log, &mut next, reach, &mut recovery, replay)?;
+    let end = log.offset;
+    if let Some(damage) = damage {
+        if !options.repair {
+            return Err(damage);
+        }
+        recovery.suspicion = Some(format!(
+            "repaired, and acknowledged steps may be lost: {}; {} records were read, and {} bytes \
+             behind them cut off",
+            damage.message(),
+            recovery.records,
+            recovery.torn_bytes,
+        ));
+    } else if recovery.torn_bytes > 0 {
+        recovery.suspicion = Some(format!(
+            "{} at byte {end}: {} bytes behind the last whole record were cut off; a crash left a \
+             write unfinished, or the end of the file was damaged",
+            log.path.display(),
+            recovery.torn_bytes,
         ));
     }
-    let segment = Segment::reopen(dir, &head, end)?;
-    recovery.took = started.elapsed();
+    recovery.warnings.extend(recovery.suspicion.clone());
+    let mut segment = match log.head.version {
+        1 => {
+            trim(dir, number, end)?;
+            recovery.log_bytes += end;
+            Segment::create(dir, number + 1, next, ahead)?
+        }
+        _ => Segment::reopen(dir, &log.head, end, ahead)?,
+    };
+    if next < reach {
+        // What is appended must not have the numbers of records whose effects the snapshot holds.
+        next = reach;
+        let mut gap = Batch::default();
+        gap.push_marker(next, &[]);
+        segment.append(&mut gap, true)?;
+    }
+    recovery.log_bytes += segment.end;
     Ok(Recovered { recovery, segment, next, superseded })
 }
 
@@ -132,7 +145,9 @@ fn read_snapshot(
             recovery.snapshot_bytes = snapshot.length;
             return Ok((snapshot.head.first, frame::u64_at(&snapshot.body, 0)));
         }
-        for record in snapshot.records(&header, at)? {
+        let records = frame::records(&header, &snapshot.body)
+            .ok_or_else(|| corrupt(&snapshot.path, at, "a frame whose records do not add up"))?;
+        for record in records {
             replay(Source::Snapshot, &snapshot.body[record])?;
             next += 1;
             recovery.records += 1;
@@ -140,48 +155,97 @@ fn read_snapshot(
     }
 }
 
-/// Replays one log and leaves the reader where its sound part ends; gives the next sequence.
-fn read_log(
+/// Replays a log that another follows; gives the next sequence.
+fn read_older(log: &mut Reader, recovery: &mut Recovery, replay: Replay<'_>) -> Result<u64> {
+    let mut next = log.head.first;
+    if let Some(damage) = read_frames(log, &mut next, recovery, replay)? {
+        return Err(damage);
+    }
+    let end = log.offset;
+    // It was put on disk as a whole before the next one was made, and what it had grown ahead by
+    // is cut off after that.
+    match log.tail(end)?.end > end {
+        true => Err(corrupt(&log.path, end, "damaged, and newer logs follow")),
+        false => Ok(next),
+    }
+}
+
+/// Replays the newest log and leaves the reader where its sound part ends; gives what shows that
+/// this part is not all that was on disk.
+fn read_newest(
     log: &mut Reader,
-    newest: bool,
+    next: &mut u64,
+    reach: u64,
     recovery: &mut Recovery,
     replay: Replay<'_>,
-) -> Result<u64> {
-    let mut next = log.head.first;
+) -> Result<Option<Error>> {
+    let damage = read_frames(log, next, recovery, replay)?;
+    let end = log.offset;
+    let tail = log.tail(end)?;
+    recovery.torn_bytes = tail.end - end;
+    let damaged = |at, what: &str| Ok(Some(corrupt(&log.path, at, what)));
+    let Some(state) = log.state else {
+        return damaged(STATE_AT, "the state of the log is damaged");
+    };
+    if log.length < state.length {
+        let what = format!("the file ends here, but {} bytes of it were on disk", state.length);
+        return damaged(log.length, &what);
+    }
+    if damage.is_some() {
+        return Ok(damage);
+    }
+    let durable = state.durable.max(tail.durable);
+    if durable > end {
+        let what = format!("damaged or missing, but records up to byte {durable} were on disk");
+        return damaged(end, &what);
+    }
+    if *next < reach {
+        let what = format!(
+            "it ends before record {next}, but the snapshot was made after record {}",
+            reach - 1,
+        );
+        return damaged(end, &what);
+    }
+    recovery.closed = match log.head.version {
+        1 => log.is_marked,
+        _ => state.status != Status::Open,
+    };
+    match state.status {
+        Status::Followed => Ok(Some(missing(
+            &log.path.with_file_name(Kind::Log.path(Path::new(""), log.head.number + 1)),
+        ))),
+        Status::Open | Status::Closed => Ok(None),
+    }
+}
+
+/// Replays frames up to the first that is none and leaves the reader there, with the sequence that
+/// comes next; gives what is wrong with a frame that is sound in itself.
+fn read_frames(
+    log: &mut Reader,
+    next: &mut u64,
+    recovery: &mut Recovery,
+    replay: Replay<'_>,
+) -> Result<Option<Error>> {
     loop {
         let at = log.offset;
-        match log.step()? {
-            Step::Frame(header) => {
-                if header.first != next {
-                    return Err(corrupt(
-                        &log.path,
-                        at,
-                        &format!("record {} follows where record {next} should", header.first,),
-                    ));
-                }
-                for record in log.records(&header, at)? {
-                    replay(Source::Log(next), &log.body[record])?;
-                    next += 1;
-                    recovery.records += 1;
-                }
-            }
-            Step::End => return Ok(next),
-            Step::Bad => {
-                // An older log was put on disk as a whole before the next one was made.
-                if !newest {
-                    return Err(corrupt(&log.path, at, "damaged, and newer logs follow"));
-                }
-                let tail = log.tail(at)?;
-                if tail.durable > at {
-                    return Err(corrupt(
-                        &log.path,
-                        at,
-                        "damaged; later records prove that this one was on disk",
-                    ));
-                }
-                recovery.torn_bytes = tail.end - at;
-                return Ok(next);
-            }
+        let Step::Frame(header) = log.step()? else { return Ok(None) };
+        // A repair leaves a gap behind a marker.
+        let follows = header.first == *next || header.is_marker() && header.first > *next;
+        let records = frame::records(&header, &log.body).filter(|_| follows);
+        let Some(records) = records else {
+            log.offset = at;
+            let what = match follows {
+                true => "a frame whose records do not add up".to_owned(),
+                false => format!("record {} follows where record {next} should", header.first),
+            };
+            return Ok(Some(corrupt(&log.path, at, &what)));
+        };
+        log.is_marked = header.is_marker();
+        *next = header.first;
+        for record in records {
+            replay(Source::Log(*next), &log.body[record])?;
+            *next += 1;
+            recovery.records += 1;
         }
     }
 }
@@ -195,6 +259,10 @@ struct Reader {
     input: BufReader<File>,
     path: PathBuf,
     head: Head,
+    /// What a log says of itself; `None` if that is damaged.
+    state: Option<State>,
+    /// Whether the last frame was a marker, which says in version 1 that the log was closed.
+    is_marked: bool,
     length: u64,
     /// Where the next frame begins.
     offset: u64,
@@ -203,8 +271,8 @@ struct Reader {
 
 enum Step {
     Frame(Header),
+    /// The end of the file, or what is no frame.
     End,
-    Bad,
 }
 
 /// What lies behind the first bad frame.
@@ -218,25 +286,27 @@ struct Tail {
 impl Reader {
     fn open(dir: &Path, kind: Kind, number: u64) -> Result<Self> {
         let path = kind.path(dir, number);
-        let file = File::open(&path).map_err(storage("open", &path))?;
+        let file = open(&path, OpenOptions::new().read(true))?;
         let length = file.metadata().map_err(storage("open", &path))?.len();
         let mut input = BufReader::with_capacity(READ_BYTES, file);
         let head = Head::read(&mut input, &path, kind, number)?;
-        Ok(Self { input, path, head, length, offset: HEAD_BYTES, body: Vec::new() })
+        let state = match (kind, head.version) {
+            (Kind::Snapshot, _) | (Kind::Log, 1) => Some(State::NONE),
+            (Kind::Log, _) => State::read(&mut input, &path, &head)?,
+        };
+        let offset = head.frames_at();
+        Ok(Self { input, path, head, state, is_marked: false, length, offset, body: Vec::new() })
     }
 
-    /// Reads the next frame into `body`; a bad one leaves the offset at its beginning.
+    /// Reads the next frame into `body`; where none is, the offset stays.
     fn step(&mut self) -> Result<Step> {
         let left = self.length - self.offset;
-        if left == 0 {
-            return Ok(Step::End);
-        }
-        let Some(room) = left.checked_sub(HEADER_BYTES as u64) else { return Ok(Step::Bad) };
+        let Some(room) = left.checked_sub(HEADER_BYTES as u64) else { return Ok(Step::End) };
         let mut bytes = [0; HEADER_BYTES];
         self.input.read_exact(&mut bytes).map_err(storage("read", &self.path))?;
-        let Some(header) = Header::decode(self.head.mark, &bytes) else { return Ok(Step::Bad) };
+        let Some(header) = Header::decode(self.head.mark, &bytes) else { return Ok(Step::End) };
         if header.length > room {
-            return Ok(Step::Bad);
+            return Ok(Step::End);
         }
         let length = usize::try_from(header.length).map_err(|_| {
             corrupt(&self.path, self.offset, "a record is larger than this machine can address")
@@ -246,18 +316,10 @@ impl Reader {
         self.body.resize(length, 0);
         self.input.read_exact(&mut self.body).map_err(storage("read", &self.path))?;
         if frame::body_crc(&self.body) != header.body_crc {
-            return Ok(Step::Bad);
+            return Ok(Step::End);
         }
         self.offset += HEADER_BYTES as u64 + header.length;
         Ok(Step::Frame(header))
-    }
-
-    fn records(&self, header: &Header, at: u64) -> Result<Vec<std::ops::Range<usize>>> {
-        if header.is_marker() {
-            return Ok(Vec::new());
-        }
-        frame::records(header, &self.body)
-            .ok_or_else(|| corrupt(&self.path, at, "a frame whose records do not add up"))
     }
 
     /// Looks for frames at every byte behind `at`. A sound header is enough: what it says of the

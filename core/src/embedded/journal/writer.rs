@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::SyncMode;
 use super::frame::Batch;
-use super::segment::Segment;
+use super::segment::{Segment, Status};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A record's place in the order of all records; later records have larger ones.
@@ -247,10 +247,8 @@ impl Writer {
                     state.sync_due =
                         state.sync_due.or_else(|| Instant::now().checked_add(interval));
                 }
-                if state.segment.number == segment.number {
-                    // The keeper may have put bytes on disk meanwhile.
-                    segment.durable = segment.durable.max(state.segment.durable);
-                }
+                // The keeper may have put bytes on disk meanwhile.
+                segment.synced(&state.segment);
                 state.segment = segment;
             }
             Err(error) => self.stop(state, &error),
@@ -313,9 +311,7 @@ impl Writer {
         match MutexGuard::unlocked(state, || segment.sync()) {
             Ok(()) => {
                 state.durable = state.durable.max(written);
-                if state.segment.number == segment.number {
-                    state.segment.durable = state.segment.durable.max(segment.durable);
-                }
+                state.segment.synced(&segment);
             }
             Err(error) => {
                 self.stop(state, &error);
@@ -331,11 +327,13 @@ impl Writer {
         let next = state.next;
         let mut ended_bytes = 0;
         self.alone(&mut state, |segment, batch| {
-            segment.append(batch, false)?;
             // Recovery counts on every log but the newest being on disk as a whole.
-            segment.trim()?;
+            segment.append(batch, true)?;
             ended_bytes = segment.end;
-            *segment = Segment::create(&self.dir, number, next)?;
+            let newer = Segment::create(&self.dir, number, next, self.sync == SyncMode::Always)?;
+            // Before anything is acknowledged from the new log, the old one says that it is there.
+            segment.finish(Status::Followed)?;
+            *segment = newer;
             Ok(())
         });
         if let Some(stop) = &state.stopped {
@@ -397,13 +395,9 @@ impl Writer {
     /// Writes what is left, puts it on disk and says so in the file.
     pub(super) fn finish(&self) -> Result<()> {
         let mut state = self.take_turn()?;
-        let next = state.next;
         self.alone(&mut state, |segment, batch| {
             segment.append(batch, true)?;
-            batch.reset();
-            batch.push_marker(next, &[]);
-            segment.append(batch, false)?;
-            segment.trim()
+            segment.finish(Status::Closed)
         });
         if let Some(stop) = &state.stopped {
             return Err(stop.error());

@@ -12,6 +12,8 @@ mod error;
 #[path = "../../../../core/src/embedded/journal/mod.rs"]
 mod journal;
 #[allow(dead_code)]
+#[path = "../../../../core/src/recovery.rs"]
+mod recovery;
 #[path = "../../../../core/src/sync_mode.rs"]
 mod sync_mode;
 

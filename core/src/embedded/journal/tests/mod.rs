@@ -1,13 +1,16 @@
 mod concurrency;
 mod damage;
+#[cfg(unix)]
+mod files;
 mod process;
 mod snapshots;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Journal, Options, Recovery, Source, SyncMode};
+use super::{Journal, Options, Source, SyncMode};
 use crate::error::Result;
+use crate::recovery::Recovery;
 
 pub(super) type Records = Vec<(Source, Vec<u8>)>;
 

@@ -79,6 +79,34 @@ fn a_second_open_is_refused_here_and_in_another_process() {
     open(dir.path()).unwrap();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_removes_or_writes_the_lock_file_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = dir.path().join("lock");
+    let mut child = start("hold", dir.path(), &[]);
+    assert_eq!(lines(&mut child).next().unwrap(), "held");
+    let held = || {
+        let error = open(dir.path()).map(|found| found.2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        let named = format!("is held by process {};", child.id());
+        assert!(error.message().contains(&named), "{error}");
+        assert!(error.message().contains("Use redis: to share queues"), "{error}");
+    };
+    // A process id that an earlier holder could have left, and one that is nobody's.
+    for text in ["1\n", "4000000000\n"] {
+        fs::write(&lock, text).unwrap();
+        held();
+    }
+    fs::remove_file(&lock).unwrap();
+    held();
+    fs::write(&lock, "").unwrap();
+    held();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    open(dir.path()).unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_fork_elsewhere_in_the_process_does_not_keep_the_lock() {
@@ -109,7 +137,7 @@ fn a_fork_elsewhere_in_the_process_does_not_keep_the_lock() {
 /// Four threads write and say each record once it is acknowledged, with snapshots in between
 /// that hold all sequences so far.
 fn write_for_ever(dir: &Path, sync: SyncMode) {
-    let options = Options { sync, log_bytes_min: 20_000 };
+    let options = Options { log_bytes_min: 20_000, ..options(sync) };
     let (journal, _, records) = open_with(dir, options).unwrap();
     let live = parking_lot::Mutex::new(sequences(&records));
     std::thread::scope(|scope| {

@@ -113,6 +113,7 @@ fn missing_files_are_reported() {
     };
     gone(&dir, &log_path, 3);
     gone(&both, &log_path, 2);
+    gone(&both, &log_path, 3);
     gone(&both, &snapshot_path, 2);
     gone(&dir, &snapshot_path, 3);
 }
@@ -199,6 +200,15 @@ fn a_log_that_ends_before_the_snapshot_was_made_is_damage() {
     fs::write(log_path(image.path(), 2), &bytes[..bytes.len() - 1]).unwrap();
     let error = open(image.path()).map(|found| found.2).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+
+    // A repair goes on behind the records that the snapshot may hold.
+    let repair = Options { repair: true, ..options(SyncMode::Never) };
+    let (journal, recovery, records) = open_with(image.path(), repair).unwrap();
+    assert_eq!(records, snapshot(["ab"]));
+    assert!(recovery.suspicion.is_some());
+    assert_eq!(put(&journal, "c"), 3);
+    let again = open(crash(image.path()).path()).unwrap();
+    assert_eq!((again.2, again.1.suspicion), ([snapshot(["ab"]), log(3, ["c"])].concat(), None));
 }
 
 #[test]
@@ -246,7 +256,7 @@ fn a_close_gives_up_a_snapshot_that_is_under_way() {
 fn churn_stays_within_three_times_the_live_data() {
     let dir = tempfile::tempdir().unwrap();
     let floor = 64 << 10;
-    let options = Options { sync: SyncMode::Never, log_bytes_min: floor };
+    let options = Options { log_bytes_min: floor, ..options(SyncMode::Never) };
     let (mut journal, _, _) = open_with(dir.path(), options).unwrap();
     let live = vec![3; 1 << 20];
     let used = || -> u64 {
