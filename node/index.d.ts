@@ -109,8 +109,9 @@ export interface ConnectOptions extends AnswerOptions, CallOptions {
  * goes on however long that is.
  *
  * @throws {InvalidUrlError} for a URL or an option in it that is not known.
- * @throws {LockedError} if another process holds the directory.
- * @throws {CorruptError} if the directory is damaged.
+ * @throws {LockedError} if another process holds the directory; use `redis:` to share queues.
+ * @throws {CorruptError} if the directory is damaged or lacks what was on disk, unless the URL says
+ * `?repair`.
  *
  * @example
  * import { connect } from 'millpond'
@@ -131,6 +132,30 @@ export function connect(
   url: string,
   options: ConnectOptions
 ): Promise<Client<string> | Client<Buffer>>
+
+/** What opening a `file:` found; from {@link Client.recovery}. */
+export interface Recovery {
+  /** Records that were read, of the snapshot and of the log. */
+  records: number
+  /** Bytes at the end of the log that were no whole record and were cut off. */
+  tornBytes: number
+  /** Size of the snapshot in bytes; 0 without one. */
+  snapshotBytes: number
+  /** Size in bytes of the log after the snapshot. */
+  logBytes: number
+  /**
+   * Whether the last process closed the engine, or there was none. After a crash or a kill it is
+   * false, which alone is no reason to worry.
+   */
+  closed: boolean
+  /** What looks as if acknowledged steps were lost, in a sentence; null where nothing does. */
+  suspicion: string | null
+  /**
+   * Everything that a person should be told: the suspicion, and a directory that other users can
+   * enter.
+   */
+  warnings: string[]
+}
 
 /**
  * A server or an embedded engine, and the way to the queues on it; made by {@link connect}. A
@@ -187,6 +212,24 @@ export class Client<T extends string | Buffer = string> {
 
   /** The task store of this name. Makes no call. */
   tasks(name: Member, options?: TaskStoreOptions): TaskStore
+
+  /**
+   * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
+   * process that share a directory get the same.
+   *
+   * {@link connect} emits a process warning named `MillpondWarning` for what a person should be told,
+   * such as bytes that were cut off. Files that lost what no crash takes reject with
+   * {@link CorruptError}. What is not noticed stands in the documentation of the Rust method
+   * `Client::recovery`.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const client = await connect('memory:')
+   * console.log(client.recovery()) //=> null
+   * await client.close()
+   */
+  recovery(): Recovery | null
 
   /**
    * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
@@ -1942,9 +1985,12 @@ export class OutOfMemoryError extends MillpondError {}
 export class ServerError extends MillpondError {}
 /** The lease had run out or belongs to somebody else: nothing was done. */
 export class LeaseLostError extends MillpondError {}
-/** Another process holds this directory. */
+/** Another process holds this directory; processes share queues over `redis:`. */
 export class LockedError extends MillpondError {}
-/** Stored data is damaged in a place that is not the torn end of an unfinished write. */
+/**
+ * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+ * opens what lies before the damage.
+ */
 export class CorruptError extends MillpondError {}
 /** The disk refused a write; what was not acknowledged may be lost. */
 export class StorageError extends MillpondError {}

@@ -68,6 +68,8 @@ typedef struct millpond_keys millpond_keys;
 
 typedef struct millpond_lease millpond_lease;
 
+typedef struct millpond_recovery millpond_recovery;
+
 typedef struct millpond_shuffle_batch millpond_shuffle_batch;
 
 typedef struct millpond_shuffle_consumer millpond_shuffle_consumer;
@@ -123,7 +125,18 @@ typedef struct {
     int64_t timeout_ms;
     int64_t connect_timeout_ms;
     int64_t retries;
+    bool quiet;
 } millpond_options;
+
+typedef struct {
+    uint64_t records;
+    uint64_t torn_bytes;
+    uint64_t snapshot_bytes;
+    uint64_t log_bytes;
+    bool closed;
+    const char *suspicion;
+    const char *warnings;
+} millpond_recovered;
 
 typedef struct {
     char *member;
@@ -484,6 +497,14 @@ millpond_status millpond_connect_with(const millpond_options *options,
 millpond_status millpond_close(millpond_client *client, millpond_error **error);
 
 void millpond_client_free(millpond_client *client);
+
+millpond_status millpond_recovery_read(millpond_client *client,
+                                       millpond_recovery **recovery,
+                                       millpond_error **error);
+
+const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
+
+void millpond_recovery_free(millpond_recovery *recovery);
 
 const millpond_entry *millpond_entries_data(const millpond_entries *entries);
 

@@ -113,11 +113,12 @@ typedef enum {
      */
     MILLPOND_LEASE_LOST = 14,
     /**
-     * Another process holds this directory.
+     * Another process holds this directory; processes share queues over `redis:`.
      */
     MILLPOND_LOCKED = 15,
     /**
-     * Stored data is damaged in a place that is not the torn end of an unfinished write.
+     * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+     * opens what lies before the damage.
      */
     MILLPOND_CORRUPT = 16,
     /**
@@ -286,6 +287,12 @@ typedef struct millpond_keys millpond_keys;
  * for any thread at any time.
  */
 typedef struct millpond_lease millpond_lease;
+
+/**
+ * What opening the engine of a `file:` found. The caller frees it with `millpond_recovery_free`.
+ * Any thread may read it.
+ */
+typedef struct millpond_recovery millpond_recovery;
 
 /**
  * A list of messages, the answer of a read for instance. The caller frees it with
@@ -492,7 +499,48 @@ typedef struct {
      * over. -1: not given, which is 10.
      */
     int64_t retries;
+    /**
+     * Whether nothing is printed to standard error when opening a `file:` finds something that a
+     * person should be told, which `millpond_recovery_read` tells too.
+     */
+    bool quiet;
 } millpond_options;
+
+/**
+ * What `millpond_recovery_data` tells.
+ */
+typedef struct {
+    /**
+     * Records that were read, of the snapshot and of the log.
+     */
+    uint64_t records;
+    /**
+     * Bytes at the end of the log that were no whole record and were cut off.
+     */
+    uint64_t torn_bytes;
+    /**
+     * Size of the snapshot in bytes; 0 without one.
+     */
+    uint64_t snapshot_bytes;
+    /**
+     * Size in bytes of the log after the snapshot.
+     */
+    uint64_t log_bytes;
+    /**
+     * Whether the last process closed the engine, or there was none. After a crash or a kill it is
+     * false, which alone is no reason to worry.
+     */
+    bool closed;
+    /**
+     * What looks as if acknowledged steps were lost, in a sentence. NULL where nothing does.
+     */
+    const char *suspicion;
+    /**
+     * Everything that a person should be told, a line each: the suspicion, and a directory that
+     * other users can enter. NULL where there is nothing.
+     */
+    const char *warnings;
+} millpond_recovered;
 
 /**
  * A member and its score.
@@ -1770,6 +1818,8 @@ void millpond_options_init(millpond_options *options);
  * `retries`, 10) included; `pool` (16) idle connections are kept.
  *
  * A Redis client connects when it first has something to send, so a process can fork after this.
+ * When opening a `file:` finds something that a person should be told, such as bytes that were cut
+ * off, a line says it on standard error; `millpond_recovery_read` tells it too.
  *
  * `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
  * to NULL.
@@ -1783,7 +1833,8 @@ void millpond_options_init(millpond_options *options);
  *     }
  *
  * Errors: `MILLPOND_INVALID_URL` for a URL or an option that is not known; for `file:`,
- * `MILLPOND_LOCKED` if another process holds the directory, `MILLPOND_CORRUPT` if it is damaged.
+ * `MILLPOND_LOCKED` if another process holds the directory (processes share queues over `redis:`),
+ * `MILLPOND_CORRUPT` if it is damaged or lacks what was on disk, unless the URL says `?repair`.
  *
  * Threads: any.
  */
@@ -1822,6 +1873,46 @@ millpond_status millpond_close(millpond_client *client, millpond_error **error);
  * Threads: any.
  */
 void millpond_client_free(millpond_client *client);
+
+/**
+ * Reads what opening the engine of a `file:` found. Clients of one process that share a directory
+ * get the same. What is not noticed stands in the documentation of the Rust method
+ * `Client::recovery`.
+ *
+ * `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
+ * and for a client of another URL.
+ *
+ *     millpond_recovery *recovery;
+ *     if (millpond_recovery_read(client, &recovery, &error) == MILLPOND_OK && recovery) {
+ *         const millpond_recovered *found = millpond_recovery_data(recovery);
+ *         printf("%llu records\n", (unsigned long long)found->records);
+ *         if (found->suspicion)
+ *             call_somebody(found->suspicion);
+ *     }
+ *     millpond_recovery_free(recovery);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no client.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recovery_read(millpond_client *client,
+                                       millpond_recovery **recovery,
+                                       millpond_error **error);
+
+/**
+ * What was found; it and its texts live until the recovery is freed. NULL for NULL and for a handle
+ * that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
+
+/**
+ * Frees a recovery. NULL and one that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_recovery_free(millpond_recovery *recovery);
 
 /**
  * The entries as an array of `millpond_entries_length`, lowest score first. Lives until the

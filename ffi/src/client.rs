@@ -38,6 +38,9 @@ pub struct millpond_options {
     /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
     /// over. -1: not given, which is 10.
     pub retries: i64,
+    /// Whether nothing is printed to standard error when opening a `file:` finds something that a
+    /// person should be told, which `millpond_recovery_read` tells too.
+    pub quiet: bool,
 }
 
 /// Fills options with what stands for "not given". The URL still has to be set.
@@ -67,6 +70,7 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
             timeout_ms: -1,
             connect_timeout_ms: -1,
             retries: -1,
+            quiet: false,
         },
     );
 }
@@ -88,6 +92,8 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
 /// `retries`, 10) included; `pool` (16) idle connections are kept.
 ///
 /// A Redis client connects when it first has something to send, so a process can fork after this.
+/// When opening a `file:` finds something that a person should be told, such as bytes that were cut
+/// off, a line says it on standard error; `millpond_recovery_read` tells it too.
 ///
 /// `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
 /// to NULL.
@@ -101,7 +107,8 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
 ///     }
 ///
 /// Errors: `MILLPOND_INVALID_URL` for a URL or an option that is not known; for `file:`,
-/// `MILLPOND_LOCKED` if another process holds the directory, `MILLPOND_CORRUPT` if it is damaged.
+/// `MILLPOND_LOCKED` if another process holds the directory (processes share queues over `redis:`),
+/// `MILLPOND_CORRUPT` if it is damaged or lacks what was on disk, unless the URL says `?repair`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -171,6 +178,9 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
     }
     if let Some(name) = optional("options.client_name", given.client_name)? {
         options = options.client_name(name);
+    }
+    if given.quiet {
+        options = options.on_warning(|_| {});
     }
     Ok(options)
 }

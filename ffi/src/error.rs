@@ -56,7 +56,7 @@ impl Failure {
 }
 
 /// The text as C has it. A NUL in it, of a key's name say, would hide the rest.
-fn c_string(text: &str) -> CString {
+pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "\\0")).expect("no NUL is left")
 }
 

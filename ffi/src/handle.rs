@@ -22,6 +22,7 @@ use crate::entries::millpond_entries;
 use crate::error::millpond_error;
 use crate::keys::millpond_keys;
 use crate::lease::millpond_lease;
+use crate::recovery::millpond_recovery;
 use crate::shuffle::batch::millpond_shuffle_batch;
 use crate::shuffle::consumer::millpond_shuffle_consumer;
 use crate::shuffle::dead_letters::millpond_shuffle_dead_letters;
@@ -109,6 +110,7 @@ kinds! {
     TasksClaims(crate::tasks::claim::Loop) = millpond_tasks_claims,
     TasksJobs(crate::tasks::worker::Jobs) = millpond_tasks_jobs,
     TasksJob(crate::tasks::job::Job) = millpond_tasks_job,
+    Recovery(crate::recovery::Recovered) = millpond_recovery,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -28,6 +28,7 @@ pub mod status;
 pub mod error;
 
 pub mod client;
+pub mod recovery;
 
 pub mod entries;
 pub mod keys;

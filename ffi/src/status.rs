@@ -35,9 +35,10 @@ pub enum millpond_status {
     MILLPOND_SERVER = 13,
     /// The lease had run out or belongs to somebody else: nothing was done.
     MILLPOND_LEASE_LOST = 14,
-    /// Another process holds this directory.
+    /// Another process holds this directory; processes share queues over `redis:`.
     MILLPOND_LOCKED = 15,
-    /// Stored data is damaged in a place that is not the torn end of an unfinished write.
+    /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+    /// opens what lies before the damage.
     MILLPOND_CORRUPT = 16,
     /// The disk refused a write; what was not acknowledged may be lost.
     MILLPOND_STORAGE = 17,

@@ -229,9 +229,61 @@ static void closes(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void recovery(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_error *error;
+    millpond_recovery *recovery;
+    bool is_file = strcmp(backend->kind, "file") == 0;
+    OK(millpond_recovery_read(client, &recovery, &error));
+    CHECK((recovery != NULL) == is_file);
+    const millpond_recovered *found = millpond_recovery_data(recovery);
+    CHECK((found != NULL) == is_file);
+    if (is_file) {
+        CHECK(found->records == 0 && found->torn_bytes == 0 && found->snapshot_bytes == 0);
+        CHECK(found->log_bytes > 0 && found->closed);
+        CHECK(found->suspicion == NULL && found->warnings == NULL);
+    }
+    millpond_recovery_free(recovery);
+    CHECK(millpond_recovery_data(recovery) == NULL);
+    millpond_client_free(client);
+    recovery = (millpond_recovery *)1;
+    FAILS(MILLPOND_INVALID_ARGUMENT, "client", millpond_recovery_read(NULL, &recovery, &error));
+    CHECK(recovery == NULL);
+}
+
+/* What opening a directory found, as texts. */
+static void warnings(const struct backend *backend) {
+    if (strcmp(backend->kind, "file") != 0)
+        return;
+    char folder[] = "/tmp/millpond-c-XXXXXX", command[64], url[64];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(command, sizeof command, "chmod 755 %s", folder);
+    CHECK(system(command) == 0);
+    snprintf(url, sizeof url, "file:%s", folder);
+    millpond_options options;
+    millpond_options_init(&options);
+    CHECK(!options.quiet);
+    options.url.data = url;
+    options.url.length = strlen(url);
+    options.quiet = true;
+    millpond_client *client;
+    millpond_error *error;
+    millpond_recovery *recovery;
+    OK(millpond_connect_with(&options, &client, &error));
+    OK(millpond_recovery_read(client, &recovery, &error));
+    const millpond_recovered *found = millpond_recovery_data(recovery);
+    CHECK(found->suspicion == NULL);
+    CHECK(strstr(found->warnings, "mode 0755") != NULL && strchr(found->warnings, '\n') == NULL);
+    millpond_recovery_free(recovery);
+    millpond_client_free(client);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
 const struct test steps_tests[] = {
     {"adds", adds},           {"reserves", reserves}, {"commits", commits},
     {"reads", reads},         {"deletes", deletes},   {"any_bytes", any_bytes},
     {"closes", closes},       {"large_batches", large_batches},
+    {"recovery", recovery},   {"warnings", warnings},
     {NULL, NULL},
 };

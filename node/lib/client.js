@@ -38,8 +38,15 @@ async function connect(url, options) {
     throw invalid('username goes with a password')
   }
   const all = { text: !returnBuffers, ...given }
-  const client = (made) => new Client(made, returnBuffers)
+  const client = (made) => warned(new Client(made, returnBuffers))
   return unwrap(await begin(signal, client, (number) => native.connect(number, url, all)))
+}
+
+function warned(client) {
+  for (const text of client.recovery()?.warnings ?? []) {
+    process.emitWarning(text, 'MillpondWarning')
+  }
+  return client
 }
 
 class Client {
@@ -74,6 +81,10 @@ class Client {
     const bytes = check.bytes(name, 'name')
     const { claimant } = check.options(options, TASKS)
     return new TaskStore(atOnce(() => this.#native.tasks(bytes, claimant)))
+  }
+
+  recovery() {
+    return atOnce(() => this.#native.recovery())
   }
 
   async close(options) {

@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use millpond::{Async, Error, ErrorKind, Options, Result};
 use napi::Env;
+use napi::bindgen_prelude::{Either, Null};
 use napi_derive::napi;
 use tokio::sync::oneshot;
 
@@ -69,6 +70,8 @@ fn open(url: &str, given: ConnectOptions) -> Result<millpond::Client<Async>> {
     if let Some(name) = given.client_name {
         options = options.client_name(name);
     }
+    // A process warning tells what the recovery found.
+    options = options.on_warning(|_| {});
     Ok(options.connect()?.to_async())
 }
 
@@ -93,6 +96,25 @@ fn on_thread<T: Send + 'static>(
             answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the thread ended")))
         })
     })
+}
+
+/// What opening a directory found; `index.d.ts` says what it means.
+#[napi(object, object_from_js = false)]
+pub struct Recovery {
+    /// See above.
+    pub records: f64,
+    /// See above.
+    pub torn_bytes: f64,
+    /// See above.
+    pub snapshot_bytes: f64,
+    /// See above.
+    pub log_bytes: f64,
+    /// See above.
+    pub closed: bool,
+    /// See above.
+    pub suspicion: Either<String, Null>,
+    /// See above.
+    pub warnings: Vec<String>,
 }
 
 /// A client.
@@ -150,6 +172,22 @@ impl Client {
             store = store.claimant(claimant);
         }
         Ok(TaskStore::new(self.0.with(store)))
+    }
+
+    /// What opening a directory found.
+    #[napi]
+    pub fn recovery(&self, env: Env) -> napi::Result<Option<Recovery>> {
+        let found = errors::catch(|| Ok(self.0.core.recovery()));
+        let found = found.map_err(|error| errors::thrown(&env, &error))?;
+        Ok(found.map(|found| Recovery {
+            records: found.records as f64,
+            torn_bytes: found.torn_bytes as f64,
+            snapshot_bytes: found.snapshot_bytes as f64,
+            log_bytes: found.log_bytes as f64,
+            closed: found.closed,
+            suspicion: found.suspicion.map_or(Either::B(Null), Either::A),
+            warnings: found.warnings,
+        }))
     }
 
     /// Closes it. The disk may have to take a last write.

@@ -147,7 +147,12 @@ test('a directory that another process holds', async () => {
     })`
   const holder = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(holder.stdout, 'data')
-  await assert.rejects(connect(url), { code: 'LOCKED', retry: 'later' })
+  await assert.rejects(connect(url), (error) => {
+    assert.deepEqual([error.code, error.retry], ['LOCKED', 'later'])
+    assert.ok(error.message.includes(`process ${holder.pid};`), error.message)
+    assert.ok(error.message.includes('Use redis: to share queues'), error.message)
+    return true
+  })
   holder.stdin.end()
   await once(holder, 'exit')
   await (await connect(url)).close()

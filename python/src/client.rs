@@ -2,6 +2,7 @@
 
 use millpond::shuffle::TrackKeys;
 use millpond::{Async, Options};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::channel::IckChannel;
@@ -48,6 +49,8 @@ pub(crate) fn connect(
     if let Some(name) = client_name {
         options = options.client_name(name);
     }
+    // Python's own warnings tell what the recovery found.
+    options = options.on_warning(|_| {});
     let connected = py.detach(|| errors::catch(|| options.connect()));
     let client = errors::answer(py, connected)?;
     let core = match is_async {
@@ -130,6 +133,19 @@ impl Client {
                 None => core,
             },
         })
+    }
+
+    /// The values of the Python class, in its order.
+    fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let found = match &self.core {
+            Handle::Blocking(client) => client.recovery(),
+            Handle::Async(client) => client.recovery(),
+        };
+        let values = found.map(|found| {
+            let sizes = (found.records, found.torn_bytes, found.snapshot_bytes, found.log_bytes);
+            (sizes, found.closed, found.suspicion, found.warnings)
+        });
+        values.into_py_any(py)
     }
 
     /// Blocks also for an event loop: the disk may have to take a last write.

@@ -73,6 +73,18 @@ interface Client
     public function tasks(string $name, ?string $claimant = null): TaskStore;
 
     /**
+     * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
+     * process that share a directory get the same.
+     *
+     * `Millpond::connect()` raises an E_USER_WARNING for what a person should be told, such as bytes
+     * that were cut off. What is not noticed stands in the documentation of the Rust method
+     * `Client::recovery`.
+     *
+     *     var_dump(Millpond::connect('memory:')->recovery()); // NULL
+     */
+    public function recovery(): ?Recovery;
+
+    /**
      * Closes the client: calls throw a ClosedException from now on, and what an embedded engine
      * still holds back is written. A client that nobody refers to any more does the same. A
      * connection that was there before stays open.

@@ -40,7 +40,9 @@ final class Millpond
      * | `redis+sentinel://host,host2/service/db`    | follows failovers                          |
      * | `redis+cluster://host,host2`                | Redis Cluster                              |
      *
-     * A Redis client connects when it first has something to send; it can be made before a fork.
+     * A Redis client connects when it first has something to send; it can be made before a fork. When
+     * opening a `file:` finds something that a person should be told, such as bytes that were cut off,
+     * it raises an E_USER_WARNING; see `Client::recovery()`.
      *
      * @param string      $url            one of the above; it can hold more options, as in `?pool=4`
      * @param float|null  $timeout        seconds that one call takes at most, connecting and trying
@@ -54,8 +56,10 @@ final class Millpond
      *
      * @throws Exception\InvalidUrlException      for a URL or an option in it that is not known
      * @throws Exception\InvalidArgumentException for another argument that is wrong
-     * @throws Exception\LockedException          if another process holds the directory of `file:`
-     * @throws Exception\CorruptException         if that directory is damaged
+     * @throws Exception\LockedException          if another process holds the directory of `file:`;
+     *                                            use `redis:` to share queues
+     * @throws Exception\CorruptException         if that directory is damaged or lacks what was on
+     *                                            disk, unless the URL says `?repair`
      * @throws Exception\LibraryException         if libmillpond cannot be used here
      */
     public static function connect(
@@ -67,7 +71,7 @@ final class Millpond
         #[\SensitiveParameter] ?string $password = null,
         ?string $clientName = null,
     ): Client {
-        return NativeClient::connect(
+        $client = NativeClient::connect(
             Library::get(),
             $url,
             $timeout,
@@ -77,6 +81,11 @@ final class Millpond
             $password,
             $clientName,
         );
+        foreach ($client->recovery()?->warnings ?? [] as $warning) {
+            \trigger_error("millpond: $warning", \E_USER_WARNING);
+        }
+
+        return $client;
     }
 
     /**

@@ -82,7 +82,7 @@ from .tasks import (
     TaskStore,
     Worker,
 )
-from .values import Added, DeadLetter, Reclaimed, ShuffleStats, Stats, StreamStats
+from .values import Added, DeadLetter, Reclaimed, Recovery, ShuffleStats, Stats, StreamStats
 
 __all__ = [
     "Added",
@@ -129,6 +129,7 @@ __all__ = [
     "QueueStats",
     "Receipt",
     "Reclaimed",
+    "Recovery",
     "Release",
     "Renewed",
     "Retry",

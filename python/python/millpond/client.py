@@ -9,7 +9,7 @@ from . import _native
 from .ick import Ick, IckChannel
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
-from .values import Member, Seconds
+from .values import Member, Recovery, Seconds, warn_of_recovery
 
 __all__ = ["Client", "connect"]
 
@@ -65,26 +65,28 @@ def connect(
     seconds), connecting (each time at most ``connect_timeout``, 1 second) and trying again (at
     most ``retries``, 10) included. The URL can hold more options, as in ``?pool=4``.
 
-    A Redis client connects when it first has something to send; it can be made before a fork.
+    A Redis client connects when it first has something to send; it can be made before a fork. One
+    process at a time opens a ``file:``; processes share queues over ``redis:``. With ``?repair`` a
+    damaged one is opened as far as it is sound.
 
     >>> import millpond
     >>> with millpond.connect("memory:") as client:
     ...     client.ick("files").add([(1.0, "a.txt")])
     Added(new=1, lowered=0)
     """
-    return Client(
-        _native.connect(
-            url,
-            is_async=False,
-            decode_responses=decode_responses,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            retries=retries,
-            username=username,
-            password=password,
-            client_name=client_name,
-        )
+    native = _native.connect(
+        url,
+        is_async=False,
+        decode_responses=decode_responses,
+        timeout=timeout,
+        connect_timeout=connect_timeout,
+        retries=retries,
+        username=username,
+        password=password,
+        client_name=client_name,
     )
+    warn_of_recovery(native)
+    return Client(native)
 
 
 class Client(Generic[AnyStr]):
@@ -137,6 +139,19 @@ class Client(Generic[AnyStr]):
         claimant's name can do what it could.
         """
         return TaskStore(self._native.tasks(name, claimant))
+
+    def recovery(self) -> Recovery | None:
+        """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
+
+        ``connect`` warns (a :class:`RuntimeWarning`) of what a person should be told, such as bytes
+        that were cut off; files that lost what no crash takes raise :class:`~millpond.CorruptError`.
+        What is not noticed stands in the documentation of the Rust method ``Client::recovery``.
+
+        >>> import millpond
+        >>> print(millpond.connect("memory:").recovery())
+        None
+        """
+        return Recovery._of(self._native.recovery())
 
     def close(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

@@ -120,11 +120,14 @@ class LeaseLostError(MillpondError):
 
 
 class LockedError(MillpondError):
-    """Another process holds this directory."""
+    """Another process holds this directory; processes share queues over ``redis:``."""
 
 
 class CorruptError(MillpondError):
-    """Stored data is damaged in a place that is not the torn end of an unfinished write."""
+    """Stored data is damaged, or lacks what was on disk, in a way that no crash explains.
+
+    ``?repair`` opens what lies before the damage.
+    """
 
 
 class StorageError(MillpondError, OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, AnyStr, Generic, NamedTuple, Optional, Union
@@ -16,6 +17,7 @@ __all__ = [
     "Member",
     "Pair",
     "Reclaimed",
+    "Recovery",
     "Seconds",
     "ShuffleStats",
     "Stats",
@@ -53,6 +55,41 @@ class Added(NamedTuple):
     """Members that were not in the producer set."""
     lowered: int
     """Members that were, and whose score went down."""
+
+
+class Recovery(NamedTuple):
+    """What opening a ``file:`` found; from :meth:`Client.recovery`."""
+
+    records: int
+    """Records that were read, of the snapshot and of the log."""
+    torn_bytes: int
+    """Bytes at the end of the log that were no whole record and were cut off."""
+    snapshot_bytes: int
+    """Size of the snapshot; 0 without one."""
+    log_bytes: int
+    """Size of the log after the snapshot."""
+    closed: bool
+    """Whether the last process closed the engine, or there was none. After a crash or a kill it is
+    False, which alone is no reason to worry."""
+    suspicion: str | None
+    """What looks as if acknowledged steps were lost, in a sentence. None where nothing does."""
+    warnings: tuple[str, ...]
+    """Everything that a person should be told: the suspicion, and a directory that other users can
+    enter."""
+
+    @classmethod
+    def _of(cls, values: Any) -> Recovery | None:
+        if values is None:
+            return None
+        sizes, closed, suspicion, told = values
+        return cls(*sizes, closed, suspicion, tuple(told))
+
+
+def warn_of_recovery(native: Any) -> None:
+    """Warns whoever called what called this."""
+    found = Recovery._of(native.recovery())
+    for text in found.warnings if found else ():
+        warnings.warn(f"millpond: {text}", RuntimeWarning, stacklevel=3)
 
 
 @dataclass(frozen=True)

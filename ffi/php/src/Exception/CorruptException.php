@@ -8,7 +8,8 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * Stored data is damaged in a place that is not the torn end of an unfinished write.
+ * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+ * opens what lies before the damage.
  */
 final class CorruptException extends \RuntimeException implements MillpondException
 {

@@ -8,7 +8,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * Another process holds this directory.
+ * Another process holds this directory; processes share queues over `redis:`.
  */
 final class LockedException extends \RuntimeException implements MillpondException
 {

@@ -9,6 +9,7 @@ use Millpond\Exception\ClosedException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Ick;
 use Millpond\IckChannel;
+use Millpond\Recovery;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskStore;
 use Millpond\TrackKeys;
@@ -68,6 +69,11 @@ final class ForeignClient implements Client
         throw new InvalidArgumentException(
             'a store of tasks needs a connection of Millpond\'s own, made by Millpond::connect()',
         );
+    }
+
+    public function recovery(): ?Recovery
+    {
+        return null;
     }
 
     public function close(): void

@@ -67,6 +67,7 @@ final class Library
         $this->answers = $ffi->type('struct {
             millpond_error *error[1];
             millpond_client *client[1];
+            millpond_recovery *recovery[1];
             millpond_lease *lease[1];
             millpond_batches *batches[1];
             millpond_ick_channel *channel[1];

@@ -9,6 +9,7 @@ use FFI\CData;
 use Millpond\Client;
 use Millpond\Ick;
 use Millpond\IckChannel;
+use Millpond\Recovery;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskStore;
 use Millpond\TrackKeys;
@@ -71,6 +72,8 @@ final class NativeClient implements Client
             $options->retries = Arguments::smallSize('retries', $retries);
         }
 
+        $options->quiet = true;
+
         return Signals::held(static function () use ($library, $ffi, $place): self {
             Handles::sweep();
             $call = $library->call();
@@ -104,6 +107,30 @@ final class NativeClient implements Client
     public function tasks(string $name, ?string $claimant = null): TaskStore
     {
         return TaskStore::make($this, $name, $claimant);
+    }
+
+    public function recovery(): ?Recovery
+    {
+        $call = $this->library->call();
+        $ffi = $this->library->ffi;
+        $this->library->check($ffi->millpond_recovery_read($this->handle, $call->recovery, $call->error), $call);
+        if (FFI::isNull($call->recovery[0])) {
+            return null;
+        }
+        Handles::keep($call, $ffi, 'millpond_recovery_free', $call->recovery[0]);
+        $found = $ffi->millpond_recovery_data($call->recovery[0]);
+        $recovery = new Recovery(
+            $found->records,
+            $found->torn_bytes,
+            $found->snapshot_bytes,
+            $found->log_bytes,
+            $found->closed,
+            $found->suspicion,
+            $found->warnings === null ? [] : \explode("\n", $found->warnings),
+        );
+        Handles::free($call->recovery[0]);
+
+        return $recovery;
     }
 
     public function close(): void

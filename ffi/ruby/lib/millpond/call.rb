@@ -92,7 +92,7 @@ module Millpond
     def self.text(string)
       string.force_encoding(Encoding::UTF_8)
     end
-    private_class_method :take_raised, :fail_with, :text
+    private_class_method :take_raised, :fail_with
 
     QUESTION = FFI::Function.new(:bool, []) { stop? }
     private_constant :QUESTION

@@ -98,6 +98,23 @@ module Millpond
       TaskStore.new(self, name, claimant)
     end
 
+    # What opening the engine of a `file:` found. Makes no call. Clients of one process that share a
+    # directory get the same. What is not noticed stands in the documentation of the Rust method
+    # `Client::recovery`.
+    #
+    # @return [Recovery, nil] nil for another URL
+    #
+    # @example
+    #   Millpond.connect("memory:").recovery # => nil
+    def recovery
+      place = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| Native.millpond_recovery_read(native, place, error) }
+      pointer = place.read_pointer
+      Recovery.of(Native.millpond_recovery_data(pointer)) unless pointer.null?
+    ensure
+      Native.millpond_recovery_free(place.read_pointer) if place
+    end
+
     # Closes the client: calls raise {ClosedError} from now on, whoever waits for a batch finds that
     # out, and what an embedded engine still holds back is written. Closing twice is fine.
     #
@@ -127,7 +144,8 @@ module Millpond
   # | `redis+cluster://host,host2` | Redis Cluster |
   #
   # The URL can hold more options, as in `?pool=4`. A Redis client connects when it first has
-  # something to send, so it can be made before a fork.
+  # something to send, so it can be made before a fork. When opening a `file:` finds something that a
+  # person should be told, such as bytes that were cut off, it warns; see {Client#recovery}.
   #
   # @param url [String]
   # @param encoding [Encoding, String] what members are answered in, as in redis-rb: strings that
@@ -144,8 +162,10 @@ module Millpond
   # @return [Client] or, with a block, what the block answers
   # @raise [InvalidUrlError] for a URL or an option that is not known
   # @raise [InvalidArgumentError, TypeError] for a wrong option
-  # @raise [LockedError] if another process holds the directory of a `file:`
-  # @raise [CorruptError] if what is in it is damaged
+  # @raise [LockedError] if another process holds the directory of a `file:`; use `redis:` to share
+  #   queues
+  # @raise [CorruptError] if what is in it is damaged or lacks what was on disk, unless the URL says
+  #   `?repair`
   #
   # @example
   #   Millpond.connect("memory:") do |client|
@@ -159,6 +179,7 @@ module Millpond
            .map { |name, value| Connecting.bytes(options[name], name, value) }
     Connecting.time(options, :timeout, timeout)
     Connecting.time(options, :connect_timeout, connect_timeout)
+    options[:quiet] = true
     options[:retries] = Convert.small_size("retries", retries) unless retries.nil?
     encoding = Encoding.find(encoding)
 
@@ -167,6 +188,9 @@ module Millpond
     end
     kept.clear
     client = Client.new(native, encoding)
+    told = client.recovery&.warnings.to_a.map { |text| "millpond: #{text}" }
+    # Not in a block, which would count as a caller.
+    warn(told.join("\n"), uplevel: 1) unless told.empty?
     return client unless block_given?
 
     begin

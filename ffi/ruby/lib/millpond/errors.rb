@@ -124,12 +124,13 @@ module Millpond
     include Error
   end
 
-  # Another process holds this directory.
+  # Another process holds this directory; processes share queues over `redis:`.
   class LockedError < StandardError
     include Error
   end
 
-  # Stored data is damaged in a place that is not the torn end of an unfinished write.
+  # Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
+  # opens what lies before the damage.
   class CorruptError < StandardError
     include Error
   end

@@ -20,7 +20,13 @@ module Millpond
     # What a client is made of.
     class Options < FFI::Struct
       layout :url, Bytes, :username, Bytes, :password, Bytes, :client_name, Bytes,
-             :timeout_ms, :int64, :connect_timeout_ms, :int64, :retries, :int64
+             :timeout_ms, :int64, :connect_timeout_ms, :int64, :retries, :int64, :quiet, :bool
+    end
+
+    # What opening a directory found.
+    class Recovered < FFI::Struct
+      layout :records, :uint64, :torn_bytes, :uint64, :snapshot_bytes, :uint64, :log_bytes, :uint64,
+             :closed, :bool, :suspicion, :string, :warnings, :string
     end
 
     # A member to flag.
@@ -85,6 +91,9 @@ module Millpond
     attach_waiting :connect_with, [Options.by_ref, :pointer]
     attach_waiting :close, [:pointer]
     attach :client_free, [:pointer], :void
+    attach :recovery_read, [:pointer, :pointer, :pointer]
+    attach :recovery_data, [:pointer], Recovered.by_ref
+    attach :recovery_free, [:pointer], :void
 
     attach :entries_data, [:pointer], :pointer
     attach :entries_length, [:pointer], :size_t

@@ -83,4 +83,35 @@ module Millpond
       stats.freeze
     end
   end
+
+  # What opening a `file:` found; from {Client#recovery}.
+  #
+  # @!attribute records
+  #   @return [Integer] records that were read, of the snapshot and of the log
+  # @!attribute torn_bytes
+  #   @return [Integer] bytes at the end of the log that were no whole record and were cut off
+  # @!attribute snapshot_bytes
+  #   @return [Integer] size of the snapshot in bytes; 0 without one
+  # @!attribute log_bytes
+  #   @return [Integer] size in bytes of the log after the snapshot
+  # @!attribute closed
+  #   @return [Boolean] whether the last process closed the engine, or there was none. After a crash
+  #     or a kill it is false, which alone is no reason to worry.
+  # @!attribute suspicion
+  #   @return [String, nil] what looks as if acknowledged steps were lost, in a sentence
+  # @!attribute warnings
+  #   @return [Array<String>] everything that a person should be told: the suspicion, and a directory
+  #     that other users can enter
+  Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion,
+                        :warnings, keyword_init: true)
+
+  # See above.
+  class Recovery
+    # @api private
+    def self.of(found)
+      values = members.to_h { |name| [name, found[name]] }
+      %i[suspicion warnings].each { |name| values[name] &&= Call.text(values[name].dup) }
+      new(**values, warnings: values[:warnings].to_s.lines(chomp: true)).freeze
+    end
+  end
 end

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, AnyStr, Generic, Literal, overload
 
 from .. import _native
-from ..values import Member, Seconds
+from ..values import Member, Recovery, Seconds, warn_of_recovery
 from .ick import Ick, IckChannel
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
@@ -63,19 +63,19 @@ def connect(
     >>> asyncio.run(main())
     Added(new=1, lowered=0)
     """
-    return Client(
-        _native.connect(
-            url,
-            is_async=True,
-            decode_responses=decode_responses,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            retries=retries,
-            username=username,
-            password=password,
-            client_name=client_name,
-        )
+    native = _native.connect(
+        url,
+        is_async=True,
+        decode_responses=decode_responses,
+        timeout=timeout,
+        connect_timeout=connect_timeout,
+        retries=retries,
+        username=username,
+        password=password,
+        client_name=client_name,
     )
+    warn_of_recovery(native)
+    return Client(native)
 
 
 class Client(Generic[AnyStr]):
@@ -128,6 +128,15 @@ class Client(Generic[AnyStr]):
         claimant's name can do what it could.
         """
         return TaskStore(self._native.tasks(name, claimant))
+
+    def recovery(self) -> Recovery | None:
+        """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
+
+        ``connect`` warns (a :class:`RuntimeWarning`) of what a person should be told, such as bytes
+        that were cut off; files that lost what no crash takes raise :class:`~millpond.CorruptError`.
+        What is not noticed stands in the documentation of the Rust method ``Client::recovery``.
+        """
+        return Recovery._of(self._native.recovery())
 
     async def close(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

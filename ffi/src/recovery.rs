@@ -1,0 +1,133 @@
+//! What opening a durable engine found.
+
+use std::ffi::{CString, c_char};
+use std::ptr;
+
+use millpond::{Client, Recovery};
+
+use crate::caller::{self, Caller};
+use crate::client::millpond_client;
+use crate::error::{c_string, millpond_error};
+use crate::handle::Held;
+use crate::status::millpond_status;
+
+/// What opening the engine of a `file:` found. The caller frees it with `millpond_recovery_free`.
+/// Any thread may read it.
+pub struct millpond_recovery {
+    _private: (),
+}
+
+/// What `millpond_recovery_data` tells.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_recovered {
+    /// Records that were read, of the snapshot and of the log.
+    pub records: u64,
+    /// Bytes at the end of the log that were no whole record and were cut off.
+    pub torn_bytes: u64,
+    /// Size of the snapshot in bytes; 0 without one.
+    pub snapshot_bytes: u64,
+    /// Size in bytes of the log after the snapshot.
+    pub log_bytes: u64,
+    /// Whether the last process closed the engine, or there was none. After a crash or a kill it is
+    /// false, which alone is no reason to worry.
+    pub closed: bool,
+    /// What looks as if acknowledged steps were lost, in a sentence. NULL where nothing does.
+    pub suspicion: *const c_char,
+    /// Everything that a person should be told, a line each: the suspicion, and a directory that
+    /// other users can enter. NULL where there is nothing.
+    pub warnings: *const c_char,
+}
+
+/// What a handle of a recovery stands for.
+pub(crate) struct Recovered {
+    data: millpond_recovered,
+    _texts: [Option<CString>; 2],
+}
+
+// SAFETY: the pointers point into `_texts`, which nobody changes or moves.
+unsafe impl Send for Recovered {}
+// SAFETY: as above; there is nothing to change through a reference.
+unsafe impl Sync for Recovered {}
+
+impl Recovered {
+    fn new(found: &Recovery) -> Self {
+        let suspicion = found.suspicion.as_deref().map(c_string);
+        let lines = Some(&found.warnings).filter(|warnings| !warnings.is_empty());
+        let warnings = lines.map(|warnings| c_string(&warnings.join("\n")));
+        let pointer =
+            |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
+        Self {
+            data: millpond_recovered {
+                records: found.records,
+                torn_bytes: found.torn_bytes,
+                snapshot_bytes: found.snapshot_bytes,
+                log_bytes: found.log_bytes,
+                closed: found.closed,
+                suspicion: pointer(&suspicion),
+                warnings: pointer(&warnings),
+            },
+            _texts: [suspicion, warnings],
+        }
+    }
+}
+
+/// Reads what opening the engine of a `file:` found. Clients of one process that share a directory
+/// get the same. What is not noticed stands in the documentation of the Rust method
+/// `Client::recovery`.
+///
+/// `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
+/// and for a client of another URL.
+///
+///     millpond_recovery *recovery;
+///     if (millpond_recovery_read(client, &recovery, &error) == MILLPOND_OK && recovery) {
+///         const millpond_recovered *found = millpond_recovery_data(recovery);
+///         printf("%llu records\n", (unsigned long long)found->records);
+///         if (found->suspicion)
+///             call_somebody(found->suspicion);
+///     }
+///     millpond_recovery_free(recovery);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for no client.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recovery_read(
+    client: *mut millpond_client,
+    recovery: *mut *mut millpond_recovery,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let recovery = caller.new_handle::<Recovered>("recovery", recovery)?;
+        if let Some(found) = caller.held::<Client>("client", client)?.recovery() {
+            recovery.set(Recovered::new(&found));
+        }
+        Ok(())
+    })
+}
+
+/// What was found; it and its texts live until the recovery is freed. NULL for NULL and for a handle
+/// that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recovery_data(
+    recovery: *const millpond_recovery,
+) -> *const millpond_recovered {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    caller.answer(ptr::null(), || {
+        let held: millpond::Result<Held<Recovered>> = caller.held("recovery", recovery);
+        held.map_or(ptr::null(), |recovery| ptr::from_ref(&recovery.data))
+    })
+}
+
+/// Frees a recovery. NULL and one that was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recovery_free(recovery: *mut millpond_recovery) {
+    caller::free::<Recovered>(recovery);
+}
