@@ -80,7 +80,7 @@ interface Client
      * that were cut off. What is not noticed stands in the documentation of the Rust method
      * `Client::recovery`.
      *
-     *     var_dump(Millpond::connect('memory:')->recovery()); // NULL
+     *     echo json_encode(Millpond::connect('memory:')->recovery()), "\n"; // null
      */
     public function recovery(): ?Recovery;
 
