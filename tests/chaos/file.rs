@@ -51,10 +51,8 @@ pub(crate) fn run(kills: u64, seed: u64) -> Outcome<()> {
     let mut sites = Vec::new();
     // Most kills are for the default; a kill of the process must be harmless in every setting.
     for sync in ["always", "100ms", "never"] {
-        let directory = tempfile::Builder::new()
-            .prefix("millpond-chaos-")
-            .tempdir()
-            .map_err(|error| format!("no directory for the engine: {error}"))?;
+        let directory =
+            own_directory().map_err(|error| format!("no directory for the engine: {error}"))?;
         sites.push(Site { sync, directory, models: vec![Model::default(); WRITERS.len()] });
     }
     let started = Instant::now();
@@ -293,8 +291,14 @@ fn bytes_written(log: &Path) -> io::Result<u64> {
     Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
 }
 
+/// A directory that the engine does not warn about.
+fn own_directory() -> io::Result<TempDir> {
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    tempfile::Builder::new().prefix("millpond-chaos-").permissions(rights).tempdir()
+}
+
 fn copy_of(directory: &Path) -> io::Result<TempDir> {
-    let copy = tempfile::tempdir()?;
+    let copy = own_directory()?;
     for path in files(directory) {
         if let Some(name) = path.file_name() {
             fs::copy(&path, copy.path().join(name))?;
