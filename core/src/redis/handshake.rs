@@ -55,10 +55,10 @@ pub(super) fn check(address: &Address, name: &str, answer: Result<Reply>) -> Res
         Ok(Reply::Error(text)) => Err(refused(address, name, &text)),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-        Err(error) => Err(Error::new(
-            ErrorKind::ConnectionFailed,
-            format!("{address} did not answer {name}: {}", error.message()),
-        )),
+        Err(error) => {
+            let message = format!("{address} did not answer {name}");
+            Err(Error::new(ErrorKind::ConnectionFailed, message).with_source(error))
+        }
     }
 }
 
