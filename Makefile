@@ -9,16 +9,21 @@ PREFIX := $(CURDIR)/target/prefix
 LIBRARY := $(PREFIX)/lib/libmillpond.so
 # Ends what hangs, and says what that is; the suites of other languages do so by themselves.
 LIMITED := $(CURDIR)/tests/limited 600
+# Everything is built in this profile, which cargo calls debug on disk: one build serves all suites.
+PROFILE := dev
+CONFORMANCE = MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) \
+	CONFORMANCE_DIR="$(CONFORMANCE_DIR)" target/debug/millpond-conformance
 ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
-.PHONY: help demo polyglot check test test-rust test-python test-node test-c test-ruby test-php setup \
-	python node library conformance interop chaos bench clean
+.PHONY: help demo check setup rust python node library suite-c build test test-all test-rust test-python test-node \
+	test-c test-ruby test-php conformance polyglot interop chaos bench clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
 	@echo "make polyglot     Ruby and PHP producers, Node and Python consumers, one queue"
 	@echo "make check        format, lints and unit tests"
 	@echo "make test         installs what the tests need and runs every suite of every language"
+	@echo "make test-all     the same, and what takes long: valgrind, the whole matrix, chaos"
 	@echo "make test-node    one language's suite; also rust, python, c, ruby, php"
 	@echo "make conformance  the cases, in every language, on every backend"
 	@echo "make interop      the Go package on the same queues, if it can be had"
@@ -28,7 +33,7 @@ help:
 # DIR=folder indexes a copy of another folder.
 demo:
 	@echo "Building the demo; the first time takes about a minute."
-	@$(CARGO) run --quiet --locked --profile demo -p millpond-examples --bin search-index -- $(if $(DIR),"$(DIR)")
+	@$(CARGO) run --quiet --locked -p millpond-examples --bin search-index -- $(if $(DIR),"$(DIR)")
 
 check:
 	$(CARGO) fmt --check
@@ -36,6 +41,7 @@ check:
 	$(CARGO) check --quiet -p millpond --no-default-features
 	$(CARGO) check --quiet -p millpond --no-default-features --features embedded
 	$(CARGO) check --quiet -p millpond --no-default-features --features redis
+	@$(MAKE) --no-print-directory --silent -C ffi header-check
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p millpond
 	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
 	$(CARGO) test --quiet -p millpond --lib
@@ -44,66 +50,101 @@ check:
 # What the suites need beyond Rust: servers, languages, and their clients for Redis.
 setup:
 	tests/setup
-	$(CARGO) build --quiet -p millpond-tests --bins
 
-test: test-rust test-python test-node test-c test-ruby test-php polyglot interop conformance
+# What all suites need: built before any of them runs.
+build: rust python node library suite-c
+	$(CARGO) test --quiet -p millpond --lib --features shuttle --no-run
 
-test-rust: setup
-	$(LIMITED) $(CARGO) test --workspace
-	$(LIMITED) $(CARGO) test -p millpond --lib --features shuttle tasks::embedded::model
-	for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
-		tasks_producer tasks_worker; do \
-		$(LIMITED) $(CARGO) run --quiet -p millpond-examples --example $$example || exit 1; \
-	done
-
-test-python: python
-	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
-
-test-node: node
-	cd node && npm test
-
-test-c: setup
-	$(MAKE) --no-print-directory -C ffi test
-
-# MILLPOND_REDIS_ICK_GEM=folder is a checkout of the gem redis-ick, whose own suite the drop-in passes.
-test-ruby: library
-	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -Ilib test/run.rb
-	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -rset -Ilib test/redis_ick/gem_suite.rb
-
-test-php: library
-	cd ffi/php && phpunit
+# The suites in Rust, and the program that starts servers for those of other languages.
+rust: setup
+	$(CARGO) test --quiet --workspace --no-run
 
 # The Python package, from its wheel as a user would install it, with what its tests need.
 python: setup
 	test -x $(PYTHON) || python3 -m venv $(VENV)
 	rm -rf target/wheels
-	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels ./python
+	MATURIN_PEP517_ARGS='--profile $(PROFILE)' $(PYTHON) -m pip wheel --quiet --disable-pip-version-check \
+		--no-deps --wheel-dir target/wheels ./python
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/*.whl
 
 # The Node package and what its tests need; builds the addon.
 node: setup
-	cd node && npm ci --silent
+	cd node && MILLPOND_CARGO_PROFILE=$(PROFILE) npm ci --silent
 
 # libmillpond in a prefix of its own, for Ruby, and in the PHP package.
 library: setup
-	$(MAKE) --no-print-directory --silent -C ffi install php PROFILE=demo PREFIX=$(PREFIX)
+	$(MAKE) --no-print-directory --silent -C ffi install php PROFILE=$(PROFILE) PREFIX=$(PREFIX)
 
-polyglot: python node library
+# The suite in C, and its adapter for conformance.
+suite-c: setup
+	$(MAKE) --no-print-directory --silent -C ffi/tests build adapter
+
+# Every suite of every language, side by side; `make test-all` adds what is deep.
+test: build
+	@python3 tests/suites.py
+
+test-all: build
+	@python3 tests/suites.py --deep
+
+# One language's suites.
+test-rust: build
+	@python3 tests/suites.py rust rust-docs rust-models
+test-python: rust python
+test-node: rust node
+test-ruby test-php: rust library
+test-c: rust suite-c
+test-python test-node test-c test-ruby test-php: test-%:
+	@python3 tests/suites.py $*
+
+# What tests/suites.py calls: a suite without the building.
+run-rust-docs:
+	$(LIMITED) $(CARGO) test --workspace --doc
+run-rust-models:
+	$(LIMITED) $(CARGO) test -p millpond --lib --features shuttle tasks::embedded::model
+run-python:
+	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
+run-node:
+	cd node && npm test
+run-c:
+	$(MAKE) --no-print-directory -C ffi/tests fast
+run-c-deep:
+	$(MAKE) --no-print-directory -C ffi/tests deep
+# MILLPOND_REDIS_ICK_GEM=folder is a checkout of the gem redis-ick, whose own suite the drop-in passes.
+run-ruby:
+	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -Ilib test/run.rb
+	cd ffi/ruby && MILLPOND_LIBRARY=$(LIBRARY) ruby -rset -Ilib test/redis_ick/gem_suite.rb
+run-php:
+	cd ffi/php && phpunit
+run-examples:
+	@count=0; for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
+		tasks_producer tasks_worker; do \
+		$(LIMITED) target/debug/examples/$$example || exit 1; count=$$((count + 1)); \
+	done; echo "$$count examples ran"
+run-polyglot:
 	MILLPOND_LIBRARY=$(LIBRARY) $(LIMITED) $(PYTHON) examples/polyglot/polyglot.py
+# MILLPOND_INTEROP_PACKAGE=folder is a checkout of the Go package; without it, it is fetched.
+run-interop:
+	CARGO="$(CARGO)" tests/interop/run
+# The hosts do not differ in what is durable nor in how a cluster is reached: that is core's.
+run-conformance:
+	$(CONFORMANCE) --adapters $(ADAPTERS) --backends memory,redis
+	$(CONFORMANCE) --adapters rust,python,c --backends file,cluster
+run-conformance-all:
+	$(CONFORMANCE) --adapters $(ADAPTERS)
 
 # CONFORMANCE_DIR=folder runs another folder of cases of the same format.
-conformance: python node library
-	$(MAKE) --no-print-directory -C ffi adapter
-	MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) CONFORMANCE_DIR="$(CONFORMANCE_DIR)" \
-		$(CARGO) run --quiet --profile demo -p millpond-tests --bin millpond-conformance -- \
-		--adapters $(ADAPTERS)
+conformance: build
+	@$(MAKE) --no-print-directory run-conformance-all
+polyglot interop: build
+	@$(MAKE) --no-print-directory run-$@
 
-# MILLPOND_INTEROP_PACKAGE=folder is a checkout of the Go package; without it, it is fetched.
-interop: setup
-	CARGO="$(CARGO)" tests/interop/run
+run-server-matrix:
+	CARGO="$(CARGO)" tests/server-matrix
 
 chaos: setup
+	@$(MAKE) --no-print-directory run-$@
+run-chaos:
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- redis
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- shuffle
@@ -111,6 +152,7 @@ chaos: setup
 
 # PARTS="server shuffle" measures only these. Not npm ci, which refuses the lock: of an optional part
 # of BullMQ it holds only the builds for Linux.
+bench: PROFILE := release
 bench: python node
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/bench/python/requirements.txt
 	cd tests/bench/node && npm install --no-save --silent
