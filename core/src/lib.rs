@@ -32,6 +32,8 @@ mod recovery;
 #[cfg(feature = "redis")]
 #[allow(clippy::disallowed_methods, reason = "a driver")]
 mod redis;
+#[cfg(feature = "redis-rs")]
+pub mod redis_rs;
 mod reply;
 mod score;
 mod scored_set;
