@@ -56,6 +56,13 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// The script call that does this step on Redis.
     fn invocation(&self) -> Invocation;
 
+    /// The call to send in place of this one, if the script's answer says that nothing was done since
+    /// the call was made for something else than what is there.
+    fn revised(&self, reply: &Reply) -> Option<Invocation> {
+        let _ = reply;
+        None
+    }
+
     /// What the script's answer means.
     ///
     /// # Errors

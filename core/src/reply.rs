@@ -196,6 +196,7 @@ pub(crate) fn server_error(text: &str) -> Error {
         "INVALID_ARGUMENT" => own(ErrorKind::InvalidArgument),
         "INCOMPATIBLE_VERSION" => own(ErrorKind::IncompatibleVersion),
         "LEASE_LOST" => own(ErrorKind::LeaseLost),
+        "CORRUPT" => own(ErrorKind::Corrupt),
         "WRONGPASS" | "NOAUTH" => with_word(ErrorKind::AuthenticationFailed),
         "NOPERM" => with_word(ErrorKind::PermissionDenied),
         "OOM" => with_word(ErrorKind::OutOfMemory),

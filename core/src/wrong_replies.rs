@@ -91,6 +91,7 @@ fn cases() -> Vec<Case> {
         case(ick::Reserve::new("k", 2), &["[ 'a '1 'b '2.5 ]", "[ ]"]),
         case(shuffle::Ack::new("q", "g", [receipt]), &["1", "0"]),
         case(shuffle::Backlog::new("q"), &["7", "0"]),
+        case(shuffle::DeleteDeadLetters::new("q", [receipt.id]), &["1", "0"]),
         case(shuffle::Extend::new("q", "g", "c", [receipt]), &["1", "0"]),
         case(shuffle::Len::new("q"), &["7", "0"]),
         case(
@@ -103,6 +104,7 @@ fn cases() -> Vec<Case> {
             shuffle::Reclaim::new("q", "g", "c", second, 2),
             &["[ 0 ]", "[ 2 ]", &listed(&["1", "3", "2", entry])],
         ),
+        case(shuffle::Resize::new("q", 4, second), &["4", "9"]),
         case(Ok(write), &["[ '1-0 2 '1-1 0 ]"]),
         case(shuffle::Cordon::new("q", keys, second), &["[ ]", "[ 'v ]", "[ 'v 'w ]"]),
         case(shuffle::DeleteTracked::new("q", keys, "v"), &["nil", "[ 'q:s3 '1-0 ]"]),
@@ -149,13 +151,14 @@ fn refusals() -> Vec<(Case, ErrorKind)> {
     let second = Duration::from_secs(1);
     let modification = Modification::new().insert(NewTask::new("q").id("a"));
     let renewed = (vec![TaskId::new("t", 3)], vec![DocId::new("n", "d", 3)]);
-    [
+    let tasks = [
         case(tasks::ClaimDocs::new("s", "c", "n", "k", second), &["[ 0 [ 'd 7 ] ]"]),
         case(tasks::Modify::new("s", "c", modification), &["[ 0 1 0 7 ]"]),
         case(tasks::Renew::new("s", "c", renewed.0, renewed.1, second), &["[ 0 1 1 2 0 ]"]),
-    ]
-    .map(|case| (case, ErrorKind::Dependency))
-    .into()
+    ];
+    let write = case(shuffle::Write::new("q", 4, 2, second), &["64"]);
+    let tasks = tasks.map(|case| (case, ErrorKind::Dependency));
+    tasks.into_iter().chain([(write, ErrorKind::InvalidArgument)]).collect()
 }
 
 fn decode(case: &Case, reply: &Reply) -> Result<String> {

@@ -16,7 +16,7 @@ fn main() -> millpond::Result<()> {
         if left.is_empty() {
             break;
         }
-        consumer.ack_and_delete(left.iter().map(|(message, _)| message))?;
+        consumer.ack_and_delete(&left)?;
     }
     for batch in consumer.messages(1_000) {
         consumer.ack_and_delete(&batch?)?;
@@ -38,9 +38,8 @@ fn main() -> millpond::Result<()> {
     let other = queue.consumer("workers", "worker-2").max_deliveries(5);
     let reclaimed = other.reclaim(Duration::ZERO, 100)?;
     assert_eq!(reclaimed.messages.len(), 5);
-    assert!(reclaimed.messages.iter().all(|(_, deliveries)| *deliveries == 2));
-    let messages = reclaimed.messages.iter().map(|(message, _)| message);
-    assert_eq!(other.ack_and_delete(messages)?, 5);
+    assert!(reclaimed.messages.iter().all(|message| message.deliveries == 2));
+    assert_eq!(other.ack_and_delete(&reclaimed.messages)?, 5);
     println!("what a worker had taken that died was taken over");
 
     // Done is what is acknowledged.

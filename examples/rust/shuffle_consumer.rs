@@ -30,7 +30,7 @@ fn main() -> millpond::Result<()> {
     // What others had taken a minute ago and have not finished comes first. A message that was
     // tried five times becomes a dead letter.
     let reclaimed = consumer.reclaim(Duration::from_secs(60), 100)?;
-    for (message, _) in &reclaimed.messages {
+    for message in &reclaimed.messages {
         print(message);
         consumer.ack_and_delete([message])?;
         printed += 1;

@@ -119,6 +119,8 @@ impl Expecting {
         match step {
             Step::Write { tenants, streams } => {
                 let mut written = Vec::new();
+                let resized = self.model.resize(&name, Some(TTL), (*streams).into());
+                resized.expect("no key is broken");
                 for tenant in tenants {
                     let shard = shard(*streams, per_shard(*streams), [b'a' + tenant]);
                     let shard: Vec<u64> =
@@ -126,7 +128,7 @@ impl Expecting {
                     let fields = vec![("n".to_owned(), self.written.to_string())];
                     let (_, stream) = self
                         .model
-                        .write(&name, TTL, (*streams).into(), &shard, fields)
+                        .write(&name, Some(TTL), (*streams).into(), &shard, fields)
                         .expect("no key is broken");
                     written.push(stream as u32);
                     self.written += 1;
@@ -223,6 +225,7 @@ impl Found {
         let queue = client.shuffle_queue(name).ttl(Duration::from_secs(TTL));
         Ok(match step {
             Step::Write { tenants, streams } => {
+                queue.resize(*streams)?;
                 let queue = queue.streams(*streams).streams_per_shard(per_shard(*streams));
                 let messages = tenants
                     .iter()
@@ -259,7 +262,8 @@ impl Found {
                 let consumer = queue.consumer(group_name(case, *group), "d");
                 let consumer = consumer.max_deliveries(*max_deliveries);
                 let reclaimed = consumer.reclaim(Duration::ZERO, *max)?;
-                let place = |(message, deliveries): &(Message, u64)| {
+                let place = |message: &Message| {
+                    let deliveries = message.deliveries;
                     let number = message.field("n").expect("it was written");
                     let number = String::from_utf8_lossy(number);
                     (stream(message.stream), format!("{number}x{deliveries}"))

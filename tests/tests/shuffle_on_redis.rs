@@ -3,6 +3,7 @@
 
 use millpond::shuffle::{self, Receipt, Stream};
 use millpond::{Client, ErrorKind, Operation, Script};
+use millpond_tests::block_on;
 use millpond_tests::servers::{Cluster, Redis, Reply};
 
 type Result = std::result::Result<(), millpond::Error>;
@@ -31,13 +32,16 @@ fn walk(client: &Client, name: &str) -> Result {
     let other = queue.consumer("g", "other").max_deliveries(2);
     assert_eq!(other.reclaim(std::time::Duration::from_secs(60), 100)?.messages.len(), 0);
     let reclaimed = other.reclaim(std::time::Duration::ZERO, 5)?;
-    assert!(reclaimed.messages.iter().all(|(_, deliveries)| *deliveries == 2));
+    assert!(reclaimed.messages.iter().all(|message| message.deliveries == 2));
     assert_eq!((reclaimed.messages.len(), consumer.extend(&all)?), (5, 16));
     let reclaimed = other.reclaim(std::time::Duration::ZERO, 100)?;
     assert_eq!((reclaimed.messages.len(), reclaimed.dead), (16, 5));
     let letters = queue.dead_letters(100)?;
-    assert!(letters.iter().all(|letter| all.contains(&letter.message) && letter.deliveries == 2));
-    all.retain(|message| letters.iter().all(|letter| letter.message != *message));
+    let is_dead = |message: &shuffle::Message| {
+        letters.iter().any(|letter| Receipt::from(&letter.message) == Receipt::from(message))
+    };
+    assert!(letters.iter().all(|letter| letter.deliveries == 2 && letter.message.deliveries == 2));
+    all.retain(|message| !is_dead(message));
     assert_eq!((letters.len(), all.len(), queue.len()?), (5, 16, 16));
     assert_eq!(consumer.ack(&all[..10])?, 10);
     assert_eq!(consumer.ack_and_delete(&all)?, 6);
@@ -204,7 +208,7 @@ fn call(server: &Redis, script: &Script, args: &[&str]) -> Reply {
 #[test]
 fn malformed_arguments_are_refused_and_change_nothing() -> Result {
     let server = Redis::start();
-    let write = shuffle::Write::new("q", 1, 1, shuffle::TTL_DEFAULT)?.invocation().script;
+    let write = shuffle::Write::new("q", 1, 1, None)?.invocation().script;
     let read = shuffle::Read::new("q", "g", "c", 1)?.invocation().script;
     let receipts: [Receipt; 0] = [];
     let ack = shuffle::Ack::new("q", "g", receipts)?.invocation().script;
@@ -212,6 +216,9 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
     let reclaim = shuffle::Reclaim::new("q", "g", "c", std::time::Duration::ZERO, 1)?;
     let reclaim = reclaim.invocation().script;
     let extend = shuffle::Extend::new("q", "g", "c", [] as [Receipt; 0])?.invocation().script;
+    let resize = shuffle::Resize::new("q", 1, None)?.invocation().script;
+    let delete_dead = shuffle::DeleteDeadLetters::new("q", [] as [shuffle::MessageId; 0])?;
+    let delete_dead = delete_dead.invocation().script;
     for (script, args) in [
         (write, vec![]),
         (write, vec!["999", "1", "1", "", "", "0", "1", "f", "v"]),
@@ -248,6 +255,12 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
         (extend, vec![]),
         (extend, vec!["g"]),
         (extend, vec!["g", "c", "0", "1", "x"]),
+        (resize, vec![]),
+        (resize, vec!["0", "0"]),
+        (resize, vec!["0", "65537"]),
+        (resize, vec!["999", "1"]),
+        (delete_dead, vec!["1"]),
+        (delete_dead, vec!["1-1", "1-18446744073709551616"]),
     ] {
         let reply = call(&server, script, &args);
         let error = reply.error().unwrap_or_else(|| panic!("{args:?} gave {reply:?}"));
@@ -291,10 +304,140 @@ fn a_reclaim_takes_one_of_each_in_turn_up_to_its_number() -> Result {
         let consumer = queue.consumer("g", format!("c{max}"));
         let messages = consumer.reclaim(std::time::Duration::ZERO, max)?.messages;
         let of = |number| {
-            let of = messages.iter().filter(|(m, _)| m.stream == Stream::Number(number));
+            let of = messages.iter().filter(|m| m.stream == Stream::Number(number));
             of.count()
         };
         assert_eq!([of(0), of(1), of(2)], expected, "{max}");
     }
     Ok(())
+}
+
+fn ttl(server: &Redis, key: &str) -> i64 {
+    server.cli(&["PTTL", key]).integer()
+}
+
+/// What is written without a time to live never expires, whoever else reads there; one that is given is
+/// kept to, and that of the dead letters is its own.
+#[test]
+fn only_what_was_given_a_ttl_expires() -> Result {
+    const FOR_EVER: i64 = -1;
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(2).streams_per_shard(2);
+    let minute = std::time::Duration::from_secs(60);
+    let brief = client.shuffle_queue("q").ttl(minute);
+    queue.write_many((0..4).map(|i| (i.to_string(), [("i", i.to_string())])))?;
+    let keys = ["q:meta", "q:s0", "q:s1", "q:notifications"];
+    for key in keys {
+        assert_eq!(ttl(&server, key), FOR_EVER, "{key}");
+    }
+    assert_eq!(brief.consumer("g", "c").read_many(9)?.len(), 4);
+    for key in keys {
+        assert_eq!(ttl(&server, key), FOR_EVER, "{key} after a reader with a ttl");
+    }
+    // A queue of the original's writers: each of its writes sets the time of what it touches.
+    for key in keys {
+        server.cli(&["EXPIRE", key, "3600"]);
+    }
+    let receipt = queue.write("t", [("i", "5")])?;
+    let Stream::Number(number) = receipt.stream else { panic!("{receipt:?}") };
+    let (own, other) = (format!("q:s{number}"), format!("q:s{}", 1 - number));
+    assert_eq!([ttl(&server, "q:meta"), ttl(&server, &own)], [FOR_EVER, FOR_EVER]);
+    assert!((1..=3_600_000).contains(&ttl(&server, &other)), "nobody else's time is changed");
+
+    server.cli(&["DEL", "q:s0", "q:s1"]);
+    assert!(queue.consumer("g", "c").read()?.is_none());
+    assert!((1..=86_400_000).contains(&ttl(&server, &own)), "what holds nothing does not stay");
+    brief.write("t", [("i", "6")])?;
+    assert!((1..=60_000).contains(&ttl(&server, &own)));
+    assert_eq!(ttl(&server, "q:meta"), FOR_EVER);
+
+    let die = |queue: &shuffle::ShuffleQueue| {
+        let consumer = queue.consumer("g", "c").max_deliveries(1);
+        queue.write("t", [("i", "7")])?;
+        consumer.read_many(9)?;
+        consumer.reclaim(std::time::Duration::ZERO, 9)
+    };
+    die(&brief)?;
+    assert_eq!(ttl(&server, "q:dead"), FOR_EVER);
+    // A letter from long ago is as old as its id says.
+    server.cli(&["DEL", "q:dead"]);
+    let old = ["XADD", "q:dead", "1000-0", "dead:stream", "0", "dead:id", "1-1", "dead:group", "g"];
+    server.cli(&[&old[..], &["dead:consumer", "c", "dead:deliveries", "1", "i", "0"]].concat());
+    die(&queue)?;
+    assert_eq!((queue.dead_letters(9)?.len(), ttl(&server, "q:dead")), (2, FOR_EVER));
+    die(&queue.clone().dead_ttl(minute))?;
+    let letters = queue.dead_letters(9)?;
+    assert_eq!(letters.len(), 2, "the old one is deleted");
+    assert!((1..=60_000).contains(&ttl(&server, "q:dead")));
+    assert_eq!(queue.delete_dead_letters(&letters)?, 2);
+    assert_eq!(queue.delete_dead_letters(&letters)?, 0);
+    assert!(queue.dead_letters(9)?.is_empty());
+    Ok(())
+}
+
+/// A queue of the original's has the size that it was given there, whoever of ours writes to it.
+#[test]
+fn a_writer_takes_the_size_of_a_queue_or_is_refused() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    // The original writes the number only if it is not 1.
+    for streams in [1u32, 2, 64] {
+        server.cli(&["FLUSHALL"]);
+        server.cli(&["XADD", "q:s0", "*", "f", "v"]);
+        if streams > 1 {
+            server.cli(&["HSET", "q:meta", "streams", &streams.to_string()]);
+        }
+        server.cli(&["XTRIM", "q:s0", "MAXLEN", "0"]);
+        for wrong in [streams + 1, 16, 65_536] {
+            let before = server.cli(&["XINFO", "STREAM", "q:s0"]);
+            let error = client.shuffle_queue("q").streams(wrong).write("t", [("f", "v")]);
+            let error = error.expect_err("the queue is idle and of another size");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            let numbers = format!("has {streams} streams, and this writer was given {wrong}:");
+            assert!(error.message().contains(&numbers), "{error}");
+            assert_eq!(
+                format!("{:?}", server.cli(&["XINFO", "STREAM", "q:s0"])),
+                format!("{before:?}")
+            );
+            assert_eq!(server.cli(&["EXISTS", "q:notifications"]).integer(), 0);
+        }
+        // With a new handle it takes two calls, and then one.
+        let queue = client.shuffle_queue("q");
+        let calls = || {
+            let stats = server.cli(&["INFO", "commandstats"]).text();
+            let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+            line.and_then(|rest| rest.split(',').next()?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        for expected in [2, 1, 1] {
+            let before = calls();
+            let receipt = queue.write("tenant", [("f", "v")])?;
+            let shard = shuffle::shard(streams, streams.min(2), "tenant")?;
+            assert!(shard.iter().any(|n| receipt.stream == Stream::Number(*n)), "{receipt:?}");
+            assert_eq!(calls() - before, expected, "{streams}");
+        }
+        assert_eq!(queue.stats("g")?.streams.len(), streams as usize);
+    }
+    Ok(())
+}
+
+/// Async steps are sent again on their way.
+#[test]
+fn an_async_writer_takes_the_size_of_a_queue() -> Result {
+    let server = Redis::start();
+    server.cli(&["HSET", "q:meta", "streams", "3"]);
+    block_on(async {
+        let client = millpond::aio::connect(&server.url())?;
+        let queue = client.shuffle_queue("q");
+        let writes: Vec<_> = (0..50).map(|i| queue.write(i.to_string(), [("f", "v")])).collect();
+        for write in writes {
+            assert!(write.await?.stream < Stream::Number(3));
+        }
+        assert_eq!(queue.resize(7).await?, 7);
+        let receipts = queue.write_many((0..200).map(|i| (i.to_string(), [("f", "v")]))).await?;
+        assert!(receipts.iter().any(|receipt| receipt.stream == Stream::Number(6)));
+        let error = queue.clone().streams(3).write("t", [("f", "v")]).await.expect_err("it has 7");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        Ok(())
+    })
 }

@@ -90,12 +90,17 @@ fn parse(step: &Json) -> Result<Step<'_>, &'static str> {
     })
 }
 
-/// The step in the model.
-fn model(model: &mut Model, step: &Step<'_>) -> Result<Answer, &'static str> {
+/// The step in the model. The original changes the number of streams with a write; with ours the queue
+/// is resized first.
+fn model(model: &mut Model, step: &Step<'_>, resizes: bool) -> Result<Answer, &'static str> {
     let number = |found: Result<u64, _>| found.map_or(Answer::Error, Answer::Number);
     Ok(match step {
         Step::Write { name, ttl, streams, shard, fields, .. } => {
-            let written = model.write(name, *ttl, *streams as i64, shard, fields.clone());
+            if resizes {
+                // Where it is refused, so is the write.
+                let _ = model.resize(name, Some(*ttl), *streams as i64);
+            }
+            let written = model.write(name, Some(*ttl), *streams as i64, shard, fields.clone());
             written.map_or(Answer::Error, |(id, _)| Answer::Id(id))
         }
         Step::Read { name, ttl, group, consumer, prefer } => {
@@ -165,6 +170,7 @@ fn ours(
             assert!(found.iter().map(|n| u64::from(*n)).eq(shard.iter().copied()));
             let queue = client.shuffle_queue(bytes(name)).ttl(seconds(*ttl));
             let queue = queue.streams(streams).streams_per_shard(per_shard);
+            let _ = queue.resize(streams);
             match queue.write(bytes(key), fields.iter().map(|(f, v)| (bytes(f), bytes(v)))) {
                 Err(_) => Answer::Error,
                 Ok(receipt) => {
@@ -277,7 +283,7 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
             for (index, json) in case["steps"].as_array().expect("steps").iter().enumerate() {
                 let context = format!("{name} step {index}: {}", json["args"]);
                 let parsed = parse(json).and_then(|step| {
-                    let answer = model(&mut specified, &step)?;
+                    let answer = model(&mut specified, &step, true)?;
                     Ok((step, answer))
                 });
                 let Ok((step, expected)) = parsed else {
@@ -286,7 +292,7 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
                     break;
                 };
                 if is_modelled {
-                    let answer = model(&mut original, &step).expect("as above");
+                    let answer = model(&mut original, &step, false).expect("as above");
                     let state = json["state"].as_object();
                     let agrees = is_recorded_answer(&answer, json)
                         && state.is_none_or(|state| {

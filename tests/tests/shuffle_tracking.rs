@@ -136,16 +136,12 @@ fn keys_that_hold_something_else_change_nothing() -> Result {
     }
     // A record of somebody else's, of no stream at all.
     server.cli(&["FLUSHALL"]);
-    for record in ["no JSON", "7", "{}", r#"{"stream_id":"q:s0","msg_id":"none"}"#] {
-        server.cli(&["HSET", "meta:cancelation", "x", record]);
-        assert!(queue.delete_tracked("x")?.is_none(), "{record}");
-    }
     server.cli(&["XADD", "jobs", "1-1", "f", "v"]);
     server.cli(&["XADD", "jobs:s99999", "1-1", "f", "v"]);
     for stream in ["jobs", "jobs:s99999", "jobs:s", "meta:cancelation"] {
         let record = format!(r#"{{"stream_id":"{stream}","msg_id":"1-1"}}"#);
         server.cli(&["HSET", "meta:cancelation", "x", &record]);
-        assert!(queue.delete_tracked("x")?.is_none(), "{record}");
+        assert_eq!(queue.delete_tracked("x").unwrap_err().kind(), ErrorKind::Corrupt, "{record}");
     }
     assert_eq!(server.cli(&["XLEN", "jobs"]).integer(), 1);
     server.cli(&["SET", "q:s0", "x"]);
@@ -158,7 +154,7 @@ fn keys_that_hold_something_else_change_nothing() -> Result {
 fn malformed_arguments_are_refused() -> Result {
     let server = Redis::start();
     let keys = ["c", "d", "g"];
-    let write = shuffle::Write::new("q", 1, 1, shuffle::TTL_DEFAULT)?.invocation();
+    let write = shuffle::Write::new("q", 1, 1, None)?.invocation();
     for deadline in ["x", "1.5", "1e3", "99999999999999999", " 1"] {
         let mut words = vec!["EVAL", write.script.source(), "5", "q", "m", "n", "c", "d"];
         words.extend(["1000", "1", "1", "f", deadline, "0", "1", "f", "v"]);
@@ -292,4 +288,62 @@ fn random_steps_answer_the_same_everywhere() {
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(count.get() >= cases);
+}
+
+/// As with the original, a record that names no message stays, and whoever deletes by it is told.
+#[test]
+fn a_record_that_names_no_message_is_left_as_it_is() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q");
+    let receipt = queue.write("t", [("id", "1")])?;
+    let Stream::Number(number) = receipt.stream else { panic!("{receipt:?}") };
+    let id = receipt.id.to_string();
+    for record in [
+        "no JSON".to_owned(),
+        "7".to_owned(),
+        "{}".to_owned(),
+        format!(r#"{{"stream_id":"","msg_id":"{id}","deadline":5}}"#),
+        format!(r#"{{"stream_id":"q","msg_id":"{id}","deadline":5}}"#),
+        format!(r#"{{"stream_id":"q:s65536","msg_id":"{id}","deadline":5}}"#),
+        format!(r#"{{"stream_id":"q:s{number}","msg_id":"","deadline":5}}"#),
+        format!(r#"{{"stream_id":"q:s{number}","msg_id":"99999999999999999999-1","deadline":5}}"#),
+        format!(r#"{{"stream_id":"q:s{number}","msg_id":"{id}","deadline":"soon"}}"#),
+        format!(r#"{{"stream_id":null,"msg_id":"{id}"}}"#),
+    ] {
+        server.cli(&["HSET", "meta:cancelation", "1", &record]);
+        for _ in 0..2 {
+            let error = queue.delete_tracked("1").expect_err("the record is none");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{record}: {error}");
+            assert!(error.message().contains("meta:cancelation"), "{error}");
+        }
+        assert_eq!(server.cli(&["HGET", "meta:cancelation", "1"]).text(), record);
+        assert_eq!(queue.len()?, 1, "{record}");
+    }
+    let record = format!(r#"{{"stream_id":"q:s{number}","msg_id":"{id}"}}"#);
+    server.cli(&["HSET", "meta:cancelation", "1", &record]);
+    assert_eq!(queue.delete_tracked("1")?, Some(receipt), "a deadline may be missing");
+    assert_eq!(server.cli(&["EXISTS", "meta:cancelation"]).integer(), 0);
+    Ok(())
+}
+
+#[test]
+fn many_tracked_messages_are_one_call() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(4);
+    let messages = (0..1_000).map(|i| (format!("t-{}", i % 7), [("id", i.to_string())]));
+    let receipts = queue.write_tracked_many(messages, "id", None)?;
+    let stats = server.cli(&["INFO", "commandstats"]).text();
+    let calls = |name: &str| {
+        let line = stats.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split(',').next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    // The first time, the server is told the script.
+    assert_eq!((calls("cmdstat_evalsha:calls="), calls("cmdstat_eval:calls=")), (1, 1));
+    for (i, receipt) in receipts.iter().enumerate() {
+        assert_eq!(queue.delete_tracked(i.to_string())?.as_ref(), Some(receipt));
+    }
+    assert_eq!(queue.len()?, 0);
+    Ok(())
 }

@@ -38,14 +38,22 @@ pub(super) struct Submission {
     pub(super) attempt: Attempt,
     pub(super) invocation: Invocation,
     pub(super) slot: u16,
-    pub(super) done: Box<dyn FnOnce(Result<Reply>) + Send>,
+    pub(super) caller: Box<dyn Caller>,
+}
+
+/// Whom to tell of an answer.
+pub(super) trait Caller: Send {
+    /// The call to send in place of the one that was answered, if there is one.
+    fn revised(&self, reply: &Reply) -> Option<Invocation>;
+
+    fn done(self: Box<Self>, reply: Result<Reply>);
 }
 
 impl Submission {
     /// Tells whoever submitted it. One that panics must not take the answers of the others on its
     /// connection with it; the hook has printed where it was.
     fn finish(self, reply: Result<Reply>) {
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.done)(reply)));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.caller.done(reply)));
     }
 }
 
@@ -134,7 +142,15 @@ impl Shared {
 
     fn judge(shared: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
         match submission.attempt.judge(outcome, &shared.router, Instant::now()) {
-            Verdict::Done(reply) => submission.finish(reply),
+            Verdict::Done(reply) => {
+                match reply.as_ref().ok().and_then(|reply| submission.caller.revised(reply)) {
+                    Some(revised) => {
+                        submission.invocation = revised;
+                        Self::send(shared, submission);
+                    }
+                    None => submission.finish(reply),
+                }
+            }
             Verdict::Again => Self::send(shared, submission),
             Verdict::After(pause) => {
                 let shared = shared.clone();

@@ -97,23 +97,22 @@ impl Connections {
 
     /// Runs a step on the caller's thread.
     pub(crate) fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
-        let invocation = step.invocation();
+        let mut invocation = step.invocation();
         let own = self.own();
         let slot = own.router.slot(&invocation.keys, O::ON_CLUSTER)?;
-        let reply = self.call(&own, &invocation, slot, O::IDEMPOTENT)?;
-        step.decode(reply)
+        let mut attempt = Attempt::new(&self.options, O::IDEMPOTENT, Instant::now());
+        loop {
+            let reply = Self::call(&own, &mut attempt, &invocation, slot)?;
+            match step.revised(&reply) {
+                Some(revised) => invocation = revised,
+                None => return step.decode(reply),
+            }
+        }
     }
 
-    fn call(
-        &self,
-        own: &Own,
-        invocation: &Invocation,
-        slot: u16,
-        idempotent: bool,
-    ) -> Result<Reply> {
-        let mut attempt = Attempt::new(&self.options, idempotent, Instant::now());
+    fn call(own: &Own, attempt: &mut Attempt, invocation: &Invocation, slot: u16) -> Result<Reply> {
         loop {
-            let outcome = own.send(&attempt, invocation, slot);
+            let outcome = own.send(attempt, invocation, slot);
             match attempt.judge(outcome, &own.router, Instant::now()) {
                 Verdict::Done(reply) => return reply,
                 Verdict::Again => {}
@@ -147,7 +146,7 @@ impl Connections {
             attempt: Attempt::new(&self.options, O::IDEMPOTENT, Instant::now()),
             invocation,
             slot,
-            done: Box::new(move |reply| done(reply.and_then(|reply| step.decode(reply)))),
+            caller: Box::new(Caller { step, done }),
         });
     }
 
@@ -181,6 +180,23 @@ impl Connections {
             own.pool.clear();
             own.links.close();
         }
+    }
+}
+
+/// A step on its way, and what to call with its output.
+struct Caller<O, D> {
+    step: O,
+    done: D,
+}
+
+impl<O: Operation, D: FnOnce(Result<O::Output>) + Send> link::Caller for Caller<O, D> {
+    fn revised(&self, reply: &Reply) -> Option<Invocation> {
+        self.step.revised(reply)
+    }
+
+    fn done(self: Box<Self>, reply: Result<Reply>) {
+        let Self { step, done } = *self;
+        done(reply.and_then(|reply| step.decode(reply)));
     }
 }
 

@@ -159,7 +159,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     pub fn reclaim(&self, min_idle: Duration, max: usize) -> M::Reply<Reclaimed> {
         let step = self.queue.name().and_then(|name| {
             let step = Reclaim::of(name, &self.group, &self.consumer, min_idle, max)?;
-            let step = step.ttl(self.queue.ttl)?.max_deliveries(self.max_deliveries)?;
+            let step = step.dead_ttl(self.queue.dead_ttl)?.max_deliveries(self.max_deliveries)?;
             Ok(step.default_stream(self.default_stream))
         });
         self.queue.client.run(step)

@@ -26,7 +26,7 @@ pub struct ReadDeadLetters {
 pub struct DeadLetter {
     /// Its id among the dead letters.
     pub id: MessageId,
-    /// The message as it was.
+    /// The message as it was; its deliveries are the letter's.
     pub message: Message,
     /// The group that gave it up.
     pub group: Vec<u8>,
@@ -69,9 +69,15 @@ impl DeadLetter {
             <[_; 5]>::try_from(fields).ok().filter(|_| is_history)?;
         let text = |value: (Vec<u8>, Vec<u8>)| String::from_utf8(value.1).ok();
         let stream = Stream::from_wire(text(stream)?.parse().ok()?).ok()?;
-        let message = Message { stream, id: text(own)?.parse().ok()?, fields: rest };
         let deliveries = text(deliveries)?.parse().ok()?;
+        let message = Message { stream, id: text(own)?.parse().ok()?, deliveries, fields: rest };
         Some(Self { id, message, group: group.1, consumer: consumer.1, deliveries })
+    }
+}
+
+impl From<&DeadLetter> for MessageId {
+    fn from(letter: &DeadLetter) -> Self {
+        letter.id
     }
 }
 
@@ -95,7 +101,7 @@ impl Operation for ReadDeadLetters {
     fn decode(&self, reply: Reply) -> Result<Vec<DeadLetter>> {
         let entries = reply
             .list()?
-            .all(self.max, |replies| Message::decode(Reply::Int(-1), replies.next()?))?;
+            .all(self.max, |replies| Message::decode(Reply::Int(-1), 0, replies.next()?))?;
         let letter = |entry: Message| DeadLetter::read(entry.id, entry.fields);
         Ok(entries.into_iter().filter_map(letter).collect())
     }

@@ -100,6 +100,8 @@ pub struct Message {
     pub stream: Stream,
     /// Its id in that stream.
     pub id: MessageId,
+    /// How often it was delivered, this time included: 1 of a read, more of a reclaim.
+    pub deliveries: u64,
     /// Its fields and their values, as they were written.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -111,16 +113,16 @@ impl Message {
         fields.find(|(field, _)| *field == name.as_ref()).map(|(_, value)| &**value)
     }
 
-    /// Reads `stream, {id, {field, value, …}}, …`.
+    /// Reads `stream, {id, {field, value, …}}, …` of messages that are delivered the first time.
     pub(super) fn decode_all(replies: Replies, max: usize) -> Result<Vec<Self>> {
         replies.all(max, |replies| {
             let stream = replies.next()?;
-            Self::decode(stream, replies.next()?)
+            Self::decode(stream, 1, replies.next()?)
         })
     }
 
     /// Reads a stream and `{id, {field, value, …}}`.
-    pub(super) fn decode(stream: Reply, entry: Reply) -> Result<Self> {
+    pub(super) fn decode(stream: Reply, deliveries: u64, entry: Reply) -> Result<Self> {
         let stream = Stream::from_wire(stream.integer()?)?;
         let mut entry = entry.list()?;
         let (id, strings) = (decode_id(entry.next()?)?, entry.next()?.list()?);
@@ -129,7 +131,7 @@ impl Message {
             let field = strings.next()?.bytes()?;
             Ok((field, strings.next()?.bytes()?))
         })?;
-        Ok(Self { stream, id, fields })
+        Ok(Self { stream, id, deliveries, fields })
     }
 }
 

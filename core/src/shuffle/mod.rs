@@ -4,6 +4,7 @@ mod ack;
 mod backlog;
 mod consumer;
 mod dead_letters;
+mod delete_dead_letters;
 pub(crate) mod embedded;
 mod extend;
 mod len;
@@ -12,6 +13,7 @@ mod messages;
 mod name;
 mod read;
 mod reclaim;
+mod resize;
 mod shard;
 mod start_values;
 mod stats;
@@ -25,17 +27,19 @@ pub use ack::{ACK_MESSAGES_MAX, Ack};
 pub use backlog::Backlog;
 pub use consumer::ShuffleConsumer;
 pub use dead_letters::{DeadLetter, ReadDeadLetters};
+pub use delete_dead_letters::DeleteDeadLetters;
 pub use extend::Extend;
 pub use len::Len;
 pub use message::{Message, MessageId, Receipt, Stream};
 pub use messages::Messages;
 pub use read::{Batch, READ_MESSAGES_MAX, Read};
 pub use reclaim::{Reclaim, Reclaimed};
+pub use resize::Resize;
 pub use shard::shard;
 pub use stats::{ReadStats, Stats, StreamStats};
 pub use tracking::{
-    Cordon, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry, ForgetExpired, Garbage,
-    ScanExpired, TrackKeys,
+    Cordon, DEADLINE_DEFAULT, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry,
+    ForgetExpired, Garbage, ScanExpired, TrackKeys,
 };
 pub use write::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, BATCH_STRINGS_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write,
@@ -46,10 +50,11 @@ use std::time::Duration;
 
 use name::Name;
 use tracking::{Keys, Track};
+use write::Shape;
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, invalid};
-use crate::limits::CallSize;
+use crate::operation::Timestamp;
 
 /// The number of a stream of a queue, from 0.
 pub type StreamNumber = u32;
@@ -57,16 +62,18 @@ pub type StreamNumber = u32;
 /// The most streams of a queue.
 pub const STREAMS_MAX: u32 = 65_536;
 
-/// How many streams a queue has if its writers do not say.
+/// How many streams a queue gets by default with its first write, or as many as a shard has if those
+/// are more.
 pub const STREAMS_DEFAULT: u32 = 16;
 
-/// How many streams a tenant's shard has if its writers do not say, or all if there are fewer.
+/// How many streams a tenant's shard has by default, or all if there are fewer.
 pub const STREAMS_PER_SHARD_DEFAULT: u32 = 2;
 
-/// How long what is written lives if nobody says: a day.
-pub const TTL_DEFAULT: Duration = Duration::from_secs(86_400);
+/// How long a stream lives that a group joined and nobody has written to, and the `<queue>:meta` of a
+/// queue whose keys expire, where a reader has no `ttl`: a day. Nothing is lost with either.
+const JOINED_TTL: Duration = Duration::from_secs(86_400);
 
-/// The longest that anything lives without being written to: 100 years.
+/// The longest `ttl`: 100 years.
 pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 
 /// A multi-tenant queue by its name; made by [`Client::shuffle_queue`]. Cheap to clone and to
@@ -88,9 +95,9 @@ pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 pub struct ShuffleQueue<M: Mode = Blocking> {
     client: Client<M>,
     name: Result<Name, Arc<str>>,
-    streams: u32,
-    streams_per_shard: Option<u32>,
-    ttl: Duration,
+    shape: Shape,
+    ttl: Option<Duration>,
+    dead_ttl: Option<Duration>,
     track_keys: TrackKeys,
 }
 
@@ -99,38 +106,49 @@ impl<M: Mode> ShuffleQueue<M> {
         Self {
             client,
             name: Name::new(name).map_err(|error| error.message().into()),
-            streams: STREAMS_DEFAULT,
-            streams_per_shard: None,
-            ttl: TTL_DEFAULT,
+            shape: Shape { streams: None, streams_per_shard: None, known: Arc::default() },
+            ttl: None,
+            dead_ttl: None,
             track_keys: TrackKeys::default(),
         }
     }
 
-    /// How many streams writers spread tenants over; [`STREAMS_DEFAULT`] if not said. More take
-    /// effect with the next write; fewer as soon as the streams beyond have nothing left to do.
-    /// Readers need not know.
+    /// How many streams the queue has. The first write to a queue makes it so; a write to one that has
+    /// another number is refused with both numbers, and [`resize`](Self::resize) changes it. By default
+    /// writers take the number that the queue has, and a new queue gets [`STREAMS_DEFAULT`]. Readers
+    /// need not know.
     #[must_use]
     pub fn streams(mut self, streams: u32) -> Self {
-        self.streams = streams;
+        self.shape.streams = Some(streams);
         self
     }
 
-    /// How many of the streams a tenant may write to; [`STREAMS_PER_SHARD_DEFAULT`] if not said.
+    /// How many of the streams a tenant may write to; by default [`STREAMS_PER_SHARD_DEFAULT`].
     #[must_use]
     pub fn streams_per_shard(mut self, streams: u32) -> Self {
-        self.streams_per_shard = Some(streams);
+        self.shape.streams_per_shard = Some(streams);
         self
     }
 
-    /// How long a stream lives after it was last written to, with all that is in it;
-    /// [`TTL_DEFAULT`] if not said. At least a second, at most [`TTL_MAX`].
+    /// How long a stream lives after it was last written to. **When that time is over the stream is
+    /// deleted with all that is in it, unprocessed messages too.** By default nothing that is written
+    /// expires. At least a second, at most [`TTL_MAX`]. All writers of a queue should have the same.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = ttl;
+        self.ttl = Some(ttl);
         self
     }
 
-    /// Where the records of tracked messages are; [`TrackKeys::Global`] if not said. Whoever writes,
+    /// How long a dead letter is kept. By default dead letters stay until they are
+    /// [deleted](Self::delete_dead_letters). Each [`reclaim`](ShuffleConsumer::reclaim) of this handle's
+    /// consumers deletes those that are older. At least a second, at most [`TTL_MAX`].
+    #[must_use]
+    pub fn dead_ttl(mut self, dead_ttl: Duration) -> Self {
+        self.dead_ttl = Some(dead_ttl);
+        self
+    }
+
+    /// Where the records of tracked messages are; by default [`TrackKeys::Global`]. Whoever writes,
     /// deletes or collects tracked messages of a queue has to say the same.
     #[must_use]
     pub fn track_keys(mut self, track_keys: TrackKeys) -> Self {
@@ -146,9 +164,14 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     fn empty_write(&self) -> Result<Write> {
-        let per_shard =
-            self.streams_per_shard.unwrap_or(STREAMS_PER_SHARD_DEFAULT.min(self.streams));
-        Write::of(self.name()?, self.streams, per_shard, self.ttl)
+        Write::of(self.name()?, self.shape.clone(), self.ttl)
+    }
+
+    fn empty_tracked_write(&self, field: &[u8], deadline: Option<Deadline>) -> Result<Write> {
+        let mut step = self.empty_write()?;
+        let keys = Keys::of(&self.name()?, self.track_keys);
+        step.track(Track::new(field, deadline, keys)?);
+        Ok(step)
     }
 
     /// Writes one message of a tenant, to the stream of its shard that has the least to do.
@@ -157,7 +180,8 @@ impl<M: Mode> ShuffleQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an empty shard key, a message without fields or beyond the limits
     /// ([`FIELDS_MAX`], [`VALUE_BYTES_MAX`]), or settings that no queue can have, before anything
-    /// is sent; `WRONG_TYPE` if a key holds something else, and then nothing has changed.
+    /// is sent, and for a queue that has another number of [`streams`](Self::streams) than this handle
+    /// was given; `WRONG_TYPE` if a key holds something else, and then nothing has changed.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the message may or may not be written; written again it
@@ -190,29 +214,14 @@ impl<M: Mode> ShuffleQueue<M> {
         &self,
         messages: impl IntoIterator<Item = (K, impl IntoIterator<Item = (F, V)>)>,
     ) -> M::Reply<Vec<Receipt>> {
-        let steps = self.empty_write().and_then(|mut open| {
-            let mut steps = Vec::new();
-            let mut size = CallSize::default();
-            for (shard_key, fields) in messages {
-                if open.is_full() {
-                    steps.push(std::mem::replace(&mut open, self.empty_write()?));
-                }
-                let before = open.total_bytes();
-                open.push(shard_key, fields)?;
-                size.add("messages", open.total_bytes() - before)?;
-            }
-            if !open.is_empty() {
-                steps.push(open);
-            }
-            Ok(steps)
-        });
+        let steps = self.empty_write().and_then(|empty| empty.filled(messages));
         self.client.run_all(steps, |parts: Vec<Vec<Receipt>>| parts.concat())
     }
 
     /// Writes one message of a tenant, and remembers where it is by the value of its field
     /// `track_field`. The `deadline`, in seconds since the Unix epoch, says from when on that record
-    /// may be [collected](Self::gc); `None` (or 0) is the server's time and the [`ttl`](Self::ttl). A
-    /// message without that field, or with nothing in it,
+    /// may be [collected](Self::gc); `None` (or 0) is the server's time and the [`ttl`](Self::ttl), or
+    /// [`DEADLINE_DEFAULT`] without one. A message without that field, or with nothing in it,
     /// is written and not tracked; of two messages with the same value the later one is tracked.
     ///
     /// ```
@@ -238,13 +247,63 @@ impl<M: Mode> ShuffleQueue<M> {
         track_field: impl AsRef<[u8]>,
         deadline: impl Into<Option<Deadline>>,
     ) -> M::Reply<Receipt> {
-        let step = self.empty_write().and_then(|mut step| {
-            let keys = Keys::of(&self.name()?, self.track_keys);
-            step.track(Track::new(track_field.as_ref(), deadline.into(), keys)?);
+        let step = self.empty_tracked_write(track_field.as_ref(), deadline.into());
+        let step = step.and_then(|mut step| {
             step.push(shard_key, fields)?;
             Ok(step)
         });
         self.client.run_then(step, only)
+    }
+
+    /// Writes many messages, each for its tenant, and remembers where they are, as
+    /// [`write_tracked`](Self::write_tracked) would one after the other with the same field and
+    /// deadline. Returns where they are, in their order.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// let messages = [("tenant-7", [("job", "j-1")]), ("tenant-8", [("job", "j-2")])];
+    /// let receipts = queue.write_tracked_many(messages, "job", None)?;
+    /// assert_eq!(queue.delete_tracked("j-2")?, Some(receipts[1]));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_tracked`](Self::write_tracked); a message that is refused refuses all.
+    ///
+    /// # Delivery
+    /// As [`write_many`](Self::write_many).
+    pub fn write_tracked_many<K: AsRef<[u8]>, F: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        messages: impl IntoIterator<Item = (K, impl IntoIterator<Item = (F, V)>)>,
+        track_field: impl AsRef<[u8]>,
+        deadline: impl Into<Option<Deadline>>,
+    ) -> M::Reply<Vec<Receipt>> {
+        let empty = self.empty_tracked_write(track_field.as_ref(), deadline.into());
+        let steps = empty.and_then(|empty| empty.filled(messages));
+        self.client.run_all(steps, |parts: Vec<Vec<Receipt>>| parts.concat())
+    }
+
+    /// Gives the queue another number of streams: more at once, fewer as soon as those beyond have
+    /// nothing left to deliver or to acknowledge. Until then writers spread over the new number
+    /// already and readers still take from all; a later write or resize takes the others away. Returns
+    /// how many streams the queue has now. A queue that nobody has written to is made with this number.
+    ///
+    /// Handles that were given another number of [`streams`](Self::streams) are refused from then on.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// queue.write("tenant-7", [("image", "a.png")])?;
+    /// assert_eq!(queue.resize(64)?, 64);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for no stream or more than [`STREAMS_MAX`]; `WRONG_TYPE` if a key holds
+    /// something else, and then nothing has changed.
+    pub fn resize(&self, streams: u32) -> M::Reply<u32> {
+        self.client.run(self.name().and_then(|name| Resize::of(name, streams, self.ttl)))
     }
 
     /// Deletes the message that is tracked by this value, for all groups, taken or not. Answers
@@ -252,8 +311,8 @@ impl<M: Mode> ShuffleQueue<M> {
     /// whatever the name of its queue.
     ///
     /// # Errors
-    /// `WRONG_TYPE` if a key holds something else, and `CROSS_SLOT` on a cluster with the global
-    /// keys; then nothing has changed.
+    /// `WRONG_TYPE` if a key holds something else, `CORRUPT` if the record of this value names no
+    /// message, and `CROSS_SLOT` on a cluster with the global keys; then nothing has changed.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it answers nothing then. A
@@ -328,13 +387,39 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Up to `max` messages that were delivered too often, the oldest first; see
-    /// [`ShuffleConsumer::reclaim`]. They lie in the stream `<queue>:dead`, and stay.
+    /// [`ShuffleConsumer::reclaim`]. They lie in the stream `<queue>:dead`, and stay until they are
+    /// [deleted](Self::delete_dead_letters) or their [`dead_ttl`](Self::dead_ttl) is over.
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for a `max` of 0 or above
     /// [`READ_MESSAGES_MAX`].
     pub fn dead_letters(&self, max: usize) -> M::Reply<Vec<DeadLetter>> {
         self.client.run(self.name().and_then(|name| ReadDeadLetters::of(name, max)))
+    }
+
+    /// Deletes dead letters. Returns how many of these there were.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// let letters = queue.dead_letters(100)?;
+    /// assert_eq!(queue.delete_dead_letters(&letters)?, 0);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`len`](Self::len).
+    ///
+    /// # Delivery
+    /// Deleting twice is safe. Above [`ACK_MESSAGES_MAX`] letters it takes several steps.
+    pub fn delete_dead_letters<I: Into<MessageId>>(
+        &self,
+        letters: impl IntoIterator<Item = I>,
+    ) -> M::Reply<u64> {
+        let ids: Vec<MessageId> = letters.into_iter().map(Into::into).collect();
+        let step = |part: &[MessageId]| DeleteDeadLetters::of(self.name()?, part.to_vec());
+        let steps = ids.chunks(ACK_MESSAGES_MAX).map(step).collect();
+        self.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
     /// What each stream holds for a group.
@@ -348,7 +433,8 @@ impl<M: Mode> ShuffleQueue<M> {
 
 crate::operation::steps! {
     [embedded::State, tracking::State]
-    Ack, Backlog, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Write,
+    Ack, Backlog, DeleteDeadLetters, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Resize,
+    Write,
     Cordon, DeleteTracked, ForgetExpired, ScanExpired,
 }
 
@@ -375,12 +461,18 @@ fn only(receipts: Vec<Receipt>) -> Receipt {
     receipts.into_iter().next().expect("a message that is written has a receipt")
 }
 
-/// A time to live in milliseconds.
-fn ttl_ms(ttl: Duration) -> Result<u64> {
+/// A time to live in milliseconds as steps have it: 0 is for ever.
+fn ttl_ms(ttl: Option<Duration>) -> Result<u64> {
+    let Some(ttl) = ttl else { return Ok(0) };
     if !(Duration::from_secs(1)..=TTL_MAX).contains(&ttl) {
         return Err(invalid(format!(
             "the time to live is {ttl:?}; it has to be between a second and 100 years"
         )));
     }
     Ok(ttl.as_millis() as u64)
+}
+
+/// When something expires that lives for so long from now on.
+fn expires(now: Timestamp, ttl_ms: u64) -> Timestamp {
+    if ttl_ms == 0 { Timestamp::MAX } else { now + ttl_ms * 1_000 }
 }

@@ -81,15 +81,21 @@ local function whole(text, max)
   return value <= max and value or nil
 end
 
--- The time to live in an argument, in milliseconds: a second to 100 years.
+-- The time to live in an argument, in milliseconds: a second to 100 years, or 0 for ever.
 local function ttl_of(text)
   local ttl = whole(text, 3155760000000)
-  return ttl and ttl >= 1000 and ttl or nil
+  return ttl and (ttl >= 1000 or ttl == 0) and ttl or nil
 end
 
--- Lets a key live for `ttl` from now on, but never shorter than it would have.
-local function prolong(key, ttl)
-  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
+-- Lets a key live for `ttl` from now on.
+local function expire(key, ttl)
+  if ttl == 0 then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ttl) end
+end
+
+-- The same, but never shorter than it would have. `before` is the PTTL from before the step touched
+-- it: only that tells a key that never expires from one that the step has just made.
+local function prolong(key, ttl, before)
+  if before ~= -1 and (ttl == 0 or before < ttl) then expire(key, ttl) end
 end
 
 local function invalid(message)

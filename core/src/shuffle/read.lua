@@ -4,7 +4,7 @@
 -- ARGV[1] group
 -- ARGV[2] consumer
 -- ARGV[3] max      messages, from 1
--- ARGV[4] ttl_ms   how long a stream that the group joins lives, and <queue>:meta
+-- ARGV[4] ttl_ms   how long a stream that the group joins lives, and <queue>:meta; 0 for ever
 -- ARGV[5] prefer   a stream's number, to take from first; empty for none
 -- ARGV[6] default  1 to take from the stream at <queue> as well, whose group is <queue>, else 0
 -- returns {last id of the notifications, stream, {id, {field, value, …}}, stream, {…}, …}; the default stream is -1
@@ -13,7 +13,7 @@ local GROUP, CONSUMER, DEFAULT, NOTHING = ARGV[1], ARGV[2], -1, {}
 local max, ttl = whole(ARGV[3], 1e6), ttl_of(ARGV[4])
 if not GROUP or not CONSUMER then return invalid('there is no group or no consumer') end
 if not max or max < 1 then return invalid('max is not a whole number from 1 to a million') end
-if not ttl then return invalid('ttl_ms is not a whole number from a second to 100 years') end
+if not ttl then return invalid('ttl_ms is not 0 or a whole number from a second to 100 years') end
 
 local failure, streams = stream_count()
 if failure then return failure end
@@ -41,8 +41,9 @@ local function take(place, count, is_second)
     if redis.call('EXISTS', key) == 0 then return nil, {} end
     redis.call('XGROUP', 'CREATE', key, group, '0')
   else
+    local before = redis.call('PTTL', key)
     redis.call('XGROUP', 'CREATE', key, group, '0', 'MKSTREAM')
-    prolong(key, ttl)
+    prolong(key, ttl, before)
   end
   return take(place, count, true)
 end
@@ -71,8 +72,9 @@ local function take_from_all(live, count)
   if reply and reply.err and string.find(reply.err, 'NOGROUP', 1, true) then
     for i = 1, number do
       -- One that has the group already says so, and one that is no stream is met again below.
+      local before = redis.call('PTTL', keys[i])
       local made = redis.pcall('XGROUP', 'CREATE', keys[i], GROUP, '0', 'MKSTREAM')
-      if not made.err then prolong(keys[i], ttl) end
+      if not made.err then prolong(keys[i], ttl, before) end
     end
     reply = read()
   end
@@ -162,12 +164,13 @@ while #order > 0 do
   order, turn = more, turn + 1
 end
 
+local before = redis.call('PTTL', META)
 if last then
   local next_place = (last + 1) % places
   redis.call('HSET', META, 'offset', next_place % math.max(1, streams), 'offset:' .. GROUP, next_place)
 end
 if #messages > 1 then
-  prolong(META, ttl)
+  prolong(META, ttl, before)
   messages[1] = ''
   return messages
 end

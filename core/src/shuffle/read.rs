@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
-use super::{ON_CLUSTER, StreamNumber, embedded, ttl_ms};
+use super::{JOINED_TTL, ON_CLUSTER, StreamNumber, embedded, expires, ttl_ms};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -61,18 +61,19 @@ impl Read {
                 "a read takes 1 to {READ_MESSAGES_MAX} messages, not {max}"
             )));
         }
-        let ttl_ms = ttl_ms(super::TTL_DEFAULT)?;
+        let ttl_ms = ttl_ms(Some(JOINED_TTL))?;
         let (group, consumer) = (group.to_vec(), consumer.to_vec());
         Ok(Self { name, group, consumer, max, ttl_ms, prefer: None, default_stream: false })
     }
 
     /// How long a stream lives that the group joins, and what is known about the queue; neither
-    /// ever lives shorter than it would have.
+    /// ever lives shorter than it would have. `None` is a day: nothing is lost with a stream that nobody
+    /// has written to.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
-    pub fn ttl(mut self, ttl: Duration) -> Result<Self> {
-        self.ttl_ms = ttl_ms(ttl)?;
+    pub fn ttl(mut self, ttl: impl Into<Option<Duration>>) -> Result<Self> {
+        self.ttl_ms = ttl_ms(Some(ttl.into().unwrap_or(JOINED_TTL)))?;
         Ok(self)
     }
 
@@ -130,7 +131,7 @@ impl Operation for Read {
         let now = turn.now();
         turn.emptied();
         state.step(turn, |queue, effects| {
-            let expires = now + self.ttl_ms * 1_000;
+            let expires = expires(now, self.ttl_ms);
             let taking =
                 embedded::Taking { group: &self.group, consumer: &self.consumer, now, expires };
             let messages = queue.read(&taking, self.max, self.prefer, effects)?;

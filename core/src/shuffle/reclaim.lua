@@ -7,18 +7,18 @@
 -- ARGV[3] min_idle_ms     how long a message's consumer has been silent at least
 -- ARGV[4] max             messages, from 1
 -- ARGV[5] max_deliveries  deliveries after which a message is dead; 0 for never
--- ARGV[6] ttl_ms          how long the dead letters live at least
+-- ARGV[6] dead_ttl_ms     how long a dead letter lives; 0 for ever
 -- ARGV[7] default         1 to look at the stream at <queue> as well, whose group is <queue>, else 0
 -- returns {dead, stream, deliveries, {id, {field, value, …}}, stream, deliveries, {…}, …}; the default stream is -1
 -- errors WRONGTYPE, INVALID_ARGUMENT
 local CONSUMER, DEAD = ARGV[2], KEYS[4]
 local min_idle, max = whole(ARGV[3], 1e14), whole(ARGV[4], 1e6)
-local max_deliveries, ttl = whole(ARGV[5], 1e14), ttl_of(ARGV[6])
+local max_deliveries, dead_ttl = whole(ARGV[5], 1e14), ttl_of(ARGV[6])
 if not ARGV[1] or not CONSUMER then return invalid('there is no group or no consumer') end
 if not min_idle then return invalid('min_idle_ms is not a whole number') end
 if not max or max < 1 then return invalid('max is not a whole number from 1 to a million') end
 if not max_deliveries then return invalid('max_deliveries is not a whole number') end
-if not ttl then return invalid('ttl_ms is not a whole number from a second to 100 years') end
+if not dead_ttl then return invalid('dead_ttl_ms is not 0 or a whole number from a second to 100 years') end
 
 local failure, streams = stream_count()
 if failure then return failure end
@@ -104,6 +104,11 @@ for _, item in ipairs(order) do
     reply[#reply + 1] = entry
   end
 end
-if dead > 0 then prolong(DEAD, ttl) end
+if dead > 0 then expire(DEAD, dead_ttl) end
+if dead_ttl > 0 then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('XTRIM', DEAD, 'MINID', string.format('%.0f', math.max(0, now - dead_ttl)))
+end
 reply[1] = dead
 return reply

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::message::Message;
 use super::name::Name;
-use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_DEFAULT, TTL_MAX, embedded, ttl_ms};
+use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_MAX, embedded, expires, ttl_ms};
 use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
 use crate::operation::{Invocation, Operation, Script, Turn};
@@ -26,15 +26,15 @@ pub struct Reclaim {
     min_idle_ms: u64,
     max: usize,
     max_deliveries: u64,
-    ttl_ms: u64,
+    dead_ttl_ms: u64,
     default_stream: bool,
 }
 
 /// What a [`Reclaim`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// The messages that were taken over, each with how often it was delivered, this time included.
-    pub messages: Vec<(Message, u64)>,
+    /// The messages that were taken over.
+    pub messages: Vec<Message>,
     /// How many messages became dead letters.
     pub dead: u64,
 }
@@ -81,7 +81,7 @@ impl Reclaim {
             min_idle_ms: min_idle.as_nanos().div_ceil(1_000_000) as u64,
             max,
             max_deliveries: 0,
-            ttl_ms: ttl_ms(TTL_DEFAULT)?,
+            dead_ttl_ms: 0,
             default_stream: false,
         })
     }
@@ -99,12 +99,12 @@ impl Reclaim {
         Ok(self)
     }
 
-    /// How long dead letters live at least.
+    /// How long a dead letter is kept, also those that are there already; `None` for ever.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `ttl` under a second or over [`TTL_MAX`].
-    pub fn ttl(mut self, ttl: Duration) -> Result<Self> {
-        self.ttl_ms = ttl_ms(ttl)?;
+    /// `INVALID_ARGUMENT` for a `dead_ttl` under a second or over [`TTL_MAX`].
+    pub fn dead_ttl(mut self, dead_ttl: impl Into<Option<Duration>>) -> Result<Self> {
+        self.dead_ttl_ms = ttl_ms(dead_ttl.into())?;
         Ok(self)
     }
 
@@ -131,7 +131,7 @@ impl Operation for Reclaim {
         let mut args = ByteList::default();
         args.push(&self.group);
         args.push(&self.consumer);
-        for number in [self.min_idle_ms, self.max as u64, self.max_deliveries, self.ttl_ms] {
+        for number in [self.min_idle_ms, self.max as u64, self.max_deliveries, self.dead_ttl_ms] {
             args.push(number.to_string().as_bytes());
         }
         args.push(if self.default_stream { b"1" } else { b"0" });
@@ -143,7 +143,7 @@ impl Operation for Reclaim {
         let dead = replies.next()?.count(self.max)?;
         let messages = replies.all(self.max - dead as usize, |replies| {
             let (stream, deliveries) = (replies.next()?, replies.next()?.number()?);
-            Ok((Message::decode(stream, replies.next()?)?, deliveries))
+            Message::decode(stream, deliveries, replies.next()?)
         })?;
         Ok(Reclaimed { messages, dead })
     }
@@ -156,9 +156,14 @@ impl Operation for Reclaim {
                 group: &self.group,
                 consumer: &self.consumer,
                 now,
-                expires: now + self.ttl_ms * 1_000,
+                expires: expires(now, self.dead_ttl_ms),
             };
-            queue.reclaim(&taking, self.min_idle_ms, self.max, self.max_deliveries, effects)
+            let reclaimed =
+                queue.reclaim(&taking, self.min_idle_ms, self.max, self.max_deliveries, effects)?;
+            if self.dead_ttl_ms > 0 {
+                queue.trim_dead((now / 1_000).saturating_sub(self.dead_ttl_ms), effects);
+            }
+            Ok(reclaimed)
         })
     }
 }

@@ -26,9 +26,7 @@ pub fn shard(
 ) -> Result<Vec<StreamNumber>> {
     check_sizes(streams, streams_per_shard)?;
     let key = shard_key.as_ref();
-    if key.is_empty() {
-        return Err(invalid("the shard key is empty"));
-    }
+    check_key(key)?;
     Ok(permutation_start(streams, streams_per_shard, fnv1a64(key) as i64))
 }
 
@@ -43,6 +41,13 @@ pub(super) fn check_sizes(streams: u32, streams_per_shard: u32) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+pub(super) fn check_key(shard_key: &[u8]) -> Result<()> {
+    match shard_key.is_empty() {
+        true => Err(invalid("the shard key is empty")),
+        false => Ok(()),
+    }
 }
 
 /// The first `count` of Go's `Perm(items)` for this seed.

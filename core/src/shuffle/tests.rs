@@ -103,28 +103,100 @@ fn an_iterator_without_an_end_is_refused_as_it_is_read() {
 #[test]
 fn a_queue_grows_at_once_and_shrinks_when_that_strands_nothing() {
     let client = crate::connect("memory:").unwrap();
-    let streams = |count| client.shuffle_queue("q").streams(count).streams_per_shard(1);
+    let queue = client.shuffle_queue("q").streams_per_shard(1);
     let key = (0..).map(|i| i.to_string()).find(|key| shard(8, 1, key).unwrap() == [7]).unwrap();
-    streams(8).write(&key, fields(0)).unwrap();
-    let count = || streams(8).stats("g").unwrap().streams.len();
-    assert_eq!(count(), 8);
-    streams(2).write("x", fields(1)).unwrap();
-    assert_eq!(count(), 8, "there is a message in stream 7");
-    let consumer = streams(2).consumer("g", "c");
+    assert_eq!(queue.resize(3).unwrap(), 3, "of a queue that is not there yet");
+    assert_eq!(queue.resize(8).unwrap(), 8);
+    queue.write(&key, fields(0)).unwrap();
+    assert_eq!(queue.resize(2).unwrap(), 8, "there is a message in stream 7");
+    let receipt = queue.write(&key, fields(1)).unwrap();
+    assert!(receipt.stream < Stream::Number(2), "writers leave the streams beyond alone");
+    let consumer = queue.consumer("g", "c");
     let messages = consumer.read_many(9).unwrap();
-    assert_eq!(messages.len(), 2);
-    streams(2).write("x", fields(2)).unwrap();
-    assert_eq!(count(), 8, "it is not acknowledged");
+    assert_eq!(messages.len(), 2, "readers do not");
+    assert_eq!(queue.resize(2).unwrap(), 8, "it is not acknowledged");
     consumer.ack(&messages).unwrap();
-    streams(2).write("x", fields(3)).unwrap();
-    assert_eq!(count(), 2);
-    assert_eq!(numbers(&consumer.read_many(9).unwrap()), [2, 3]);
+    assert_eq!(queue.stats("g").unwrap().streams.len(), 8);
+    queue.write("x", fields(3)).unwrap();
+    assert_eq!(queue.stats("g").unwrap().streams.len(), 2, "a write is as good as a resize");
+    assert_eq!(numbers(&consumer.read_many(9).unwrap()), [3]);
+
+    queue.resize(8).unwrap();
+    queue.write(&key, fields(4)).unwrap();
+    assert_eq!(queue.resize(2).unwrap(), 8);
+    assert_eq!(queue.resize(5).unwrap(), 8);
+    assert_eq!(queue.resize(9).unwrap(), 9, "it grows while it gets smaller");
+    let nine = client.shuffle_queue("q").streams(9);
+    nine.write("x", fields(5)).unwrap();
+}
+
+#[test]
+fn a_writer_of_another_size_is_refused_and_changes_nothing() {
+    let client = crate::connect("memory:").unwrap();
+    let queue = client.shuffle_queue("q");
+    queue.clone().streams(64).write("t", fields(0)).unwrap();
+    let refused = |queue: ShuffleQueue, message: &str| {
+        let error = queue.write("t", fields(1)).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::InvalidArgument, message)
+        );
+        let messages = (0..3).map(|i| ("t", [("id", i.to_string())]));
+        let error = queue.write_tracked_many(messages, "id", None).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::InvalidArgument, message)
+        );
+    };
+    let message = |given| {
+        format!(
+            "shuffle.write: the queue has 64 streams, and this writer was given {given}: give it \
+             none to take those that are there, or resize the queue"
+        )
+    };
+    refused(queue.clone().streams(16), &message(16));
+    refused(queue.clone().streams(65), &message(65));
+    refused(
+        queue.clone().streams_per_shard(65),
+        "shuffle.write: a shard has 1 to 64 of the queue's 64 streams, not 65",
+    );
+    let stats = queue.stats("g").unwrap();
+    assert_eq!((stats.streams.len(), stats.len()), (64, 1));
+    assert!(queue.delete_tracked("0").unwrap().is_none(), "nothing is tracked");
+    assert_eq!(queue.resize(16).unwrap(), if shard(64, 2, "t").unwrap()[0] < 16 { 16 } else { 64 });
+    queue.clone().streams(16).write("t", fields(2)).unwrap();
+}
+
+/// An idle queue keeps its shape, whoever writes next.
+#[test]
+fn a_writer_of_no_size_takes_the_queues() {
+    let client = crate::connect("memory:").unwrap();
+    for streams in [1, 3, 64] {
+        let queue = client.shuffle_queue(format!("q-{streams}"));
+        queue.clone().streams(streams).write("t", fields(0)).unwrap();
+        let consumer = queue.consumer("g", "c");
+        consumer.ack_and_delete(&consumer.read_many(9).unwrap()).unwrap();
+        let receipt = queue.write("tenant", fields(1)).unwrap();
+        let own = shard(streams, streams.min(2), "tenant").unwrap();
+        assert_eq!(receipt.stream, Stream::Number(own[0]));
+        assert_eq!(queue.stats("g").unwrap().streams.len(), streams as usize);
+    }
+    let new = client.shuffle_queue("new").streams_per_shard(20);
+    new.write("t", fields(0)).unwrap();
+    assert_eq!(new.stats("g").unwrap().streams.len(), 20, "room for the shard");
+    client.shuffle_queue("newer").write("t", fields(0)).unwrap();
+    assert_eq!(client.shuffle_queue("newer").stats("g").unwrap().streams.len(), 16);
+}
+
+/// A client of its own clock.
+fn client() -> (Client, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(1_000_000));
+    (Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap(), clock)
 }
 
 #[test]
 fn what_nobody_writes_to_lives_for_its_time() {
-    let clock = Arc::new(ManualClock::at(1_000_000));
-    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let (client, clock) = client();
     let queue = client.shuffle_queue("q").ttl(Duration::from_secs(10));
     queue.write("t", fields(0)).unwrap();
     // A reader with less time does not shorten it.
@@ -138,9 +210,68 @@ fn what_nobody_writes_to_lives_for_its_time() {
 }
 
 #[test]
+fn without_a_ttl_nothing_that_was_written_expires() {
+    let (client, clock) = client();
+    let queue = client.shuffle_queue("q");
+    queue.write_many((0..40).map(|i| (i.to_string(), fields(i)))).unwrap();
+    // Nor does a reader with a time to live change that.
+    let reader = client.shuffle_queue("q").ttl(Duration::from_secs(1)).consumer("g", "c");
+    assert!(reader.read().unwrap().is_some());
+    clock.advance(Duration::from_secs(100 * 366 * 86_400));
+    assert_eq!((queue.len().unwrap(), queue.pending_count("g").unwrap()), (40, 1));
+    assert_eq!(reader.read_many(100).unwrap().len(), 39);
+}
+
+#[test]
+fn dead_letters_stay_until_they_are_deleted_or_their_time_is_over() {
+    let (client, clock) = client();
+    let day = Duration::from_secs(86_400);
+    let die = |queue: &ShuffleQueue, i| {
+        queue.write("t", fields(i)).unwrap();
+        let consumer = queue.consumer("g", "c").max_deliveries(1);
+        consumer.read().unwrap().unwrap();
+        assert_eq!(consumer.reclaim(Duration::ZERO, 9).unwrap().dead, 1);
+    };
+    // A time to live of what is written is not that of the dead.
+    let queue = client.shuffle_queue("q").ttl(day);
+    die(&queue, 0);
+    clock.advance(50 * day);
+    die(&queue, 1);
+    let letters = queue.dead_letters(100).unwrap();
+    let dead: Vec<_> = letters.iter().map(|letter| letter.message.clone()).collect();
+    assert_eq!(numbers(&dead), [0, 1]);
+    assert_eq!(queue.delete_dead_letters([&letters[1]]).unwrap(), 1);
+    assert_eq!(queue.delete_dead_letters([letters[1].id, MessageId::default()]).unwrap(), 0);
+    assert_eq!(queue.dead_letters(100).unwrap(), letters[..1]);
+
+    // One that has a time to live goes when that is over, and takes the older ones along.
+    let kept = queue.clone().dead_ttl(2 * day);
+    die(&kept, 2);
+    clock.advance(day);
+    die(&kept, 3);
+    let count = || queue.dead_letters(100).unwrap().len();
+    assert_eq!(count(), 2);
+    clock.advance(day + Duration::from_secs(1));
+    kept.consumer("g", "c").reclaim(Duration::ZERO, 9).unwrap();
+    assert_eq!(count(), 1);
+    clock.advance(day);
+    assert_eq!(count(), 0, "also when nobody reclaims");
+}
+
+#[test]
+fn a_message_says_how_often_it_was_delivered() {
+    let queue = crate::connect("memory:").unwrap().shuffle_queue("q");
+    queue.write("t", fields(0)).unwrap();
+    let consumer = queue.consumer("g", "c").max_deliveries(2);
+    assert_eq!(consumer.read().unwrap().unwrap().deliveries, 1);
+    assert_eq!(consumer.reclaim(Duration::ZERO, 9).unwrap().messages[0].deliveries, 2);
+    assert_eq!(consumer.reclaim(Duration::ZERO, 9).unwrap().dead, 1);
+    assert_eq!(queue.dead_letters(9).unwrap()[0].message.deliveries, 2);
+}
+
+#[test]
 fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
-    let clock = Arc::new(ManualClock::at(1_000_000));
-    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let (client, clock) = client();
     let queue = client.shuffle_queue("q").streams(3).streams_per_shard(1);
     queue.write_many((0..6).map(|i| (i.to_string(), fields(i)))).unwrap();
     let silent = queue.consumer("g", "silent");
@@ -152,7 +283,7 @@ fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
     assert_eq!(other.reclaim(minute, 2).unwrap().messages.len(), 2);
     let rest = other.reclaim(minute, 100).unwrap();
     assert_eq!((rest.messages.len(), rest.dead), (3, 0), "one is worked on");
-    assert!(rest.messages.iter().all(|(_, deliveries)| *deliveries == 2));
+    assert!(rest.messages.iter().all(|message| message.deliveries == 2));
     assert_eq!(silent.extend(&taken).unwrap(), 1, "the others are not its own any more");
     clock.advance(minute);
     let end = other.reclaim(minute, 100).unwrap();
@@ -160,7 +291,7 @@ fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
     let letters = queue.dead_letters(100).unwrap();
     assert_eq!(letters.len(), 5);
     assert!(letters.iter().all(|letter| letter.deliveries == 2 && letter.consumer == b"other"));
-    assert!(taken.contains(&letters[0].message), "{letters:?}");
+    assert!(taken.iter().any(|message| message.id == letters[0].message.id), "{letters:?}");
     assert_eq!((queue.len().unwrap(), queue.backlog().unwrap()), (1, 1));
 }
 
@@ -204,7 +335,7 @@ fn bad_arguments_are_refused_before_anything_is_done() {
 #[test]
 fn every_script_is_called_as_its_header_says() {
     let receipt = Receipt { stream: Stream::Number(1), id: MessageId::default() };
-    let mut write = Write::new("q", 4, 2, TTL_DEFAULT).unwrap();
+    let mut write = Write::new("q", 4, 2, None).unwrap();
     write.push("t", fields(0)).unwrap();
     for (name, source, call) in [
         ("write", include_str!("write.lua"), write.invocation()),
@@ -227,6 +358,12 @@ fn every_script_is_called_as_its_header_says() {
             include_str!("dead_letters.lua"),
             ReadDeadLetters::new("q", 1).unwrap().invocation(),
         ),
+        ("resize", include_str!("resize.lua"), Resize::new("q", 2, None).unwrap().invocation()),
+        (
+            "delete_dead_letters",
+            include_str!("delete_dead_letters.lua"),
+            DeleteDeadLetters::new("q", [MessageId::default()]).unwrap().invocation(),
+        ),
         ("stats", include_str!("stats.lua"), ReadStats::new("q", "g").unwrap().invocation()),
     ] {
         crate::script_header::check(name, source, &call);
@@ -240,10 +377,33 @@ fn a_journal_is_read_back_after_a_snapshot_and_without_one() {
     for round in 0..3 {
         let client = open();
         let queue = client.shuffle_queue("q").streams(3);
+        if round > 0 {
+            let error = client.shuffle_queue("q").streams(2).write("t", fields(0)).unwrap_err();
+            assert!(error.message().starts_with("the queue has 3 streams, and"), "{error}");
+        }
         assert_eq!(queue.len().unwrap(), round * 5);
         assert_eq!(queue.pending_count("g").unwrap(), round);
         queue.write_many((0..6).map(|i| (i.to_string(), fields(i)))).unwrap();
         let messages = queue.consumer("g", "c").read_many(2).unwrap();
         queue.consumer("g", "c").ack_and_delete([&messages[0]]).unwrap();
+    }
+}
+
+#[test]
+fn a_queue_that_gets_smaller_goes_on_with_that_after_it_is_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Options::file(directory.path()).sync(crate::SyncMode::Never).connect().unwrap();
+    let key = (0..).map(|i| i.to_string()).find(|key| shard(8, 1, key).unwrap() == [7]).unwrap();
+    let client = open();
+    let queue = client.shuffle_queue("q").streams(8).streams_per_shard(1);
+    queue.write(key, fields(0)).unwrap();
+    assert_eq!(queue.resize(2).unwrap(), 8);
+    drop((queue, client));
+    for _ in 0..2 {
+        let client = open();
+        let queue = client.shuffle_queue("q").streams_per_shard(1);
+        let numbers = (0..20).map(|i| queue.write(i.to_string(), fields(1)).unwrap().stream);
+        assert!(numbers.max() < Some(Stream::Number(2)));
+        assert_eq!(queue.stats("g").unwrap().streams.len(), 8);
     }
 }

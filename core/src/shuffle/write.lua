@@ -1,16 +1,18 @@
 -- Writes messages, each to the stream of its shard with the least to do: all of them, or none.
 --
 -- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications  KEYS[4] tracking if tracked  KEYS[5] deadlines if tracked
--- ARGV[1] ttl_ms         how long each key lives after this
--- ARGV[2] streams        that the queue should have
+-- ARGV[1] ttl_ms         how long each key lives after this; 0 for ever
+-- ARGV[2] streams        of the queue, of which the shards are
 -- ARGV[3] shard_streams  streams in a shard
 -- ARGV[4] track_field    the field whose value tracks a message; empty for none
--- ARGV[5] deadline       seconds since the Unix epoch; empty for now and ttl_ms
+-- ARGV[5] deadline       seconds since the Unix epoch; empty for now and ttl_ms, or a day if that is 0
 -- ARGV[6…] for each message: its shard's streams, how many fields it has, field, value, field, value, …
--- returns {id, stream, id, stream, …}
+-- returns {id, stream, id, stream, …}; or, where the queue has another number of streams, that number, and
+--         nothing is written. The first to write says how many there are
 -- errors WRONGTYPE, INVALID_ARGUMENT
+local DAY = 86400
 local ttl, wanted = ttl_of(ARGV[1]), whole(ARGV[2], STREAMS_MAX)
-if not ttl then return invalid('ttl_ms is not a whole number from a second to 100 years') end
+if not ttl then return invalid('ttl_ms is not 0 or a whole number from a second to 100 years') end
 if not wanted or wanted < 1 then return invalid('streams is not a whole number from 1 to ' .. STREAMS_MAX) end
 local width = whole(ARGV[3], wanted)
 if not width or width < 1 then return invalid('shard_streams is not a whole number from 1 to streams') end
@@ -54,8 +56,9 @@ while at <= arguments do
 end
 if #starts == 0 then return {} end
 
-local failure, streams = stream_count()
+local failure, streams, shape = shape_of_queue()
 if failure then return failure end
+if shape and shape ~= wanted then return shape end
 failure = length(NOTIFICATIONS)
 if failure then return failure end
 if is_tracked then
@@ -67,23 +70,11 @@ if is_tracked then
   end
 end
 
--- More streams at once; fewer when those beyond have nothing left to deliver or to acknowledge.
-local is_resized = wanted > streams
-if wanted < streams then
-  is_resized = true
-  for number = wanted, streams - 1 do
-    local key, entries = stream_key(number), nil
-    failure, entries = length(key)
-    if failure then return failure end
-    if entries > 0 then
-      local groups = redis.call('XINFO', 'GROUPS', key)
-      is_resized = #groups > 0
-      for _, group in ipairs(groups) do
-        is_resized = is_resized and field(group, 'pending') == 0 and is_delivered(key, group)
-      end
-      if not is_resized then break end
-    end
-  end
+-- The first write makes the queue what it is; a smaller one is done when it is drained.
+local is_resized = not shape
+if shape and shape < streams then
+  failure, is_resized = is_drained(shape, streams - 1)
+  if failure then return failure end
 end
 
 -- The first empty stream of the shard, or the first of those with the least to do.
@@ -120,11 +111,11 @@ for message = 1, #starts do
   ids[2 * message] = number
 end
 for _, key in pairs(keys) do
-  redis.call('PEXPIRE', key, ttl)
+  expire(key, ttl)
 end
 if is_tracked then
   if deadline == '' then
-    deadline = string.format('%.0f', redis.call('TIME')[1] + math.floor(ttl / 1000))
+    deadline = string.format('%.0f', redis.call('TIME')[1] + (ttl > 0 and math.floor(ttl / 1000) or DAY))
   end
   for message = 1, #starts do
     local value
@@ -143,8 +134,9 @@ if is_tracked then
     end
   end
 end
-if is_resized then redis.call('HSET', META, 'streams', wanted) end
-prolong(META, ttl)
+local before = redis.call('PTTL', META)
+if is_resized then set_streams(wanted) end
+prolong(META, ttl, before)
 redis.call('XADD', NOTIFICATIONS, 'MAXLEN', 1, '*', 's', chosen[#chosen])
-redis.call('PEXPIRE', NOTIFICATIONS, ttl)
+expire(NOTIFICATIONS, ttl)
 return ids

@@ -1,23 +1,29 @@
 //! Write: messages for tenants.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::embedded::Queue;
 use super::message::{Receipt, decode_receipts};
 use super::name::Name;
-use super::shard::{check_sizes, shard};
-use super::tracking::{self, Deadline, Keys, Record, Track, TrackKeys};
-use super::{ON_CLUSTER, StreamNumber, embedded, ttl_ms};
+use super::shard::{check_key, check_sizes, shard};
+use super::tracking::{self, DEADLINE_DEFAULT, Deadline, Keys, Record, Track, TrackKeys};
+use super::{
+    ON_CLUSTER, STREAMS_DEFAULT, STREAMS_MAX, STREAMS_PER_SHARD_DEFAULT, StreamNumber, embedded,
+    expires, ttl_ms,
+};
 use crate::byte_list::ByteList;
 use crate::effects::Effects;
 use crate::error::{Result, invalid};
-use crate::limits::first_of;
+use crate::limits::{CallSize, first_of};
 use crate::operation::{Invocation, Operation, Script, Timestamp, Turn};
 use crate::reply::{Reply, malformed};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
     include_str!("add.lua"),
+    include_str!("shape.lua"),
     include_str!("write.lua")
 ));
 
@@ -42,51 +48,88 @@ pub const FIELDS_MAX: usize = 32_768;
 #[derive(Clone, Debug)]
 pub struct Write {
     name: Name,
-    streams: u32,
-    streams_per_shard: u32,
+    shape: Shape,
     ttl_ms: u64,
-    /// The shards of the messages, one after the other.
-    shards: Vec<StreamNumber>,
+    /// The tenants of the messages.
+    keys: ByteList,
     /// How many fields each message has.
     counts: Vec<usize>,
     /// Fields and values of all messages.
     strings: ByteList,
-    /// The tenant of the last message: a batch often has several for one.
-    last_key: Vec<u8>,
     track: Option<Track>,
 }
 
+/// Over how many streams a writer spreads tenants.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// How many the queue has to have; `None` for as many as it has.
+    pub(super) streams: Option<u32>,
+    pub(super) streams_per_shard: Option<u32>,
+    /// How many the queue had when a writer was last told; 0 if none was. A guess that is wrong costs
+    /// a second call.
+    pub(super) known: Arc<AtomicU32>,
+}
+
+impl Shape {
+    /// How many streams the queue is taken to have, and has if nobody wrote to it yet.
+    fn guess(&self) -> u32 {
+        let known = self.known.load(Ordering::Relaxed);
+        let least = self.streams_per_shard.unwrap_or(1);
+        let guess = if known >= least.max(1) { known } else { STREAMS_DEFAULT.max(least) };
+        self.streams.unwrap_or(guess)
+    }
+
+    /// About how many streams each message's arguments name.
+    fn guess_width(&self) -> usize {
+        self.streams_per_shard.unwrap_or(STREAMS_PER_SHARD_DEFAULT) as usize
+    }
+
+    /// How many streams a shard has in a queue of so many.
+    fn width(&self, streams: u32) -> Result<u32> {
+        let width = self.streams_per_shard.unwrap_or(STREAMS_PER_SHARD_DEFAULT.min(streams));
+        check_sizes(streams, width)?;
+        Ok(width)
+    }
+
+    /// How many streams a shard has in a queue of `found`, if that is what the queue has to have.
+    fn width_of(&self, found: u32) -> Result<u32> {
+        match self.streams {
+            Some(wanted) if wanted != found => Err(invalid(format!(
+                "the queue has {found} streams, and this writer was given {wanted}: give it none to \
+                 take those that are there, or resize the queue"
+            ))),
+            _ => self.width(found),
+        }
+    }
+}
+
 impl Write {
-    /// A step without messages yet; [`push`](Self::push) adds them.
+    /// A step without messages yet; [`push`](Self::push) adds them. Without a number of streams it
+    /// takes those that the queue has, and without a `ttl` what is written never expires.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, for numbers of streams that no
     /// queue can have and for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
     pub fn new(
         name: impl AsRef<[u8]>,
-        streams: u32,
-        streams_per_shard: u32,
-        ttl: Duration,
+        streams: impl Into<Option<u32>>,
+        streams_per_shard: impl Into<Option<u32>>,
+        ttl: impl Into<Option<Duration>>,
     ) -> Result<Self> {
-        Self::of(Name::new(name.as_ref())?, streams, streams_per_shard, ttl)
+        let (streams, streams_per_shard) = (streams.into(), streams_per_shard.into());
+        let shape = Shape { streams, streams_per_shard, known: Arc::default() };
+        Self::of(Name::new(name.as_ref())?, shape, ttl.into())
     }
 
-    pub(super) fn of(
-        name: Name,
-        streams: u32,
-        streams_per_shard: u32,
-        ttl: Duration,
-    ) -> Result<Self> {
-        check_sizes(streams, streams_per_shard)?;
+    pub(super) fn of(name: Name, shape: Shape, ttl: Option<Duration>) -> Result<Self> {
+        shape.width(shape.guess())?;
         Ok(Self {
             name,
-            streams,
-            streams_per_shard,
+            shape,
             ttl_ms: ttl_ms(ttl)?,
-            shards: Vec::new(),
+            keys: ByteList::default(),
             counts: Vec::new(),
             strings: ByteList::default(),
-            last_key: Vec::new(),
             track: None,
         })
     }
@@ -148,16 +191,32 @@ impl Write {
             return Err(invalid(format!("a step takes at most {BATCH_MESSAGES_MAX} messages")));
         }
         let key = shard_key.as_ref();
-        if key == self.last_key && !self.is_empty() {
-            let last = self.shards.len() - self.streams_per_shard as usize;
-            self.shards.extend_from_within(last..);
-        } else {
-            self.shards.extend(shard(self.streams, self.streams_per_shard, key)?);
-            self.last_key = key.to_vec();
-        }
+        check_key(key)?;
+        self.keys.push(key);
         self.counts.push(count);
         self.strings.append(&strings);
         Ok(())
+    }
+
+    /// Steps like this one, which has no messages yet, that have all of these.
+    pub(super) fn filled<K: AsRef<[u8]>, F: AsRef<[u8]>, V: AsRef<[u8]>>(
+        self,
+        messages: impl IntoIterator<Item = (K, impl IntoIterator<Item = (F, V)>)>,
+    ) -> Result<Vec<Self>> {
+        let (mut open, mut steps) = (self.clone(), Vec::new());
+        let mut size = CallSize::default();
+        for (shard_key, fields) in messages {
+            if open.is_full() {
+                steps.push(std::mem::replace(&mut open, self.clone()));
+            }
+            let before = open.total_bytes();
+            open.push(shard_key, fields)?;
+            size.add("messages", open.total_bytes() - before)?;
+        }
+        if !open.is_empty() {
+            steps.push(open);
+        }
+        Ok(steps)
     }
 
     /// How many messages the step has.
@@ -179,7 +238,61 @@ impl Write {
     pub(super) fn is_full(&self) -> bool {
         self.len() == BATCH_MESSAGES_MAX
             || self.strings.total_bytes() >= BATCH_BYTES_MAX
-            || self.strings.len() + self.shards.len() >= BATCH_STRINGS_MAX
+            || self.strings.len() + self.len() * self.shape.guess_width() >= BATCH_STRINGS_MAX
+    }
+
+    /// The shards of the messages in a queue of so many streams, one after the other.
+    fn shards(&self, streams: u32, width: u32) -> Result<Vec<StreamNumber>> {
+        let mut shards = Vec::with_capacity(self.len() * width as usize);
+        let mut last = None;
+        for key in self.keys.iter() {
+            // A batch often has several messages of one tenant.
+            if last == Some(key) {
+                shards.extend_from_within(shards.len() - width as usize..);
+            } else {
+                shards.extend(shard(streams, width, key)?);
+                last = Some(key);
+            }
+        }
+        Ok(shards)
+    }
+
+    /// The call that writes to a queue of so many streams.
+    fn invocation_for(&self, streams: u32) -> Result<Invocation> {
+        let width = self.shape.width(streams)?;
+        let shards = self.shards(streams, width)?;
+        let strings = 5 + shards.len() + self.counts.len() + self.strings.len();
+        let mut args = ByteList::with_capacity(strings, self.strings.total_bytes() + 4 * strings);
+        for number in [self.ttl_ms, streams.into(), width.into()] {
+            args.push(number.to_string().as_bytes());
+        }
+        let mut keys = self.name.keys();
+        match &self.track {
+            None => [b"", b""].into_iter().for_each(|none| args.push(none)),
+            Some(track) => {
+                args.push(&track.field);
+                let deadline = track.deadline.map(|deadline| deadline.to_string());
+                args.push(deadline.unwrap_or_default().as_bytes());
+                keys.extend(track.keys.written());
+            }
+        }
+        let mut strings = self.strings.iter();
+        for (shard, count) in shards.chunks(width as usize).zip(&self.counts) {
+            for number in shard {
+                args.push(number.to_string().as_bytes());
+            }
+            args.push(count.to_string().as_bytes());
+            strings.by_ref().take(2 * count).for_each(|string| args.push(string));
+        }
+        Ok(Invocation { script: &SCRIPT, keys, args })
+    }
+}
+
+/// How many streams the queue has, where an answer says that nothing was written.
+fn found(reply: &Reply) -> Option<u32> {
+    match reply {
+        Reply::Int(found) => u32::try_from(*found).ok().filter(|n| (1..=STREAMS_MAX).contains(n)),
+        _ => None,
     }
 }
 
@@ -195,34 +308,20 @@ impl Operation for Write {
     }
 
     fn invocation(&self) -> Invocation {
-        let strings = 5 + self.shards.len() + self.counts.len() + self.strings.len();
-        let mut args = ByteList::with_capacity(strings, self.strings.total_bytes() + 4 * strings);
-        for number in [self.ttl_ms, self.streams.into(), self.streams_per_shard.into()] {
-            args.push(number.to_string().as_bytes());
-        }
-        let mut keys = self.name.keys();
-        match &self.track {
-            None => [b"", b""].into_iter().for_each(|none| args.push(none)),
-            Some(track) => {
-                args.push(&track.field);
-                let deadline = track.deadline.map(|deadline| deadline.to_string());
-                args.push(deadline.unwrap_or_default().as_bytes());
-                keys.extend(track.keys.written());
-            }
-        }
-        let shards = self.shards.chunks(self.streams_per_shard as usize);
-        let mut strings = self.strings.iter();
-        for (shard, count) in shards.zip(&self.counts) {
-            for number in shard {
-                args.push(number.to_string().as_bytes());
-            }
-            args.push(count.to_string().as_bytes());
-            strings.by_ref().take(2 * count).for_each(|string| args.push(string));
-        }
-        Invocation { script: &SCRIPT, keys, args }
+        self.invocation_for(self.shape.guess()).expect("numbers and keys were checked")
+    }
+
+    fn revised(&self, reply: &Reply) -> Option<Invocation> {
+        let found = found(reply)?;
+        self.shape.width_of(found).ok()?;
+        self.shape.known.store(found, Ordering::Relaxed);
+        self.invocation_for(found).ok()
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Receipt>> {
+        if let Some(found) = found(&reply) {
+            self.shape.width_of(found)?;
+        }
         let receipts = decode_receipts(reply)?;
         match receipts.len() == self.len() {
             true => Ok(receipts),
@@ -234,7 +333,7 @@ impl Operation for Write {
         let receipts = match &self.track {
             None => {
                 let now = turn.now();
-                state.step(turn, |queue, effects| Ok(self.put(queue, now, effects)))?
+                state.step(turn, |queue, effects| self.put(queue, now, effects))?
             }
             Some(track) => self.put_tracked(track, state, turn)?,
         };
@@ -247,22 +346,29 @@ impl Operation for Write {
 
 impl Write {
     /// Puts the messages into an embedded queue.
-    fn put(&self, queue: &mut Queue, now: Timestamp, effects: &mut Effects) -> Vec<Receipt> {
+    fn put(
+        &self,
+        queue: &mut Queue,
+        now: Timestamp,
+        effects: &mut Effects,
+    ) -> Result<Vec<Receipt>> {
         let mut receipts = Vec::with_capacity(self.len());
         if self.is_empty() {
-            return receipts;
+            return Ok(receipts);
         }
-        let expires = now + self.ttl_ms * 1_000;
-        queue.resize(self.streams, expires, effects);
-        let shards = self.shards.chunks(self.streams_per_shard as usize);
+        let streams = queue.shape().unwrap_or_else(|| self.shape.guess());
+        let width = self.shape.width_of(streams)?;
+        let shards = self.shards(streams, width)?;
+        let expires = expires(now, self.ttl_ms);
+        queue.settle(streams, expires, effects);
         let mut strings = self.strings.iter();
-        for (shard, count) in shards.zip(&self.counts) {
+        for (shard, count) in shards.chunks(width as usize).zip(&self.counts) {
             let fields = strings.by_ref().take(2 * count);
             let entry = embedded::encode_fields(2 * count, fields);
             let number = queue.least_busy(shard);
             receipts.push(queue.add(number, entry, now, expires, effects));
         }
-        receipts
+        Ok(receipts)
     }
 
     fn put_tracked(
@@ -276,8 +382,9 @@ impl Write {
         // Lock order: the tracking state's lock comes first.
         let (mut tracked, mut on_tracked) = tracking.open(turn);
         let (mut queue, mut effects) = state.open(turn);
-        let receipts = self.put(&mut queue, now, &mut effects);
-        let deadline = ((now / 1_000_000) + self.ttl_ms / 1_000) as Deadline;
+        let receipts = self.put(&mut queue, now, &mut effects)?;
+        let lasts = if self.ttl_ms > 0 { self.ttl_ms / 1_000 } else { DEADLINE_DEFAULT.as_secs() };
+        let deadline = (now / 1_000_000 + lasts) as Deadline;
         let deadline = track.deadline.unwrap_or(deadline);
         let mut strings = self.strings.iter();
         for (receipt, count) in receipts.iter().zip(&self.counts) {

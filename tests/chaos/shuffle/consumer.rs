@@ -52,7 +52,7 @@ fn reclaim(consumer: &ShuffleConsumer, say: impl Fn(String)) -> Result<Vec<Messa
     if reclaimed.dead > 0 {
         say(format!("k {}", reclaimed.dead));
     }
-    Ok(reclaimed.messages.into_iter().map(|(message, _)| message).collect())
+    Ok(reclaimed.messages)
 }
 
 /// Works on a batch for a while and acknowledges it, all at once or one by one.

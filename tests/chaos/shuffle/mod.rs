@@ -85,7 +85,8 @@ fn check(client: &Client, ledger: &mut Ledger) -> Outcome<()> {
     let queue = queue(client);
     check_empty(&queue)?;
     // Made as large as it ever was, so that what lies beyond its size would be seen again.
-    queue.clone().streams(STREAMS_MAX).write("probe", [("n", "probe")]).map_err(said)?;
+    queue.resize(STREAMS_MAX).map_err(said)?;
+    queue.write("probe", [("n", "probe")]).map_err(said)?;
     let last = queue.consumer(GROUP, "last");
     let probe = last.read_many(100).map_err(said)?;
     if probe.len() != 1 {

@@ -22,9 +22,15 @@ pub(super) fn write(
     mut random: Random,
     say: impl Fn(String),
 ) -> Outcome<()> {
+    let queue = queue(client);
+    let mut last = 0;
     for index in 0_u64.. {
         let size = clock::now() as u128 / SIZE_FOR.as_nanos() % SIZES.len() as u128;
-        let queue = queue(client).streams(SIZES[size as usize]);
+        let size = SIZES[size as usize];
+        // Whoever comes too late sets what others have set: all go by the same clock.
+        if size != last && queue.resize(size).is_ok() {
+            last = size;
+        }
         let count = if random.one_in(4) { 1 + random.below(BATCH) } else { 1 };
         let messages: Vec<(u64, [(&str, String); 2])> = (0..count)
             .map(|k| {

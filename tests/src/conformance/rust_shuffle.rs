@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use millpond::Client;
 use millpond::shuffle::{
-    Message, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream, TrackKeys, shard,
+    Deadline, Message, MessageId, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream, TrackKeys,
+    shard,
 };
 use serde_json::{Value, json};
 
@@ -34,12 +35,17 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
         }
         "write_tracked" => {
             let (key, fields) = (string(&request["shard_key"])?, fields(&request["fields"])?);
-            let deadline = match &request["deadline"] {
-                Value::Null => None,
-                at => Some(at.as_i64().ok_or_else(|| unsupported("a deadline that is no i64"))?),
-            };
-            receipt(queue.write_tracked(key, fields, string(&request["track_field"])?, deadline)?)
+            let (field, deadline) = (string(&request["track_field"])?, deadline(request)?);
+            receipt(queue.write_tracked(key, fields, field, deadline)?)
         }
+        "write_tracked_many" => {
+            let message = |message: &Value| Ok((string(&message[0])?, fields(&message[1])?));
+            let messages = list(&request["messages"], message)?;
+            let (field, deadline) = (string(&request["track_field"])?, deadline(request)?);
+            let receipts = queue.write_tracked_many(messages, field, deadline)?;
+            receipts.into_iter().map(receipt).collect()
+        }
+        "resize" => json!(queue.resize(number(&request["streams"])?)?),
         "delete_tracked" => {
             queue.delete_tracked(string(&request["value"])?)?.map_or(Value::Null, receipt)
         }
@@ -62,12 +68,7 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
             let consumer = consumer(queue, request)?.max_deliveries(max_deliveries);
             let reclaimed =
                 consumer.reclaim(duration(&request["min_idle"])?, number(&request["max"])?)?;
-            let taken = |(message, deliveries): &(Message, u64)| {
-                let mut message = self::message(message);
-                message["deliveries"] = json!(deliveries);
-                message
-            };
-            let messages: Value = reclaimed.messages.iter().map(taken).collect();
+            let messages: Value = reclaimed.messages.iter().map(message).collect();
             json!({"messages": messages, "dead": reclaimed.dead})
         }
         "len" => json!(queue.len()?),
@@ -87,6 +88,10 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
                 })
                 .collect()
         }
+        "delete_dead_letters" => {
+            let ids: Vec<MessageId> = list(&request["ids"], |id| Ok(text(id)?.parse()?))?;
+            json!(queue.delete_dead_letters(ids)?)
+        }
         _ => return Err(unsupported(&format!("the call {}", request["call"]))),
     }))
 }
@@ -101,6 +106,9 @@ fn queue(client: &Client, request: &Value) -> Result<ShuffleQueue> {
     }
     if !request["ttl"].is_null() {
         queue = queue.ttl(duration(&request["ttl"])?);
+    }
+    if !request["dead_ttl"].is_null() {
+        queue = queue.dead_ttl(duration(&request["dead_ttl"])?);
     }
     Ok(match text_or_empty(&request["track_keys"])? {
         "queue" => queue.track_keys(TrackKeys::Queue),
@@ -156,7 +164,10 @@ fn stream(stream: Stream) -> Option<u32> {
 fn message(message: &Message) -> Value {
     let pair = |(field, value): &(Vec<u8>, Vec<u8>)| json!([wire_bytes(field), wire_bytes(value)]);
     let fields: Value = message.fields.iter().map(pair).collect();
-    json!({"stream": stream(message.stream), "id": message.id.to_string(), "fields": fields})
+    json!({
+        "stream": stream(message.stream), "id": message.id.to_string(), "fields": fields,
+        "deliveries": message.deliveries,
+    })
 }
 
 fn stats(stats: &Stats) -> Value {
@@ -180,6 +191,13 @@ fn receipts(request: &Value) -> Result<Vec<Receipt>> {
 
 fn fields(fields: &Value) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     list(fields, |pair| Ok((string(&pair[0])?, string(&pair[1])?)))
+}
+
+fn deadline(request: &Value) -> Result<Option<Deadline>> {
+    match &request["deadline"] {
+        Value::Null => Ok(None),
+        at => Ok(Some(at.as_i64().ok_or_else(|| unsupported("a deadline that is no i64"))?)),
+    }
 }
 
 fn text_or_empty(value: &Value) -> Result<&str> {

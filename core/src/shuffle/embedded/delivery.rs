@@ -122,7 +122,7 @@ impl Queue {
         });
         for id in &ids {
             let fields = decode_fields(&stream.entries[id])?;
-            push(Message { stream: StreamName::Number(number), id: *id, fields });
+            push(Message { stream: StreamName::Number(number), id: *id, deliveries: 1, fields });
         }
         Ok(ids.len())
     }
@@ -184,8 +184,7 @@ impl Queue {
                 if groups == 1 {
                     self.remove(&receipt, effects);
                 }
-                let before = self.dead.as_ref().map_or(0, |dead| dead.expires);
-                self.add(DEAD, letter, taking.now, taking.expires.max(before), effects);
+                self.add(DEAD, letter, taking.now, taking.expires, effects);
                 reclaimed.dead += 1;
                 continue;
             }
@@ -194,8 +193,8 @@ impl Queue {
             pending.deliveries += 1;
             put_pending(number, taking.group, id, pending, effects);
             let fields = decode_fields(&entry)?;
-            let message = Message { stream: receipt.stream, id, fields };
-            reclaimed.messages.push((message, pending.deliveries));
+            let (stream, deliveries) = (receipt.stream, pending.deliveries);
+            reclaimed.messages.push(Message { stream, id, deliveries, fields });
         }
         Ok(reclaimed)
     }

@@ -34,6 +34,8 @@ pub(super) mod tag {
     /// Stream, group, id, consumer, time, deliveries: the message is pending like this. The stream
     /// of dead letters has the number that comes after the highest.
     pub(in super::super) const PENDING: u8 = 11;
+    /// Streams that writers spread over while there are more, 0 for all.
+    pub(in super::super) const TARGET: u8 = 12;
 }
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
@@ -50,6 +52,12 @@ impl Queue {
                     let streams = stream_number(&mut record)?;
                     meta.streams = Some(streams).filter(|streams| *streams > 0);
                     meta.expires = record.integer()?;
+                    continue;
+                }
+                tag::TARGET => {
+                    let target = stream_number(&mut record)?;
+                    let meta = self.meta.get_or_insert_default();
+                    meta.target = Some(target).filter(|target| *target > 0);
                     continue;
                 }
                 tag::OFFSET => {
@@ -141,6 +149,10 @@ impl Queue {
             record.push(tag::META);
             put_integer(meta.streams.unwrap_or(0).into(), &mut record);
             put_integer(meta.expires, &mut record);
+            if let Some(target) = meta.target {
+                record.push(tag::TARGET);
+                put_integer(target.into(), &mut record);
+            }
             for (group, offset) in &meta.offsets {
                 record.push(tag::OFFSET);
                 put_bytes(group, &mut record);

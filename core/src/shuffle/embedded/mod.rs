@@ -44,6 +44,8 @@ pub(in crate::shuffle) struct Queue {
 struct Meta {
     /// How many streams there are; 1 if no writer said otherwise.
     streams: Option<u32>,
+    /// How many of them writers spread over while the queue gets smaller.
+    target: Option<u32>,
     /// Where the next read of a group starts that never read.
     offset: u32,
     offsets: BTreeMap<Arc<[u8]>, u32>,
@@ -155,24 +157,52 @@ impl Queue {
         self.streams.iter().take(self.stream_count() as usize).flatten()
     }
 
-    /// Takes in how many streams a writer wants: more at once, fewer when those beyond have
-    /// nothing left to deliver or to acknowledge.
+    /// How many streams writers spread over; `None` if nobody has written yet.
+    pub(in crate::shuffle) fn shape(&self) -> Option<u32> {
+        self.meta.as_ref().and_then(|meta| meta.target.or(meta.streams))
+    }
+
+    /// Has the queue as many streams as its writers spread over, if that strands nothing.
+    pub(in crate::shuffle) fn settle(
+        &mut self,
+        streams: u32,
+        expires: Timestamp,
+        effects: &mut Effects,
+    ) {
+        if self.shape().is_none() || self.is_drained(streams) {
+            self.set_streams(streams, None, effects);
+        }
+        self.prolong_meta(expires, effects);
+    }
+
+    /// Gives the queue more streams at once, and fewer when those beyond have nothing left to deliver
+    /// or to acknowledge; until then writers leave them alone. Returns how many there are.
     pub(in crate::shuffle) fn resize(
         &mut self,
         wanted: u32,
         expires: Timestamp,
         effects: &mut Effects,
-    ) {
-        let streams = self.stream_count();
-        let mut beyond = wanted..streams;
-        let is_resized = wanted > streams
-            || wanted < streams
-                && beyond.all(|number| self.stream(number).is_none_or(Stream::is_drained));
-        if is_resized {
-            self.meta.get_or_insert_default().streams = Some(wanted);
-        }
-        if self.meta.is_some() {
-            self.prolong_meta(expires, effects);
+    ) -> u32 {
+        let is_done = self.shape().is_none() || self.is_drained(wanted);
+        let streams = if is_done { wanted } else { self.stream_count() };
+        self.set_streams(streams, Some(wanted).filter(|_| !is_done), effects);
+        self.prolong_meta(expires, effects);
+        streams
+    }
+
+    /// Whether the streams from this one on have nothing left to deliver or to acknowledge.
+    fn is_drained(&self, first: u32) -> bool {
+        let mut beyond = first..self.stream_count();
+        beyond.all(|number| self.stream(number).is_none_or(Stream::is_drained))
+    }
+
+    /// The number of streams is in the journal with the next [`prolong_meta`](Self::prolong_meta).
+    fn set_streams(&mut self, streams: u32, target: Option<u32>, effects: &mut Effects) {
+        let meta = self.meta.get_or_insert_default();
+        meta.streams = Some(streams);
+        if meta.target != target {
+            meta.target = target;
+            effects.write(tag::TARGET, |record| put_integer(target.unwrap_or(0).into(), record));
         }
     }
 
@@ -252,13 +282,20 @@ impl Queue {
 
     /// Deletes a message, for all groups.
     pub(in crate::shuffle) fn remove(&mut self, receipt: &Receipt, effects: &mut Effects) {
-        let StreamName::Number(number) = receipt.stream else { return };
-        if self.stream_mut(number).is_some_and(|stream| stream.remove(receipt.id)) {
+        if let StreamName::Number(number) = receipt.stream {
+            self.remove_from(number, receipt.id, effects);
+        }
+    }
+
+    fn remove_from(&mut self, number: StreamNumber, id: MessageId, effects: &mut Effects) -> bool {
+        let removed = self.stream_mut(number).is_some_and(|stream| stream.remove(id));
+        if removed {
             effects.write(tag::REMOVE, |record| {
                 put_integer(number.into(), record);
-                put_id(receipt.id, record);
+                put_id(id, record);
             });
         }
+        removed
     }
 
     /// Deletes a message and what is pending of it; answers whether it was there.
@@ -298,6 +335,25 @@ impl Queue {
         pending.delivered = now;
         put_pending(number, group, receipt.id, pending, effects);
         true
+    }
+
+    /// Deletes dead letters; returns how many of these there were.
+    pub(in crate::shuffle) fn delete_dead_letters(
+        &mut self,
+        ids: &[MessageId],
+        effects: &mut Effects,
+    ) -> u64 {
+        let remove = |id: &&MessageId| self.remove_from(DEAD, **id, effects);
+        ids.iter().filter(remove).count() as u64
+    }
+
+    /// Deletes the dead letters from before this time.
+    pub(in crate::shuffle) fn trim_dead(&mut self, time_ms: u64, effects: &mut Effects) {
+        let end = MessageId { time_ms, sequence: 0 };
+        let old = self.dead.iter().flat_map(|dead| dead.entries.range(..end)).map(|(id, _)| *id);
+        for id in old.collect::<Vec<_>>() {
+            self.remove_from(DEAD, id, effects);
+        }
     }
 
     pub(in crate::shuffle) fn dead_letters(&self, max: usize) -> Result<Vec<DeadLetter>> {

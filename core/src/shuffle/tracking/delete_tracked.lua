@@ -4,33 +4,43 @@
 -- The name of the message's stream is in its record.
 -- ARGV[1] value
 -- returns {stream's key, id}, or nothing if there is no record or the message is gone
--- errors WRONGTYPE, INVALID_ARGUMENT
+-- errors WRONGTYPE, INVALID_ARGUMENT, CORRUPT
 local value = ARGV[1]
 if not value then return invalid('there is no value') end
 local failure = wrong_types()
 if failure then return failure end
-local record = record_of(value)
-if not record then return false end
+if not redis.call('HGET', TRACKING, value) then return false end
 
-local stream, id, deleted = record.stream_id, record.msg_id, 0
--- A record of somebody else's may name anything.
-local number = string.match(tostring(stream), ':s(%d+)$')
-if number and tonumber(number) < 65536 and string.find(tostring(id), '^%d+%-%d+$') then
-  failure = wrong_type(stream, 'stream')
-  if failure then return failure end
-  local removed = redis.pcall('XDEL', stream, id)
-  -- An id that is none: the record is not one of a message.
-  if type(removed) == 'number' then deleted = removed end
-  if type(removed) == 'number' and redis.call('EXISTS', stream) == 1 then
-    for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
-      redis.call('XACK', stream, group[2], id)
-    end
+-- A record of somebody else's may hold anything. One that names no message stays as it is: whoever
+-- looks for what went wrong finds it.
+local function corrupt(why)
+  return redis.error_reply('CORRUPT the record of this value in ' .. TRACKING .. ' ' .. why .. '; it is left as it is')
+end
+local record = record_of(value)
+if not record then return corrupt('cannot be read') end
+local stream, id, deadline = record.stream_id, record.msg_id, record.deadline
+local number = type(stream) == 'string' and string.match(stream, ':s(%d+)$')
+if not number or #number > 5 or tonumber(number) > 65535 then return corrupt('names no stream') end
+if type(id) ~= 'string' or not string.find(id, '^%d+%-%d+$') then return corrupt('names no message') end
+if deadline and type(deadline) ~= 'number' then return corrupt('has a deadline that is no number') end
+failure = wrong_type(stream, 'stream')
+if failure then return failure end
+local deleted = redis.pcall('XDEL', stream, id)
+if type(deleted) ~= 'number' then
+  -- Digits, but more than an id has.
+  if string.find(deleted.err, 'Invalid stream ID', 1, true) then return corrupt('names no message') end
+  return deleted
+end
+
+if redis.call('EXISTS', stream) == 1 then
+  for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+    redis.call('XACK', stream, group[2], id)
   end
 end
 redis.call('HDEL', TRACKING, value)
 redis.call('ZREM', DEADLINES, value)
-if type(record.deadline) == 'number' then
-  local deadline = digits(record.deadline)
+if deadline then
+  deadline = digits(deadline)
   redis.call('HDEL', TRACKING, value .. ':expiry:' .. deadline)
   redis.call('SREM', GARBAGE, value .. ':' .. deadline)
 end

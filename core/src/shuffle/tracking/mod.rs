@@ -22,6 +22,7 @@ pub use garbage::Garbage;
 pub use scan_expired::{Expired, Expiry, ScanExpired};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::name::Name;
 use crate::error::{Result, invalid};
@@ -32,6 +33,10 @@ pub type Deadline = i64;
 /// The farthest a deadline is from the epoch either way: 2^53 seconds, which a score still holds
 /// exactly.
 pub const DEADLINE_MAX: Deadline = 1 << 53;
+
+/// How long after its message the record of a tracked message may be collected, where neither a
+/// deadline nor a `ttl` is given: a day.
+pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(86_400);
 
 /// Where the records of tracked messages are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -87,7 +92,7 @@ impl Keys {
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     pub(super) field: Vec<u8>,
-    /// `None` for as long as the stream lives.
+    /// `None` for as long as the stream lives, or [`DEADLINE_DEFAULT`].
     pub(super) deadline: Option<Deadline>,
     pub(super) keys: Keys,
 }

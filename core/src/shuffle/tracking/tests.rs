@@ -37,6 +37,39 @@ fn a_value_that_is_written_again_is_not_deleted_by_its_old_deadline() {
 }
 
 #[test]
+fn many_are_written_and_tracked_in_one_step() {
+    let (client, clock) = client();
+    let queue = client.shuffle_queue("q");
+    let many = |deadline| {
+        let messages = (0..50).map(|i| (format!("t-{}", i % 7), [("id", format!("v-{i}"))]));
+        queue.write_tracked_many(messages, "id", deadline).unwrap()
+    };
+    let receipts = many(None);
+    assert_eq!(receipts.len(), 50);
+    for (i, receipt) in receipts.iter().enumerate() {
+        assert_eq!(queue.delete_tracked(format!("v-{i}")).unwrap().as_ref(), Some(receipt));
+    }
+    assert_eq!(queue.len().unwrap(), 0);
+
+    many(None);
+    clock.advance(DEADLINE_DEFAULT - Duration::from_secs(1));
+    assert_eq!(collect(&client).2, 0, "a record lasts for a day by default");
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(collect(&client).2, 50);
+    many(Some(1_000_000_005));
+    assert_eq!(collect(&client).2, 50);
+    for error in [
+        queue.write_tracked_many([("t", [("id", "1")])], "", None).unwrap_err(),
+        queue
+            .write_tracked_many([("t", [("id", "1")]), ("", [("id", "2")])], "id", None)
+            .unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+    }
+    assert!(queue.delete_tracked("1").unwrap().is_none());
+}
+
+#[test]
 fn what_is_not_deleted_before_it_stops_comes_again() {
     let (client, _) = client();
     let queue = client.shuffle_queue("q");

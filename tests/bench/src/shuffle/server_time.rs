@@ -88,7 +88,7 @@ fn batches(size: usize) -> usize {
 }
 
 fn writing(streams: u32, messages: impl Iterator<Item = usize>) -> Outcome<shuffle::Write> {
-    let mut step = shuffle::Write::new("q", streams, streams.min(4), shuffle::TTL_DEFAULT)?;
+    let mut step = shuffle::Write::new("q", streams, streams.min(4), None)?;
     for n in messages {
         step.push(tenant(n), fields(n))?;
     }

@@ -33,7 +33,7 @@ pub(super) type Place = (Text, Text);
 pub(super) struct Message {
     pub(super) at: Place,
     pub(super) fields: Fields,
-    pub(super) deliveries: Option<u64>,
+    pub(super) deliveries: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -126,13 +126,16 @@ impl Message {
         !said.is_null()
             && is_place(&self.at, said)
             && are_fields(&self.fields, &said["values"])
-            && self.deliveries == said["deliveries"].as_u64()
+            // What was read was delivered once.
+            && self.deliveries == said["deliveries"].as_u64().unwrap_or(1)
     }
 }
 
 impl Letter {
     fn is_said(&self, said: &Value) -> bool {
-        self.message.is_said(&said["message"])
+        let message = Message { deliveries: 1, ..self.message.clone() };
+        message.is_said(&said["message"])
+            && self.message.deliveries == self.deliveries
             && self.group == string(&said["group"])
             && self.consumer == string(&said["consumer"])
             && Some(self.deliveries) == said["deliveries"].as_u64()

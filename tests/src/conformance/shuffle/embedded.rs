@@ -15,8 +15,6 @@ use super::step::{Call, Reader, Step, Target, Tenant};
 #[derive(Default)]
 pub(super) struct Deferred(HashMap<Text, i64>);
 
-const TTL_MS: i64 = 86_400_000;
-
 impl Deferred {
     /// A call that does what the command does, or none if it is done later; nothing if there is
     /// no such call.
@@ -41,7 +39,8 @@ impl Deferred {
                 let key = (0..100_000).map(|i| format!("k{i}")).find(|key| {
                     shard(streams as u32, 1, key).is_ok_and(|shard| i64::from(shard[0]) == number)
                 })?;
-                let to = Target { name: name.to_owned(), ttl_ms: TTL_MS, streams, per_shard: 1 };
+                let (streams, per_shard) = (Some(streams), Some(1));
+                let to = Target { name: name.to_owned(), ttl_ms: None, streams, per_shard };
                 Call::Write { to, message: Tenant { key, fields }, tracked: None }
             }
             ["XACK", key, group, ref ids @ ..] => ack(stream_of(key)?.0, group, ids, false),
@@ -74,7 +73,7 @@ fn stream_of(key: &str) -> Option<(&str, i64)> {
 fn ack(name: &str, group: &str, ids: &[&str], delete: bool) -> Call {
     let by = Reader {
         name: name.to_owned(),
-        ttl_ms: TTL_MS,
+        ttl_ms: None,
         group: group.to_owned(),
         consumer: "c".to_owned(),
         prefer: None,

@@ -30,13 +30,13 @@ impl Names {
             return step;
         }
         match &mut step.call {
-            Call::Write { to, tracked, .. } => {
+            Call::Write { to, tracked, .. } | Call::WriteMany { to, tracked, .. } => {
                 to.name = tagged(&to.name);
                 if let Some(tracked) = tracked {
                     move_tracking(&mut tracked.of);
                 }
             }
-            Call::WriteMany { to, .. } => to.name = tagged(&to.name),
+            Call::Resize(to) => to.name = tagged(&to.name),
             Call::Read { by, .. }
             | Call::Ack { by, .. }
             | Call::Extend { by, .. }
@@ -45,7 +45,8 @@ impl Names {
             | Call::Backlog(name)
             | Call::PendingCount(name, _)
             | Call::Stats(name, _)
-            | Call::DeadLetters(name, _) => *name = tagged(name),
+            | Call::DeadLetters(name, _)
+            | Call::DeleteDeadLetters(name, _) => *name = tagged(name),
             Call::DeleteTracked { of, .. } | Call::Cordon { of, .. } | Call::Gc { of, .. } => {
                 move_tracking(of);
             }

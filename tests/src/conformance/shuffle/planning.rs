@@ -12,7 +12,8 @@ use super::names::Names;
 use super::place::Kind;
 use super::plan::{Plan, Planned};
 use super::play::Player;
-use super::step::{Call, Step, Unmade};
+use super::rules::refusal;
+use super::step::{Call, Step, Target, Unmade};
 
 const RAW: &str = "raw Redis set-up";
 
@@ -137,6 +138,7 @@ impl Planning {
             self.plan.left_out = Some(RAW.to_owned());
             return false;
         }
+        self.resize_first(index, &step);
         let answer = match self.ours.play(&step) {
             Ok(answer) => answer,
             Err(why) => {
@@ -180,6 +182,32 @@ impl Planning {
         true
     }
 
+    /// The original changes the number of streams with a write. Ours refuse that write, so the queue is
+    /// resized before it.
+    fn resize_first(&mut self, index: usize, step: &Step) {
+        let Call::Write { to, .. } = &step.call else { return };
+        if self.is_ours && self.kind != Kind::Embedded
+            || refusal(step, Rules::Ours, self.kind).is_some()
+        {
+            return;
+        }
+        let shape = self.ours.model.shape(&to.name).ok().flatten();
+        if shape.is_none() || to.streams.is_none() || shape == to.streams {
+            return;
+        }
+        let step = Step::plain(Call::Resize(Target { per_shard: None, ..to.clone() }));
+        let Ok(answer) = self.ours.play(&step) else { return };
+        self.plan.steps.push(Planned {
+            index,
+            step,
+            answer,
+            counts: self.ours.model.counts(),
+            keys: (self.kind != Kind::Embedded).then(|| self.ours.model.keys.clone()),
+            observed: Vec::new(),
+            is_lag_exact: true,
+        });
+    }
+
     /// Whether the original's rules give what was recorded; or nothing has to be explained.
     fn is_explained(&mut self, step: &Step, recorded: &Value) -> bool {
         let Some(original) = &mut self.original else { return !self.is_ours && self.is_known_bug };
@@ -221,7 +249,7 @@ impl Planning {
     /// Notes which queues and groups there are.
     fn note(&mut self, step: &Step) {
         match &step.call {
-            Call::Write { to, .. } | Call::WriteMany { to, .. } => {
+            Call::Write { to, .. } | Call::WriteMany { to, .. } | Call::Resize(to) => {
                 self.used.insert(to.name.clone());
             }
             Call::Read { by, .. } => {

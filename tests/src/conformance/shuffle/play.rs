@@ -4,14 +4,19 @@ use std::collections::HashMap;
 
 use millpond::ErrorKind;
 use millpond::shuffle::shard;
-use millpond_tests::shuffle::model::{Failure, INVALID, Model, NOW, Reading, Rules, Taken, Text};
+use millpond_tests::shuffle::model::{
+    CORRUPT, Failure, Fields, INVALID, Model, NOW, Reading, Rules, Taken, Text,
+};
 use millpond_tests::shuffle::trace::bytes;
 
 use super::answer::{Answer, Failed, Letter, Message, Place};
 use super::place::Kind;
 use super::raw;
 use super::rules::{CROSS_SLOT, refusal};
-use super::step::{Call, Deadline, Reader, Step, Target, Tenant, Tracking};
+use super::step::{Call, Deadline, Reader, Step, Target, Tenant, Tracked, Tracking};
+
+/// In seconds: how long what is tracked and what a reader makes lasts where no time is given.
+const DAY: i64 = 86_400;
 
 /// A model that steps are played in.
 #[derive(Clone)]
@@ -47,6 +52,7 @@ impl Player {
         let kind = match failure {
             _ if self.rules != Rules::Ours => return Answer::Error(Failed::Any),
             INVALID => ErrorKind::InvalidArgument,
+            CORRUPT => ErrorKind::Corrupt,
             CROSS_SLOT => ErrorKind::CrossSlot,
             // Something that cannot be worked with is there.
             _ => ErrorKind::WrongType,
@@ -58,15 +64,16 @@ impl Player {
         let model = &mut self.model;
         Ok(match call {
             Call::Write { to, message, tracked } => {
-                let shard = shard_of(to, message)?;
-                let (before, ttl) = (model.clone(), seconds(to.ttl_ms));
+                let streams = streams_of(model, to)?;
+                let shard = shard_of(streams, to, message)?;
+                let before = model.clone();
                 if let Some(tracked) = tracked
                     && self.rules == Rules::Ours
                 {
                     model.check_tracking(&prefix(&tracked.of))?;
                 }
                 let fields = message.fields.clone();
-                let written = model.write(&to.name, ttl, to.streams, &shard, fields);
+                let written = model.write(&to.name, seconds(to.ttl_ms), streams, &shard, fields);
                 if written.is_err() {
                     model.clone_from(&before);
                 }
@@ -74,28 +81,34 @@ impl Player {
                 let at = (format!("{}:s{stream}", to.name), id);
                 self.places.insert(at.1.clone(), at.0.clone());
                 if let Some(tracked) = tracked {
-                    let deadline = match tracked.deadline {
-                        Deadline::Default => NOW + ttl as i64,
-                        Deadline::At(at) => at,
-                        Deadline::FromNow(from_now) => NOW + from_now,
-                    };
-                    let (prefix, field) = (prefix(&tracked.of), &tracked.field);
-                    let place = (&*at.0, &*at.1);
-                    let tracked = model.track(&prefix, place, &message.fields, field, deadline);
+                    let tracked = track(model, to, tracked, &at, &message.fields);
                     // The original has not come to times to live then.
                     tracked.inspect_err(|_| model.restore_times(&before))?;
                 }
                 Answer::Written(vec![at])
             }
-            Call::WriteMany { to, messages } => {
-                let shards = messages.iter().map(|m| Ok((shard_of(to, m)?, m.fields.clone())));
+            Call::WriteMany { to, messages, tracked } => {
+                if let Some(tracked) = tracked {
+                    model.check_tracking(&prefix(&tracked.of))?;
+                }
+                let streams = streams_of(model, to)?;
+                let shards =
+                    messages.iter().map(|m| Ok((shard_of(streams, to, m)?, m.fields.clone())));
                 let shards = shards.collect::<Result<Vec<_>, Failure>>()?;
-                let written =
-                    model.write_many(&to.name, seconds(to.ttl_ms), to.streams, &shards)?;
+                let written = model.write_many(&to.name, seconds(to.ttl_ms), streams, &shards)?;
                 let place = |(id, stream)| (format!("{}:s{stream}", to.name), id);
                 let written: Vec<Place> = written.into_iter().map(place).collect();
+                if let Some(tracked) = tracked {
+                    for (at, message) in written.iter().zip(messages) {
+                        track(model, to, tracked, at, &message.fields)?;
+                    }
+                }
                 self.places.extend(written.iter().map(|(key, id)| (id.clone(), key.clone())));
                 Answer::Written(written)
+            }
+            Call::Resize(to) => {
+                let wanted = to.streams.ok_or(INVALID)?;
+                Answer::Number(model.resize(&to.name, seconds(to.ttl_ms), wanted)?)
             }
             Call::Read { by, max, block_ms, is_many } => {
                 let reading = by.reading();
@@ -111,7 +124,7 @@ impl Player {
                 if taken.is_empty() && block_ms.is_some() && by.prefer.is_none() {
                     model.wait(&by.name, &by.group);
                 }
-                Answer::Messages(taken.into_iter().map(|taken| message(taken, None)).collect())
+                Answer::Messages(taken.into_iter().map(|taken| message(taken, 1)).collect())
             }
             Call::Ack { by, ids, delete } => {
                 let mut acknowledged = 0;
@@ -133,16 +146,16 @@ impl Player {
                 };
                 Answer::Number(ids.iter().map(own).sum())
             }
-            Call::Reclaim { by, min_idle_ms, max, max_deliveries } => {
+            Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
                 // Nothing in a case is idle for long: what is said to be is everything, or nothing.
                 let max = if *min_idle_ms > 0 { 0 } else { *max as usize };
                 let (group, consumer) = (&by.group, &by.consumer);
                 let reclaimed = model.reclaim(&by.name, group, consumer, max, *max_deliveries)?;
                 if reclaimed.1 > 0 {
-                    model.keep_dead(&by.name, seconds(by.ttl_ms));
+                    model.keep_dead(&by.name, seconds(*dead_ttl_ms));
                 }
                 let messages = reclaimed.0.into_iter();
-                let messages = messages.map(|(taken, times)| message(taken, Some(times)));
+                let messages = messages.map(|(taken, times)| message(taken, times));
                 Answer::Reclaimed { messages: messages.collect(), dead: reclaimed.1 }
             }
             Call::Len(name) => Answer::Number(model.len(name)?),
@@ -155,11 +168,15 @@ impl Player {
                     letters
                         .map(|(_, letter)| {
                             let (group, consumer) = (letter.group, letter.consumer);
-                            let message = message(letter.message, None);
-                            Letter { message, group, consumer, deliveries: letter.deliveries }
+                            let deliveries = letter.deliveries;
+                            let message = message(letter.message, deliveries);
+                            Letter { message, group, consumer, deliveries }
                         })
                         .collect(),
                 )
+            }
+            Call::DeleteDeadLetters(name, places) => {
+                Answer::Number(model.delete_dead_letters(name, places)?)
             }
             Call::DeleteTracked { of, value } => {
                 Answer::Deleted(model.delete_tracked(&prefix(of), value)?)
@@ -182,7 +199,7 @@ impl Reader {
     fn reading(&self) -> Reading<'_> {
         Reading {
             name: &self.name,
-            ttl: seconds(self.ttl_ms),
+            ttl: seconds(self.ttl_ms).unwrap_or(DAY as u64),
             group: &self.group,
             consumer: &self.consumer,
             prefer: self.prefer,
@@ -191,7 +208,7 @@ impl Reader {
     }
 }
 
-fn message((stream, id, fields): Taken, deliveries: Option<u64>) -> Message {
+fn message((stream, id, fields): Taken, deliveries: u64) -> Message {
     Message { at: (stream, id), fields, deliveries }
 }
 
@@ -200,13 +217,42 @@ fn prefix(of: &Tracking) -> Text {
     if of.is_global { String::new() } else { format!("{}:", of.name) }
 }
 
-fn seconds(ms: i64) -> u64 {
-    u64::try_from(ms / 1_000).unwrap_or(0)
+fn seconds(ms: Option<i64>) -> Option<u64> {
+    ms.map(|ms| u64::try_from(ms / 1_000).unwrap_or(0))
+}
+
+/// For how many seconds a message without a deadline is tracked.
+pub(super) fn tracked_seconds(to: &Target) -> i64 {
+    to.ttl_ms.map_or(DAY, |ms| ms / 1_000)
+}
+
+fn track(
+    model: &mut Model,
+    to: &Target,
+    tracked: &Tracked,
+    at: &Place,
+    fields: &Fields,
+) -> Result<(), Failure> {
+    let deadline = match tracked.deadline {
+        Deadline::Default => NOW + tracked_seconds(to),
+        Deadline::At(at) => at,
+        Deadline::FromNow(from_now) => NOW + from_now,
+    };
+    model.track(&prefix(&tracked.of), (&at.0, &at.1), fields, &tracked.field, deadline)
+}
+
+/// How many streams a writer takes the queue to have.
+fn streams_of(model: &Model, to: &Target) -> Result<i64, Failure> {
+    match to.streams {
+        Some(streams) => Ok(streams),
+        None => Ok(model.shape(&to.name)?.unwrap_or(to.per_shard.unwrap_or(1).max(16))),
+    }
 }
 
 /// The streams of a message's tenant. That these are right is what the vectors of shards say.
-fn shard_of(to: &Target, message: &Tenant) -> Result<Vec<u64>, Failure> {
+fn shard_of(streams: i64, to: &Target, message: &Tenant) -> Result<Vec<u64>, Failure> {
     let number = |n: i64| u32::try_from(n).map_err(|_| INVALID);
-    let shard = shard(number(to.streams)?, number(to.per_shard)?, bytes(&message.key));
+    let per_shard = to.per_shard.unwrap_or(streams.min(2));
+    let shard = shard(number(streams)?, number(per_shard)?, bytes(&message.key));
     Ok(shard.map_err(|_| INVALID)?.into_iter().map(u64::from).collect())
 }

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::value::wire_bytes;
 
-use super::step::{Call, Deadline, Reader, Step, Target, Tracking};
+use super::step::{Call, Deadline, Reader, Step, Target, Tracked, Tracking};
 
 /// Where messages really are, by their names: the stream's key and the id.
 pub(super) type Places = HashMap<Text, (Text, Text)>;
 
-/// The request for a step; `now` is the time in seconds.
-pub(super) fn request(step: &Step, places: &Places, now: i64) -> Result<Value> {
+/// The request for a step; `letters` are the ids of dead letters, and `now` is the time in seconds.
+pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64) -> Result<Value> {
     let mut request = match &step.call {
         Call::Write { to, message, tracked: None } => {
             let mut request = writing("shuffle_write", to);
@@ -27,17 +27,19 @@ pub(super) fn request(step: &Step, places: &Places, now: i64) -> Result<Value> {
             let mut request = writing("shuffle_write_tracked", to);
             request["shard_key"] = wire(&message.key);
             request["fields"] = fields(&message.fields);
-            request["track_field"] = wire(&tracked.field);
-            request["track_keys"] = track_keys(&tracked.of);
-            request["deadline"] = match tracked.deadline {
-                Deadline::Default => Value::Null,
-                Deadline::At(at) => json!(at),
-                Deadline::FromNow(from_now) => json!(now + from_now),
-            };
+            track(&mut request, tracked, now);
             request
         }
-        Call::WriteMany { to, messages } => {
-            let mut request = writing("shuffle_write_many", to);
+        Call::Resize(to) => writing("shuffle_resize", to),
+        Call::WriteMany { to, messages, tracked } => {
+            let call = match tracked {
+                None => "shuffle_write_many",
+                Some(_) => "shuffle_write_tracked_many",
+            };
+            let mut request = writing(call, to);
+            if let Some(tracked) = tracked {
+                track(&mut request, tracked, now);
+            }
             let messages = messages.iter().map(|m| json!([wire(&m.key), fields(&m.fields)]));
             request["messages"] = messages.collect();
             request
@@ -61,8 +63,9 @@ pub(super) fn request(step: &Step, places: &Places, now: i64) -> Result<Value> {
             request["receipts"] = receipts(&by.name, ids, places)?;
             request
         }
-        Call::Reclaim { by, min_idle_ms, max, max_deliveries } => {
+        Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
             let mut request = reading("shuffle_reclaim", by);
+            request["dead_ttl"] = dead_ttl_ms.map_or(Value::Null, seconds);
             request["min_idle"] = seconds(*min_idle_ms);
             request["max"] = json!(max);
             request["max_deliveries"] = json!(max_deliveries);
@@ -78,6 +81,14 @@ pub(super) fn request(step: &Step, places: &Places, now: i64) -> Result<Value> {
         }
         Call::DeadLetters(name, max) => {
             json!({"call": "shuffle_dead_letters", "name": wire(name), "max": max})
+        }
+        Call::DeleteDeadLetters(name, numbers) => {
+            let id = |number: &usize| {
+                let id = letters.get(*number);
+                id.ok_or_else(|| format!("there is no dead letter {number} yet"))
+            };
+            let ids: Vec<_> = numbers.iter().map(id).collect::<Result<_>>()?;
+            json!({"call": "shuffle_delete_dead_letters", "name": wire(name), "ids": ids})
         }
         Call::DeleteTracked { of, value } => {
             let mut request = tracking("shuffle_delete_tracked", of);
@@ -105,13 +116,23 @@ pub(super) fn request(step: &Step, places: &Places, now: i64) -> Result<Value> {
 fn writing(call: &str, to: &Target) -> Value {
     json!({
         "call": call, "name": wire(&to.name), "streams": to.streams,
-        "streams_per_shard": to.per_shard, "ttl": seconds(to.ttl_ms),
+        "streams_per_shard": to.per_shard, "ttl": to.ttl_ms.map_or(Value::Null, seconds),
     })
+}
+
+fn track(request: &mut Value, tracked: &Tracked, now: i64) {
+    request["track_field"] = wire(&tracked.field);
+    request["track_keys"] = track_keys(&tracked.of);
+    request["deadline"] = match tracked.deadline {
+        Deadline::Default => Value::Null,
+        Deadline::At(at) => json!(at),
+        Deadline::FromNow(from_now) => json!(now + from_now),
+    };
 }
 
 fn reading(call: &str, by: &Reader) -> Value {
     json!({
-        "call": call, "name": wire(&by.name), "ttl": seconds(by.ttl_ms),
+        "call": call, "name": wire(&by.name), "ttl": by.ttl_ms.map_or(Value::Null, seconds),
         "group": wire(&by.group), "consumer": wire(&by.consumer),
     })
 }

@@ -42,6 +42,8 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<Answer> {
         },
         Call::Ack { .. }
         | Call::Extend { .. }
+        | Call::Resize(_)
+        | Call::DeleteDeadLetters(..)
         | Call::Len(_)
         | Call::Backlog(_)
         | Call::PendingCount(..) => Answer::Number(result.as_u64()?),
@@ -83,6 +85,12 @@ pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
     }
 }
 
+/// The ids of dead letters of an answer.
+pub(super) fn letters(response: &Response) -> Vec<String> {
+    let Response::Result(result) = response else { return Vec::new() };
+    list(result, |letter| letter["id"].as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 fn list<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
     value.as_array()?.iter().map(item).collect()
 }
@@ -108,10 +116,8 @@ fn place(name: &str, found: &Value, ids: &Ids) -> Option<Place> {
 fn message(name: &str, found: &Value, ids: &Ids) -> Option<Message> {
     let pair = |pair: &Value| Some((string(&pair[0])?, string(&pair[1])?));
     let fields: Fields = list(&found["fields"], pair)?;
-    let deliveries = &found["deliveries"];
-    let is_count = deliveries.is_null() || deliveries.is_u64();
-    let at = place(name, found, ids)?;
-    is_count.then(|| Message { at, fields, deliveries: deliveries.as_u64() })
+    let (at, deliveries) = (place(name, found, ids)?, found["deliveries"].as_u64()?);
+    Some(Message { at, fields, deliveries })
 }
 
 fn letter(name: &str, found: &Value, ids: &Ids) -> Option<Letter> {

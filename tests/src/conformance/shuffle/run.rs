@@ -16,6 +16,7 @@ use super::answer::Answer;
 use super::names::key_at;
 use super::place::{await_a_waiter, difference, found_keys};
 use super::plan::{Plan, Planned, Plans};
+use super::play::tracked_seconds;
 use super::request::{Places, request};
 use super::response;
 use super::step::{Call, Deadline, Step};
@@ -33,7 +34,8 @@ pub(crate) fn run(plans: &Plans, adapter: &mut Adapter, backend: &mut Backend) -
     }
     backend.begin(adapter)?;
     let (ids, places) = (Ids::default(), Places::new());
-    Run { plan, adapter, backend, ids, places, checked: 0, unsupported: None }.finish()
+    let letters = Vec::new();
+    Run { plan, adapter, backend, ids, places, letters, checked: 0, unsupported: None }.finish()
 }
 
 /// A case that is under way.
@@ -43,6 +45,8 @@ struct Run<'a> {
     backend: &'a mut Backend,
     ids: Ids,
     places: Places,
+    /// The ids of the dead letters that were last answered.
+    letters: Vec<String>,
     checked: usize,
     /// Why a step could not be said in this language.
     unsupported: Option<String>,
@@ -78,11 +82,11 @@ impl Run<'_> {
             return self.redis(words, planned);
         }
         let before = now();
-        let mut requests = vec![request(&planned.step, &self.places, before)?];
+        let mut requests = vec![request(&planned.step, &self.places, &self.letters, before)?];
         let call = requests[0]["call"].as_str().unwrap_or_default().to_owned();
         let mut responses = if planned.step.meanwhile.is_empty() {
             for (step, _) in &planned.observed {
-                requests.push(request(step, &self.places, before)?);
+                requests.push(request(step, &self.places, &self.letters, before)?);
             }
             self.adapter.call_all(requests)?
         } else {
@@ -106,6 +110,9 @@ impl Run<'_> {
         }
         let answered = responses.remove(0);
         self.name_ids(planned, &answered, before);
+        if matches!(planned.step.call, Call::DeadLetters(..)) {
+            self.letters = response::letters(&answered);
+        }
         let found = response::read(&planned.step.call, &answered, &self.ids)?;
         let Some(found) = found else { return self.leave_out(planned, &call, &answered) };
         compare("answer", &planned.answer, found, planned.is_lag_exact)?;
@@ -128,12 +135,16 @@ impl Run<'_> {
                 self.places.insert(id.clone(), (key, real));
             }
         }
-        let Call::Write { to, tracked: Some(tracked), .. } = &planned.step.call else { return };
+        let (Call::Write { to, tracked: Some(tracked), .. }
+        | Call::WriteMany { to, tracked: Some(tracked), .. }) = &planned.step.call
+        else {
+            return;
+        };
         let (from_now, latest) = match tracked.deadline {
             Deadline::At(_) => return,
             Deadline::FromNow(from_now) => (from_now, before),
             // The server looks at the clock at some time in between.
-            Deadline::Default => (to.ttl_ms / 1_000, now() + 1),
+            Deadline::Default => (tracked_seconds(to), now() + 1),
         };
         let earliest = if latest == before { before } else { before - 1 };
         for time in earliest..=latest {
@@ -182,7 +193,8 @@ impl Run<'_> {
     }
 
     fn observe(&mut self, observed: &[(Step, Answer)], is_lag_exact: bool) -> Result<()> {
-        let requests = observed.iter().map(|(step, _)| request(step, &self.places, 0));
+        let requests =
+            observed.iter().map(|(step, _)| request(step, &self.places, &self.letters, 0));
         let responses = self.adapter.call_all(requests.collect::<Result<_>>()?)?;
         for ((step, expected), response) in observed.iter().zip(&responses) {
             self.compare_observed(step, expected, response, is_lag_exact)?;

@@ -11,12 +11,15 @@ pub(super) const CALLS: &[&str] = &[
     "write",
     "writemany",
     "writetracking",
+    "writetrackingmany",
     "read",
     "readmany",
     "ack",
     "ackdelete",
     "extend",
     "reclaim",
+    "resize",
+    "deletedeadletters",
     "len",
     "backlog",
     "stats",
@@ -28,9 +31,6 @@ pub(super) const CALLS: &[&str] = &[
     "client.write",
     "client.read",
 ];
-
-/// Seconds, where a step says nothing: a day.
-const TTL_DEFAULT: i64 = 86_400;
 
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -45,20 +45,59 @@ pub(super) struct Step {
 
 #[derive(Clone, Debug)]
 pub(super) enum Call {
-    Write { to: Target, message: Tenant, tracked: Option<Tracked> },
-    WriteMany { to: Target, messages: Vec<Tenant> },
-    Read { by: Reader, max: i64, is_many: bool, block_ms: Option<u64> },
-    Ack { by: Reader, ids: Vec<Text>, delete: bool },
-    Extend { by: Reader, ids: Vec<Text> },
-    Reclaim { by: Reader, min_idle_ms: i64, max: i64, max_deliveries: u64 },
+    Write {
+        to: Target,
+        message: Tenant,
+        tracked: Option<Tracked>,
+    },
+    WriteMany {
+        to: Target,
+        messages: Vec<Tenant>,
+        tracked: Option<Tracked>,
+    },
+    /// The target's number of streams is the one that the queue gets.
+    Resize(Target),
+    Read {
+        by: Reader,
+        max: i64,
+        is_many: bool,
+        block_ms: Option<u64>,
+    },
+    Ack {
+        by: Reader,
+        ids: Vec<Text>,
+        delete: bool,
+    },
+    Extend {
+        by: Reader,
+        ids: Vec<Text>,
+    },
+    Reclaim {
+        by: Reader,
+        min_idle_ms: i64,
+        max: i64,
+        max_deliveries: u64,
+        dead_ttl_ms: Option<i64>,
+    },
     Len(Text),
     Backlog(Text),
     PendingCount(Text, Text),
     Stats(Text, Text),
     DeadLetters(Text, i64),
-    DeleteTracked { of: Tracking, value: Text },
-    Cordon { of: Tracking, within: i64 },
-    Gc { of: Tracking, digits: Option<i64> },
+    /// Those at these places in the last answer that had any.
+    DeleteDeadLetters(Text, Vec<usize>),
+    DeleteTracked {
+        of: Tracking,
+        value: Text,
+    },
+    Cordon {
+        of: Tracking,
+        within: i64,
+    },
+    Gc {
+        of: Tracking,
+        digits: Option<i64>,
+    },
     Redis(Vec<Text>),
 }
 
@@ -66,9 +105,11 @@ pub(super) enum Call {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) name: Text,
-    pub(super) ttl_ms: i64,
-    pub(super) streams: i64,
-    pub(super) per_shard: i64,
+    /// `None` for ever.
+    pub(super) ttl_ms: Option<i64>,
+    /// `None` for as many as the queue has.
+    pub(super) streams: Option<i64>,
+    pub(super) per_shard: Option<i64>,
 }
 
 /// A message of a tenant.
@@ -82,7 +123,7 @@ pub(super) struct Tenant {
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     pub(super) name: Text,
-    pub(super) ttl_ms: i64,
+    pub(super) ttl_ms: Option<i64>,
     pub(super) group: Text,
     pub(super) consumer: Text,
     pub(super) prefer: Option<i64>,
@@ -164,26 +205,26 @@ impl Call {
             is_global: args["track_keys"] != "queue",
         };
         let max = |default| whole("max", default);
+        let tracked = || {
+            let deadline = Deadline::read(&args["deadline"])?;
+            Ok::<_, Unmade>(Tracked { of: of(), field: word("track_field"), deadline })
+        };
         Ok(match call {
-            "write" | "client.write" | "writetracking" => {
-                let tracked = || {
-                    let deadline = Deadline::read(&args["deadline"])?;
-                    Ok::<_, Unmade>(Tracked { of: of(), field: word("track_field"), deadline })
-                };
-                Self::Write {
-                    to: Target::read(args)?,
-                    message: Tenant { key: word("shard_key"), fields: fields_of(&args["values"]) },
-                    tracked: (call == "writetracking").then(tracked).transpose()?,
-                }
-            }
-            "writemany" => {
+            "write" | "client.write" | "writetracking" => Self::Write {
+                to: Target::read(args)?,
+                message: Tenant { key: word("shard_key"), fields: fields_of(&args["values"]) },
+                tracked: (call == "writetracking").then(tracked).transpose()?,
+            },
+            "writemany" | "writetrackingmany" => {
                 let tenant = |m: &Value| Tenant { key: string(&m[0]), fields: fields_of(&m[1]) };
                 let messages = args["messages"].as_array().into_iter().flatten();
                 Self::WriteMany {
                     to: Target::read(args)?,
                     messages: messages.map(tenant).collect(),
+                    tracked: (call == "writetrackingmany").then(tracked).transpose()?,
                 }
             }
+            "resize" => Self::Resize(Target::read(args)?),
             "read" | "client.read" | "readmany" => Self::Read {
                 by: by()?,
                 max: max(1)?,
@@ -198,12 +239,18 @@ impl Call {
                 min_idle_ms: whole("min_idle_ms", 0)?,
                 max: max(100)?,
                 max_deliveries: args["max_deliveries"].as_u64().unwrap_or(0),
+                dead_ttl_ms: ttl_ms(&args["dead_ttl"], &Value::Null)?,
             },
             "len" => Self::Len(word("name")),
             "backlog" => Self::Backlog(word("name")),
             "pendingcount" => Self::PendingCount(word("name"), group()),
             "stats" => Self::Stats(word("name"), group()),
             "deadletters" => Self::DeadLetters(word("name"), max(100)?),
+            "deletedeadletters" => {
+                let places = args["places"].as_array().into_iter().flatten();
+                let places = places.filter_map(Value::as_u64).map(|place| place as usize);
+                Self::DeleteDeadLetters(word("name"), places.collect())
+            }
             "del" => Self::DeleteTracked { of: of(), value: word("value") },
             "cordon" => Self::Cordon { of: of(), within: whole("within_s", 0)? },
             "gc" => Self::Gc {
@@ -231,7 +278,8 @@ impl Call {
         if call != "write" || !is_wrong {
             return Err(ELSE);
         }
-        let to = Target { name: string(&args["name"]), ttl_ms: ttl * 1_000, streams, per_shard };
+        let (ttl_ms, streams, per_shard) = (Some(ttl * 1_000), Some(streams), Some(per_shard));
+        let to = Target { name: string(&args["name"]), ttl_ms, streams, per_shard };
         let fields = vec![("f".to_owned(), "v".to_owned())];
         Ok(Self::Write { to, message: Tenant { key: "k".to_owned(), fields }, tracked: None })
     }
@@ -239,10 +287,14 @@ impl Call {
 
 impl Target {
     fn read(args: &Value) -> Result<Self, Unmade> {
-        let streams = whole(&args["streams"], "streams", 16)?;
-        let per_shard = whole(&args["streams_per_shard"], "streams_per_shard", streams.min(2))?;
+        let number = |name: &str| match &args[name] {
+            Value::Null => Ok(None),
+            value => whole(value, name, 0).map(Some),
+        };
+        let (streams, per_shard) = (number("streams")?, number("streams_per_shard")?);
         let name = args.get("name").map(string).unwrap_or_default();
-        Ok(Self { name, ttl_ms: ttl_ms(args)?, streams, per_shard })
+        let ttl_ms = ttl_ms(&args["ttl"], &args["ttl_ms"])?;
+        Ok(Self { name, ttl_ms, streams, per_shard })
     }
 }
 
@@ -260,7 +312,7 @@ impl Reader {
         };
         Ok(Self {
             name,
-            ttl_ms: ttl_ms(args)?,
+            ttl_ms: ttl_ms(&args["ttl"], &args["ttl_ms"])?,
             group: word("group"),
             consumer: word("consumer"),
             prefer,
@@ -285,10 +337,12 @@ fn fields_of(values: &Value) -> Fields {
     if values.is_null() { Fields::new() } else { fields(values) }
 }
 
-fn ttl_ms(args: &Value) -> Result<i64, Unmade> {
-    match args["ttl_ms"].as_i64() {
-        Some(ms) => Ok(ms),
-        None => Ok(whole(&args["ttl"], "ttl", TTL_DEFAULT)?.saturating_mul(1_000)),
+/// A time in seconds, or else in milliseconds.
+fn ttl_ms(seconds: &Value, ms: &Value) -> Result<Option<i64>, Unmade> {
+    match (ms.as_i64(), seconds) {
+        (Some(ms), _) => Ok(Some(ms)),
+        (None, Value::Null) => Ok(None),
+        (None, seconds) => Ok(Some(whole(seconds, "ttl", 0)?.saturating_mul(1_000))),
     }
 }
 

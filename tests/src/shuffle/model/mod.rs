@@ -90,6 +90,8 @@ pub type Taken = (Text, Text, Fields);
 /// An error by its first word.
 pub type Failure = &'static str;
 
+/// A record names no message.
+pub const CORRUPT: Failure = "CORRUPT";
 /// A key holds something else.
 pub const WRONG_TYPE: Failure = "WRONGTYPE";
 /// An argument is wrong; nothing was looked at.
@@ -172,15 +174,28 @@ impl Model {
         hash.extend(fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())));
     }
 
-    /// Lets a key live so long; where nothing is shortened, at least so long.
-    fn expire(&mut self, key: &str, ttl: u64, may_shorten: bool) {
-        if ttl == 0 {
+    /// Lets a key live so long; `None` for ever.
+    fn expire(&mut self, key: &str, ttl: Option<u64>) {
+        if ttl == Some(0) {
             self.keys.remove(key);
         }
         if let Some(key) = self.keys.get_mut(key) {
-            let longest = key.ttl.unwrap_or(0).max(ttl);
-            key.ttl = Some(if may_shorten { ttl } else { longest });
+            key.ttl = ttl;
         }
+    }
+
+    /// How long a key lives; `None` if it is not there.
+    fn time_of(&self, key: &str) -> Option<Option<u64>> {
+        self.keys.get(key).map(|key| key.ttl)
+    }
+
+    /// Lets a key live so long, but never shorter than before the step.
+    fn prolong(&mut self, key: &str, ttl: Option<u64>, before: Option<Option<u64>>) {
+        let ttl = match (before, ttl) {
+            (Some(None), _) | (_, None) => None,
+            (before, Some(ttl)) => Some(before.flatten().unwrap_or(0).max(ttl)),
+        };
+        self.expire(key, ttl);
     }
 
     /// Lets every key live as it did before; those that were not there for ever.

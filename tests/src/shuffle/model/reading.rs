@@ -67,6 +67,7 @@ impl Model {
     fn read_one(&mut self, r: &Reading<'_>) -> Result<Option<Taken>, Failure> {
         let ours = self.rules == Rules::Ours;
         let (name, meta) = (r.name, format!("{}:meta", r.name));
+        let before = self.time_of(&meta);
         let streams = self.stream_count(name)?;
         if let Some(index) = r.prefer.filter(|index| !ours || *index < streams) {
             let key = format!("{name}:s{index}");
@@ -77,7 +78,7 @@ impl Model {
             }
             if has_group && let Some(taken) = self.take(&key, r.group, r.consumer)? {
                 if ours {
-                    self.expire(&meta, r.ttl, false);
+                    self.prolong(&meta, Some(r.ttl), before);
                 }
                 return Ok(Some(taken));
             }
@@ -102,7 +103,7 @@ impl Model {
                 if ours {
                     self.set_meta(name, &[(&format!("offset:{}", r.group), next.to_string())]);
                 }
-                self.expire(&meta, r.ttl, !ours);
+                self.prolong(&meta, Some(r.ttl), if ours { before } else { None });
             }
             if let Some(taken) = taken? {
                 return Ok(Some(taken));
@@ -122,8 +123,9 @@ impl Model {
 
     fn join_and_take(&mut self, key: &str, r: &Reading<'_>) -> Result<Option<Taken>, Failure> {
         if !self.stream(key)?.is_some_and(|stream| stream.groups.contains_key(r.group)) {
+            let before = self.time_of(key).filter(|_| self.rules == Rules::Ours);
             self.join(key, r.group, ZERO)?;
-            self.expire(key, r.ttl, self.rules != Rules::Ours);
+            self.prolong(key, Some(r.ttl), before);
         }
         self.take(key, r.group, r.consumer)
     }
@@ -235,9 +237,18 @@ impl Model {
         Ok((messages, dead))
     }
 
-    /// Lets the dead letters live at least so long, as a reclaim does that made one.
-    pub fn keep_dead(&mut self, name: &str, ttl: u64) {
-        self.expire(&format!("{name}:dead"), ttl, false);
+    /// Lets the dead letters live so long, as a reclaim does that made one; `None` for ever.
+    pub fn keep_dead(&mut self, name: &str, dead_ttl: Option<u64>) {
+        self.expire(&format!("{name}:dead"), dead_ttl);
+    }
+
+    /// Deletes the dead letters that have these places among all; returns how many there were.
+    pub fn delete_dead_letters(&mut self, name: &str, places: &[usize]) -> Result<u64, Failure> {
+        let key = format!("{name}:dead");
+        let Some(stream) = self.stream(&key)? else { return Ok(0) };
+        let id = |place: &usize| stream.entries.get(*place).map(|(id, _)| id.clone());
+        let ids: Vec<Text> = places.iter().filter_map(id).collect();
+        Ok(self.delete(&key, &ids))
     }
 
     fn bury(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Failure, Fields, Key, Model, Rules, Text, Value, WRONG_TYPE};
+use super::{CORRUPT, Failure, Fields, Key, Model, Rules, Text, Value, WRONG_TYPE};
 
 /// The time at which a model lives, in seconds. It has as many digits as the real one, and the
 /// first ones are the same until 2033.
@@ -120,7 +120,13 @@ impl Model {
         self.check_tracking(prefix)?;
         let ours = self.rules == Rules::Ours;
         let Some((stream, id, deadline)) = self.tracked(prefix, value) else {
-            return if ours { Ok(None) } else { Err("NIL") };
+            let tracking = self.keys.get(&Keys::of(prefix).tracking).map(|key| &key.value);
+            let is_there = matches!(tracking, Some(Value::Hash(hash)) if hash.contains_key(value));
+            return match ours {
+                true if is_there => Err(CORRUPT),
+                true => Ok(None),
+                false => Err("NIL"),
+            };
         };
         if !ours && deadline.contains(['e', '.']) {
             return Err("ERR");
@@ -243,7 +249,8 @@ impl Model {
         let key = self.keys.get(&Keys::of(prefix).tracking)?;
         let Value::Hash(hash) = &key.value else { return None };
         let record: serde_json::Value = serde_json::from_str(hash.get(value)?).ok()?;
-        let field = |name: &str| record[name].as_str().map(str::to_owned);
+        let field =
+            |name: &str| Some(record[name].as_str()?.to_owned()).filter(|text| !text.is_empty());
         Some((field("stream_id")?, field("msg_id")?, field("deadline")?))
     }
 

@@ -1,16 +1,58 @@
 //! Writing.
 
-use super::{Failure, Fields, Model, Rules, Text};
+use super::{Failure, Fields, INVALID, Model, Rules, Text, Value, ZERO};
 
 /// How many fields the original can write; it fails with more.
 const ORIGINAL_FIELDS_MAX: usize = 3_998;
 
 impl Model {
-    /// Writes a message to a shard; answers its id and stream.
+    /// How many streams writers spread over; `None` if nobody has written yet.
+    pub fn shape(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let streams = self.stream_count(name)?;
+        let target = self.meta(name, "target")?.and_then(|text| text.split_once('/'));
+        if let Some((target, of)) = target
+            && of.parse() == Ok(streams)
+        {
+            return Ok(target.parse().ok());
+        }
+        if self.meta(name, "streams")?.is_some() && streams > 0 {
+            return Ok(Some(streams));
+        }
+        // The original leaves the field out for one stream.
+        let first = self.stream(&format!("{name}:s0")).ok().flatten();
+        Ok(first.is_some_and(|stream| stream.last != ZERO).then_some(1))
+    }
+
+    /// Gives a queue another number of streams; returns how many there are then.
+    pub fn resize(&mut self, name: &str, ttl: Option<u64>, wanted: i64) -> Result<u64, Failure> {
+        let meta = format!("{name}:meta");
+        let (before, now) = (self.time_of(&meta), self.stream_count(name)?);
+        let is_done =
+            self.shape(name)?.is_none() || wanted >= now || self.can_shrink(name, wanted, now)?;
+        if is_done {
+            self.set_streams(name, wanted);
+        } else {
+            self.set_meta(name, &[("target", format!("{wanted}/{now}"))]);
+        }
+        self.prolong(&meta, ttl, before);
+        Ok(if is_done { wanted } else { now } as u64)
+    }
+
+    fn set_streams(&mut self, name: &str, streams: i64) {
+        self.set_meta(name, &[("streams", streams.to_string())]);
+        if let Some(Value::Hash(meta)) =
+            self.keys.get_mut(&format!("{name}:meta")).map(|key| &mut key.value)
+        {
+            meta.remove("target");
+        }
+    }
+
+    /// Writes a message to a shard of a queue of so many streams; answers its id and stream. With
+    /// ours the queue has to have as many.
     pub fn write(
         &mut self,
         name: &str,
-        ttl: u64,
+        ttl: Option<u64>,
         streams: i64,
         shard: &[u64],
         fields: Fields,
@@ -20,22 +62,29 @@ impl Model {
             return Err("ERR");
         }
         let now = self.stream_count(name)?;
+        let shape = if ours { self.shape(name)? } else { None };
+        if shape.is_some_and(|shape| shape != streams) {
+            return Err(INVALID);
+        }
         let notifications = format!("{name}:notifications");
         if ours {
             self.stream(&notifications)?;
         }
-        let resized = streams > now || streams < now && self.can_shrink(name, streams, now)?;
+        let is_new = if ours { shape.is_none() } else { streams > now };
+        let resized = is_new || streams < now && self.can_shrink(name, streams, now)?;
         let chosen = self.choose(name, shard)?;
+        let meta = format!("{name}:meta");
+        let before = self.time_of(&meta).filter(|_| ours);
         if resized {
-            self.set_meta(name, &[("streams", streams.to_string())]);
+            self.set_streams(name, streams);
         }
         let key = format!("{name}:s{chosen}");
         let id = self.add(&key, fields)?;
         self.notify(name, chosen)?;
         for key in [key, notifications] {
-            self.expire(&key, ttl, true);
+            self.expire(&key, ttl);
         }
-        self.expire(&format!("{name}:meta"), ttl, !ours);
+        self.prolong(&meta, ttl, before);
         Ok((id, chosen))
     }
 
@@ -43,7 +92,7 @@ impl Model {
     pub fn write_many(
         &mut self,
         name: &str,
-        ttl: u64,
+        ttl: Option<u64>,
         streams: i64,
         messages: &[(Vec<u64>, Fields)],
     ) -> Result<Vec<(Text, u64)>, Failure> {

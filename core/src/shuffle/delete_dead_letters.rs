@@ -1,0 +1,70 @@
+//! Delete dead letters: nobody needs them any more.
+
+use super::message::MessageId;
+use super::name::Name;
+use super::{ACK_MESSAGES_MAX, ON_CLUSTER, embedded};
+use crate::error::{Result, invalid};
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::Reply;
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("ids.lua"),
+    include_str!("delete_dead_letters.lua")
+));
+
+/// Deletes dead letters by their ids.
+#[derive(Clone, Debug)]
+pub struct DeleteDeadLetters {
+    name: Name,
+    ids: Vec<MessageId>,
+}
+
+impl DeleteDeadLetters {
+    /// Deletes these.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, and for more than
+    /// [`ACK_MESSAGES_MAX`] letters.
+    pub fn new<I: Into<MessageId>>(
+        name: impl AsRef<[u8]>,
+        letters: impl IntoIterator<Item = I>,
+    ) -> Result<Self> {
+        let ids = letters.into_iter().map(Into::into).collect();
+        Self::of(Name::new(name.as_ref())?, ids)
+    }
+
+    pub(super) fn of(name: Name, ids: Vec<MessageId>) -> Result<Self> {
+        if ids.len() > ACK_MESSAGES_MAX {
+            return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} dead letters")));
+        }
+        Ok(Self { name, ids })
+    }
+}
+
+impl Operation for DeleteDeadLetters {
+    /// How many of them there were.
+    type Output = u64;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.delete_dead_letters";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    const IDEMPOTENT: bool = false;
+
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let args = self.ids.iter().map(MessageId::to_string).collect();
+        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u64> {
+        reply.count(self.ids.len())
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
+        turn.emptied();
+        state.step(turn, |queue, effects| Ok(queue.delete_dead_letters(&self.ids, effects)))
+    }
+}

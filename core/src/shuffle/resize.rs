@@ -1,0 +1,77 @@
+//! Resize: another number of streams.
+
+use std::time::Duration;
+
+use super::name::Name;
+use super::shard::check_sizes;
+use super::{ON_CLUSTER, STREAMS_MAX, embedded, expires, ttl_ms};
+use crate::error::Result;
+use crate::operation::{Invocation, Operation, Script, Turn};
+use crate::reply::{Reply, malformed};
+
+static SCRIPT: Script = Script::new(concat!(
+    include_str!("queue.lua"),
+    include_str!("shape.lua"),
+    include_str!("resize.lua")
+));
+
+/// Gives a queue more streams at once, or fewer as soon as those beyond have nothing left to do.
+#[derive(Clone, Debug)]
+pub struct Resize {
+    name: Name,
+    streams: u32,
+    ttl_ms: u64,
+}
+
+impl Resize {
+    /// Gives the queue this number of streams. What is known about it lives at least for `ttl`, or
+    /// for ever.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, for no stream or more than
+    /// [`STREAMS_MAX`](super::STREAMS_MAX), and for a `ttl` under a second or over
+    /// [`TTL_MAX`](super::TTL_MAX).
+    pub fn new(
+        name: impl AsRef<[u8]>,
+        streams: u32,
+        ttl: impl Into<Option<Duration>>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, streams, ttl.into())
+    }
+
+    pub(super) fn of(name: Name, streams: u32, ttl: Option<Duration>) -> Result<Self> {
+        check_sizes(streams, 1)?;
+        Ok(Self { name, streams, ttl_ms: ttl_ms(ttl)? })
+    }
+}
+
+impl Operation for Resize {
+    /// How many streams the queue has now: more than asked for while those beyond have something
+    /// left.
+    type Output = u32;
+    type State = embedded::State;
+    const NAME: &'static str = "shuffle.resize";
+    const ON_CLUSTER: &'static str = ON_CLUSTER;
+    const IDEMPOTENT: bool = true;
+
+    fn queue(&self) -> &[u8] {
+        self.name.as_bytes()
+    }
+
+    fn invocation(&self) -> Invocation {
+        let args = [self.ttl_ms.to_string(), self.streams.to_string()].into_iter().collect();
+        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<u32> {
+        match reply.count(STREAMS_MAX as usize)? as u32 {
+            streams if streams >= self.streams => Ok(streams),
+            _ => Err(malformed()),
+        }
+    }
+
+    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u32> {
+        let expires = expires(turn.now(), self.ttl_ms);
+        state.step(turn, |queue, effects| Ok(queue.resize(self.streams, expires, effects)))
+    }
+}
