@@ -173,6 +173,7 @@ typedef struct {
     int64_t streams;
     int64_t streams_per_shard;
     int64_t ttl_ms;
+    int64_t dead_ttl_ms;
     int64_t track_keys;
 } millpond_shuffle_options;
 
@@ -218,6 +219,11 @@ typedef struct {
     size_t consumer_length;
     millpond_shuffle_message message;
 } millpond_shuffle_dead_letter;
+
+typedef struct {
+    uint64_t time_ms;
+    uint64_t sequence;
+} millpond_shuffle_id;
 
 typedef struct {
     uint64_t len;
@@ -704,6 +710,11 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_shuffle_queue **queue,
                                            millpond_error **error);
 
+millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
+                                        uint32_t streams,
+                                        uint32_t *now,
+                                        millpond_error **error);
+
 millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
                                      uint64_t *len,
                                      millpond_error **error);
@@ -824,6 +835,12 @@ const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const mil
 
 size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
 
+millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
+                                                     const millpond_shuffle_id *ids,
+                                                     size_t count,
+                                                     uint64_t *deleted,
+                                                     millpond_error **error);
+
 void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
 
 millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
@@ -866,6 +883,15 @@ millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
                                                int64_t deadline_s,
                                                millpond_shuffle_receipt *receipt,
                                                millpond_error **error);
+
+millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
+                                                    const millpond_shuffle_new_message *messages,
+                                                    size_t count,
+                                                    const char *track_field,
+                                                    size_t track_field_length,
+                                                    int64_t deadline_s,
+                                                    millpond_shuffle_receipt *receipts,
+                                                    millpond_error **error);
 
 millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
                                                 const char *value,

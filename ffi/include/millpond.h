@@ -648,9 +648,9 @@ typedef struct {
  */
 typedef struct {
     /**
-     * How many streams writers spread tenants over. More take effect with the next write; fewer
-     * as soon as the streams beyond have nothing left to do. Readers need not know.
-     * -1: not given, which is 16.
+     * How many streams the queue has. The first write to a queue makes it so; a write to one that has
+     * another number is refused, and `millpond_shuffle_resize` changes it. Readers need not know.
+     * -1: not given; writers take the number that the queue has, and a new queue gets 16.
      */
     int64_t streams;
     /**
@@ -658,10 +658,16 @@ typedef struct {
      */
     int64_t streams_per_shard;
     /**
-     * How long a stream lives after it was last written to, with all that is in it, in
-     * milliseconds. -1: not given, which is a day.
+     * How long a stream lives after it was last written to, in milliseconds. **When that time is over
+     * the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
+     * should have the same. -1: not given; nothing that is written expires.
      */
     int64_t ttl_ms;
+    /**
+     * How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
+     * that are older. -1: not given; they stay until `millpond_shuffle_delete_dead_letters`.
+     */
+    int64_t dead_ttl_ms;
     /**
      * A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
      * which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
@@ -742,8 +748,7 @@ typedef struct {
      */
     millpond_shuffle_receipt receipt;
     /**
-     * How often it was delivered, this time included; 0 if it came from a read, which does not
-     * count.
+     * How often it was delivered, this time included: 1 of a read, more of a reclaim.
      */
     uint64_t deliveries;
     /**
@@ -813,6 +818,20 @@ typedef struct {
      */
     millpond_shuffle_message message;
 } millpond_shuffle_dead_letter;
+
+/**
+ * The id of a dead letter: its `id_time_ms` and `id_sequence`.
+ */
+typedef struct {
+    /**
+     * The first half, in milliseconds since the Unix epoch.
+     */
+    uint64_t time_ms;
+    /**
+     * The second half.
+     */
+    uint64_t sequence;
+} millpond_shuffle_id;
 
 /**
  * What a stream holds for a group, or all streams together.
@@ -2509,6 +2528,25 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_error **error);
 
 /**
+ * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
+ * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
+ * still take from all; a later write or resize takes the others away. A queue that nobody has written
+ * to is made with this number. Queues that were given another number of `streams` are refused from
+ * then on.
+ *
+ * `now` is set to how many streams the queue has now; it may be NULL.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for no stream or more than
+ * 65,536.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
+                                        uint32_t streams,
+                                        uint32_t *now,
+                                        millpond_error **error);
+
+/**
  * How many entries the streams hold, finished ones that nobody deleted included.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
@@ -2585,7 +2623,8 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
  * 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
  * no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
- * years), before anything is sent; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
+ * years), before anything is sent, and for a queue that has another number of streams than it was
+ * given here; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
  * nothing has changed; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
@@ -2814,7 +2853,7 @@ millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
  * neither acknowledged nor extended since: those of consumers that are gone. One that was
  * delivered `max_deliveries` times becomes a dead letter instead.
  *
- * `batch` is set to the messages, each with its deliveries, which the caller frees with
+ * `batch` is set to the messages, which the caller frees with
  * `millpond_shuffle_batch_free`, or on failure to NULL. `dead` is set to how many became dead
  * letters; it may be NULL.
  *
@@ -2899,7 +2938,8 @@ void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
 /**
  * Reads up to `max` messages that were delivered too often, the oldest first; see
- * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay.
+ * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are deleted or
+ * their `dead_ttl_ms` is over.
  *
  * `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
  * failure to NULL.
@@ -2928,6 +2968,26 @@ const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const mil
  * Threads: any.
  */
 size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * Deletes dead letters by their ids.
+ *
+ * `deleted` is set to how many of these there were; it may be NULL.
+ *
+ *     millpond_shuffle_id id = {letter->id_time_ms, letter->id_sequence};
+ *     status = millpond_shuffle_delete_dead_letters(queue, &id, 1, NULL, &error);
+ *
+ * Errors: as `millpond_shuffle_len`.
+ *
+ * Delivery: deleting twice is safe. Above 10,000 letters it takes several steps.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
+                                                     const millpond_shuffle_id *ids,
+                                                     size_t count,
+                                                     uint64_t *deleted,
+                                                     millpond_error **error);
 
 /**
  * Frees dead letters; they stay in the queue. NULL and what was freed before are fine.
@@ -3055,7 +3115,7 @@ void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 /**
  * Writes one message of a tenant, and remembers where it is by the value of its field
  * `track_field`, until `deadline_s`: seconds since the Unix epoch, or 0 for the server's time and
- * the queue's `ttl_ms`. A message without that field, or with nothing in it, is written and not
+ * the queue's `ttl_ms`, or a day without one. A message without that field, or with nothing in it, is written and not
  * tracked; of two messages with the same value the later one is tracked.
  *
  * `receipt` is set to where the message is; it may be NULL.
@@ -3084,6 +3144,29 @@ millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
+ * Writes many messages, each for its tenant, and remembers where they are, as
+ * `millpond_shuffle_write_tracked` would one after the other with the same `track_field` and
+ * `deadline_s`.
+ *
+ * `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
+ * On failure they are all 0.
+ *
+ * Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
+ *
+ * Delivery: as `millpond_shuffle_write_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
+                                                    const millpond_shuffle_new_message *messages,
+                                                    size_t count,
+                                                    const char *track_field,
+                                                    size_t track_field_length,
+                                                    int64_t deadline_s,
+                                                    millpond_shuffle_receipt *receipts,
+                                                    millpond_error **error);
+
+/**
  * Deletes the message that is tracked by this value, for all groups, taken or not. With the global
  * keys it is found whatever the name of its queue.
  *
@@ -3091,8 +3174,9 @@ millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
  * none (any more). Both may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
- * `MILLPOND_WRONG_TYPE` if a key holds something else and `MILLPOND_CROSS_SLOT` on a cluster with
- * the global keys, and then nothing has changed; those of the connection.
+ * `MILLPOND_WRONG_TYPE` if a key holds something else, `MILLPOND_CORRUPT` if the record of this value
+ * names no message and `MILLPOND_CROSS_SLOT` on a cluster with the global keys, and then nothing has
+ * changed; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
  * finds nothing then. A consumer that has taken the message is not stopped.
@@ -3129,8 +3213,8 @@ millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue
 
 /**
  * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
- * notifications and the dead letters. `shuffle.reclaim` and `shuffle.dead_letters` take all four,
- * the others the first three. For connections of your own; makes no call.
+ * notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
+ * `shuffle.delete_dead_letters` take all four, the others the first three. For connections of your own; makes no call.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
  * NULL.

@@ -26,7 +26,7 @@ static void writes_and_reads(const struct backend *backend) {
     CHECK(millpond_shuffle_batch_length(batch) == 1);
     millpond_shuffle_receipt taken = millpond_shuffle_batch_messages(batch)->receipt;
     CHECK(same(taken, first) || same(taken, second));
-    CHECK(millpond_shuffle_batch_messages(batch)->deliveries == 0);
+    CHECK(millpond_shuffle_batch_messages(batch)->deliveries == 1);
     BATCH(batch, same(taken, first) ? "task=1" : "task=2");
     CHECK(pending_of(queue, "g") == 1);
 
@@ -236,6 +236,39 @@ static void settings(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+/* A queue keeps its number of streams, whoever writes to it, until it is resized. */
+static void sizes(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_shuffle_queue *queue, *other;
+    millpond_error *error;
+    millpond_shuffle_options options;
+    millpond_shuffle_field field = {S("n"), S("1")};
+    uint32_t now = 77;
+
+    millpond_shuffle_options_init(&options);
+    options.streams = 5;
+    OK(millpond_shuffle_queue_new(client, S("sizes"), &options, &queue, &error));
+    put(queue, "t", "1");
+    options.streams = 3;
+    OK(millpond_shuffle_queue_new(client, S("sizes"), &options, &other, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "the queue has 5 streams, and this writer was given 3",
+          millpond_shuffle_write(other, S("t"), &field, 1, NULL, &error));
+    CHECK(len_of(queue) == 1);
+    millpond_shuffle_queue_free(queue);
+    queue = queue_of(client, "sizes");
+    CHECK(put(queue, "t", "2").stream < 5);
+    OK(millpond_shuffle_resize(queue, 8, &now, &error));
+    CHECK(now == 8);
+    OK(millpond_shuffle_resize(queue, 1, NULL, &error));
+    CHECK(put(queue, "t", "3").stream == 0);
+    FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 65536 streams, not 0",
+          millpond_shuffle_resize(queue, 0, &now, &error));
+    CHECK(now == 0);
+    millpond_shuffle_queue_free(queue);
+    millpond_shuffle_queue_free(other);
+    millpond_client_free(client);
+}
+
 static void shards(const struct backend *backend) {
     (void)backend;
     millpond_error *error;
@@ -255,6 +288,7 @@ const struct test shuffle_tests[] = {
     {"any_bytes_in_order", any_bytes_in_order},
     {"writes_many", writes_many},
     {"settings", settings},
+    {"sizes", sizes},
     {"shards", shards},
     {NULL, NULL},
 };

@@ -91,7 +91,14 @@ static void silent_consumers(const struct backend *backend) {
     CHECK(letter->message.deliveries == 2);
     const millpond_shuffle_field *task = millpond_shuffle_message_field(&letter->message, S("task"));
     CHECK(task != NULL && task->value_length == 1 && task->value[0] == '1');
+    millpond_shuffle_id ids[] = {{letter->id_time_ms, letter->id_sequence}, {1, 1}};
     millpond_shuffle_dead_letters_free(letters);
+    OK(millpond_shuffle_delete_dead_letters(queue, ids, 2, &count, &error));
+    CHECK(count == 1);
+    OK(millpond_shuffle_dead_letters_read(queue, 100, &letters, &error));
+    CHECK(millpond_shuffle_dead_letters_length(letters) == 0);
+    millpond_shuffle_dead_letters_free(letters);
+    OK(millpond_shuffle_delete_dead_letters(queue, NULL, 0, NULL, &error));
     CHECK(backlog_of(queue) == 0);
     millpond_shuffle_consumer_free(silent);
     millpond_shuffle_consumer_free(other);

@@ -70,6 +70,24 @@ static void deletes_by_value(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void many_at_once(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_shuffle_queue *queue = queue_of(client, "tracked in one step");
+    millpond_error *error;
+    millpond_shuffle_field fields[] = {{S("job"), S("j-1")}, {S("job"), S("j-2")}};
+    millpond_shuffle_new_message messages[] = {{S("a"), &fields[0], 1}, {S("b"), &fields[1], 1}};
+    millpond_shuffle_receipt receipts[2], receipt;
+    bool deleted;
+    OK(millpond_shuffle_write_tracked_many(queue, messages, 2, S("job"), 0, receipts, &error));
+    OK(millpond_shuffle_delete_tracked(queue, S("j-2"), &deleted, &receipt, &error));
+    CHECK(deleted && same(receipt, receipts[1]));
+    CHECK(len_of(queue) == 1);
+    FAILS(MILLPOND_INVALID_ARGUMENT, "has no name",
+          millpond_shuffle_write_tracked_many(queue, messages, 2, S(""), 0, NULL, &error));
+    millpond_shuffle_queue_free(queue);
+    millpond_client_free(client);
+}
+
 static void collects(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_shuffle_queue *queue = tracked_queue(client, "{tracked}collects");
@@ -144,6 +162,7 @@ static void whatever_the_name_of_the_queue(const struct backend *backend) {
 
 const struct test shuffle_tracking_tests[] = {
     {"deletes_by_value", deletes_by_value},
+    {"many_at_once", many_at_once},
     {"collects", collects},
     {"whatever_the_name_of_the_queue", whatever_the_name_of_the_queue},
     {NULL, NULL},

@@ -22,8 +22,7 @@ pub struct millpond_shuffle_batch {
 pub struct millpond_shuffle_message {
     /// Where it is: give this back to acknowledge it.
     pub receipt: millpond_shuffle_receipt,
-    /// How often it was delivered, this time included; 0 if it came from a read, which does not
-    /// count.
+    /// How often it was delivered, this time included: 1 of a read, more of a reclaim.
     pub deliveries: u64,
     /// Its fields, in the order in which they were written; lives as long as the batch.
     pub fields: *const millpond_shuffle_field,
@@ -45,9 +44,8 @@ unsafe impl Send for Batch {}
 unsafe impl Sync for Batch {}
 
 impl Batch {
-    /// Messages, each with how often it was delivered.
-    pub(super) fn new<'m>(messages: impl Iterator<Item = (&'m Message, u64)> + Clone) -> Self {
-        let all_fields = || messages.clone().flat_map(|(message, _)| &message.fields);
+    pub(super) fn new<'m>(messages: impl Iterator<Item = &'m Message> + Clone) -> Self {
+        let all_fields = || messages.clone().flat_map(|message| &message.fields);
         let length = all_fields().map(|(field, value)| field.len() + value.len()).sum();
         let mut bytes = Vec::with_capacity(length);
         for (field, value) in all_fields() {
@@ -69,22 +67,17 @@ impl Batch {
         });
         let fields: Box<[_]> = fields.collect();
         let mut rest = &*fields;
-        let messages = messages.map(|(message, deliveries)| {
+        let messages = messages.map(|message| {
             let (own, after) = rest.split_at(message.fields.len());
             rest = after;
             millpond_shuffle_message {
                 receipt: Receipt::from(message).into(),
-                deliveries,
+                deliveries: message.deliveries,
                 fields: own.as_ptr(),
                 field_count: own.len(),
             }
         });
         Self { messages: messages.collect(), fields, bytes }
-    }
-
-    /// Messages of a read.
-    pub(super) fn read(messages: &[Message]) -> Self {
-        Self::new(messages.iter().map(|message| (message, 0)))
     }
 }
 

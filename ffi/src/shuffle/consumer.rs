@@ -142,7 +142,7 @@ pub unsafe extern "C" fn millpond_shuffle_read(
             None => consumer.read_many(max)?,
             Some(wait) => consumer.messages(max).wait(wait).next().transpose()?.unwrap_or_default(),
         };
-        batch.set(Batch::read(&messages));
+        batch.set(Batch::new(messages.iter()));
         Ok(())
     })
 }
@@ -236,7 +236,7 @@ fn count_done(
 /// neither acknowledged nor extended since: those of consumers that are gone. One that was
 /// delivered `max_deliveries` times becomes a dead letter instead.
 ///
-/// `batch` is set to the messages, each with its deliveries, which the caller frees with
+/// `batch` is set to the messages, which the caller frees with
 /// `millpond_shuffle_batch_free`, or on failure to NULL. `dead` is set to how many became dead
 /// letters; it may be NULL.
 ///
@@ -263,8 +263,7 @@ pub unsafe extern "C" fn millpond_shuffle_reclaim(
         let dead = caller.wanted(dead, 0);
         let consumer = caller.held::<Consumer>("consumer", consumer)?;
         let reclaimed = consumer.reclaim(Duration::from_millis(min_idle_ms), max)?;
-        let messages = reclaimed.messages.iter();
-        batch.set(Batch::new(messages.map(|(message, deliveries)| (message, *deliveries))));
+        batch.set(Batch::new(reclaimed.messages.iter()));
         dead.set(reclaimed.dead);
         Ok(())
     })

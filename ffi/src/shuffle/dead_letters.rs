@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use millpond::shuffle::DeadLetter;
+use millpond::shuffle::{DeadLetter, MessageId};
 
 use super::batch::{Batch, millpond_shuffle_message};
 use super::queue::{Queue, millpond_shuffle_queue};
@@ -53,8 +53,7 @@ unsafe impl Sync for DeadLetters {}
 
 impl DeadLetters {
     fn new(letters: Vec<DeadLetter>) -> Self {
-        let messages =
-            Batch::new(letters.iter().map(|letter| (&letter.message, letter.deliveries)));
+        let messages = Batch::new(letters.iter().map(|letter| &letter.message));
         let list = letters.iter().zip(&messages.messages).map(|(letter, message)| {
             millpond_shuffle_dead_letter {
                 id_time_ms: letter.id.time_ms,
@@ -81,7 +80,8 @@ fn read<T: Copy>(
 }
 
 /// Reads up to `max` messages that were delivered too often, the oldest first; see
-/// `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay.
+/// `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are deleted or
+/// their `dead_ttl_ms` is over.
 ///
 /// `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
 /// failure to NULL.
@@ -126,6 +126,48 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_length(
     letters: *const millpond_shuffle_dead_letters,
 ) -> usize {
     read(letters, 0, |letters| letters.list.len())
+}
+
+/// The id of a dead letter: its `id_time_ms` and `id_sequence`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_id {
+    /// The first half, in milliseconds since the Unix epoch.
+    pub time_ms: u64,
+    /// The second half.
+    pub sequence: u64,
+}
+
+/// Deletes dead letters by their ids.
+///
+/// `deleted` is set to how many of these there were; it may be NULL.
+///
+///     millpond_shuffle_id id = {letter->id_time_ms, letter->id_sequence};
+///     status = millpond_shuffle_delete_dead_letters(queue, &id, 1, NULL, &error);
+///
+/// Errors: as `millpond_shuffle_len`.
+///
+/// Delivery: deleting twice is safe. Above 10,000 letters it takes several steps.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_delete_dead_letters(
+    queue: *mut millpond_shuffle_queue,
+    ids: *const millpond_shuffle_id,
+    count: usize,
+    deleted: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let deleted = caller.wanted(deleted, 0);
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let ids = caller.array(|| "ids".to_owned(), ids, count)?.iter();
+        let ids = ids.map(|id| MessageId { time_ms: id.time_ms, sequence: id.sequence });
+        deleted.set(queue.delete_dead_letters(ids)?);
+        Ok(())
+    })
 }
 
 /// Frees dead letters; they stay in the queue. NULL and what was freed before are fine.

@@ -4,8 +4,8 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use millpond::shuffle::{
-    Ack, Backlog, Cordon, DeleteTracked, Extend, ForgetExpired, Len, MessageId, Read,
-    ReadDeadLetters, ReadStats, Receipt, Reclaim, ScanExpired, Stream, TTL_DEFAULT, TrackKeys,
+    Ack, Backlog, Cordon, DeleteDeadLetters, DeleteTracked, Extend, ForgetExpired, Len, MessageId,
+    Read, ReadDeadLetters, ReadStats, Receipt, Reclaim, Resize, ScanExpired, Stream, TrackKeys,
     Write,
 };
 use millpond::{Operation, Result, Script};
@@ -17,8 +17,8 @@ use crate::keys::{Keys, millpond_keys};
 use crate::status::millpond_status;
 
 /// The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
-/// notifications and the dead letters. `shuffle.reclaim` and `shuffle.dead_letters` take all four,
-/// the others the first three. For connections of your own; makes no call.
+/// notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
+/// `shuffle.delete_dead_letters` take all four, the others the first three. For connections of your own; makes no call.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
 /// NULL.
@@ -78,7 +78,8 @@ pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
     let receipt = Receipt { stream: Stream::Default, id: MessageId::default() };
     let keys = TrackKeys::Queue;
     Ok(vec![
-        of(Write::new("q", 1, 1, TTL_DEFAULT)?),
+        of(Write::new("q", 1, 1, None)?),
+        of(Resize::new("q", 1, None)?),
         of(Read::new("q", "g", "c", 1)?),
         of(Ack::new("q", "g", [receipt])?),
         of(Extend::new("q", "g", "c", [receipt])?),
@@ -87,6 +88,7 @@ pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
         of(Backlog::new("q")?),
         of(ReadStats::new("q", "g")?),
         of(ReadDeadLetters::new("q", 1)?),
+        of(DeleteDeadLetters::new("q", [MessageId::default()])?),
         of(DeleteTracked::new("q", keys, "")?),
         of(Cordon::new("q", keys, Duration::ZERO)?),
         of(ScanExpired::new("q", keys, "", None)?),

@@ -99,7 +99,7 @@ pub unsafe extern "C" fn millpond_shuffle_messages_next(
     caller.run(error, || {
         let batch = caller.new_handle("batch", batch)?;
         if let Some(messages) = caller.held::<Messages>("messages", messages)?.next()? {
-            batch.set(Batch::read(&messages));
+            batch.set(Batch::new(messages.iter()));
         }
         Ok(())
     })

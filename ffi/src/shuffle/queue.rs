@@ -28,22 +28,27 @@ pub(crate) type Queue = Box<ShuffleQueue>;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_options {
-    /// How many streams writers spread tenants over. More take effect with the next write; fewer
-    /// as soon as the streams beyond have nothing left to do. Readers need not know.
-    /// -1: not given, which is 16.
+    /// How many streams the queue has. The first write to a queue makes it so; a write to one that has
+    /// another number is refused, and `millpond_shuffle_resize` changes it. Readers need not know.
+    /// -1: not given; writers take the number that the queue has, and a new queue gets 16.
     pub streams: i64,
     /// How many of the streams a tenant may write to. -1: not given, which is 2, or 1 of 1.
     pub streams_per_shard: i64,
-    /// How long a stream lives after it was last written to, with all that is in it, in
-    /// milliseconds. -1: not given, which is a day.
+    /// How long a stream lives after it was last written to, in milliseconds. **When that time is over
+    /// the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
+    /// should have the same. -1: not given; nothing that is written expires.
     pub ttl_ms: i64,
+    /// How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
+    /// that are older. -1: not given; they stay until `millpond_shuffle_delete_dead_letters`.
+    pub dead_ttl_ms: i64,
     /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
     /// which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
     pub track_keys: i64,
 }
 
 impl millpond_shuffle_options {
-    const NOT_GIVEN: Self = Self { streams: -1, streams_per_shard: -1, ttl_ms: -1, track_keys: -1 };
+    const NOT_GIVEN: Self =
+        Self { streams: -1, streams_per_shard: -1, ttl_ms: -1, dead_ttl_ms: -1, track_keys: -1 };
 
     fn apply(&self, mut queue: ShuffleQueue) -> Result<ShuffleQueue> {
         if let Some(streams) = given("streams", self.streams)? {
@@ -54,6 +59,9 @@ impl millpond_shuffle_options {
         }
         if let Some(ttl_ms) = given("ttl_ms", self.ttl_ms)? {
             queue = queue.ttl(Duration::from_millis(ttl_ms));
+        }
+        if let Some(dead_ttl_ms) = given("dead_ttl_ms", self.dead_ttl_ms)? {
+            queue = queue.dead_ttl(Duration::from_millis(dead_ttl_ms));
         }
         if let Some(number) = given("track_keys", self.track_keys)? {
             queue = queue.track_keys(track_keys(number)?);
@@ -109,6 +117,34 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
         let name = caller.name(name, name_length)?;
         let options = caller.options(options, millpond_shuffle_options::NOT_GIVEN)?;
         out.set(Box::new(options.apply(client.shuffle_queue(name))?));
+        Ok(())
+    })
+}
+
+/// Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
+/// left to deliver or to acknowledge. Until then writers spread over the new number already and readers
+/// still take from all; a later write or resize takes the others away. A queue that nobody has written
+/// to is made with this number. Queues that were given another number of `streams` are refused from
+/// then on.
+///
+/// `now` is set to how many streams the queue has now; it may be NULL.
+///
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for no stream or more than
+/// 65,536.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_resize(
+    queue: *mut millpond_shuffle_queue,
+    streams: u32,
+    now: *mut u32,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let now = caller.wanted(now, 0);
+        now.set(caller.held::<Queue>("queue", queue)?.resize(streams)?);
         Ok(())
     })
 }

@@ -9,7 +9,7 @@ use millpond::shuffle::{Deadline, TrackKeys};
 
 use super::queue::{Queue, millpond_shuffle_queue};
 use super::receipt::millpond_shuffle_receipt;
-use super::write::millpond_shuffle_field;
+use super::write::{millpond_shuffle_field, millpond_shuffle_new_message};
 use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
 use crate::keys::{Keys, millpond_keys};
@@ -46,7 +46,7 @@ pub(super) fn track_keys(number: u32) -> Result<TrackKeys> {
 
 /// Writes one message of a tenant, and remembers where it is by the value of its field
 /// `track_field`, until `deadline_s`: seconds since the Unix epoch, or 0 for the server's time and
-/// the queue's `ttl_ms`. A message without that field, or with nothing in it, is written and not
+/// the queue's `ttl_ms`, or a day without one. A message without that field, or with nothing in it, is written and not
 /// tracked; of two messages with the same value the later one is tracked.
 ///
 /// `receipt` is set to where the message is; it may be NULL.
@@ -89,6 +89,43 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked(
     })
 }
 
+/// Writes many messages, each for its tenant, and remembers where they are, as
+/// `millpond_shuffle_write_tracked` would one after the other with the same `track_field` and
+/// `deadline_s`.
+///
+/// `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
+/// On failure they are all 0.
+///
+/// Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
+///
+/// Delivery: as `millpond_shuffle_write_many`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_write_tracked_many(
+    queue: *mut millpond_shuffle_queue,
+    messages: *const millpond_shuffle_new_message,
+    count: usize,
+    track_field: *const c_char,
+    track_field_length: usize,
+    deadline_s: i64,
+    receipts: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
+        let messages = caller.messages(messages, count)?;
+        let queue = caller.held::<Queue>("queue", queue)?;
+        let field = caller.bytes(|| "track_field".to_owned(), track_field, track_field_length)?;
+        let deadline: Deadline = deadline_s;
+        let written = queue.write_tracked_many(messages, field, deadline)?;
+        receipts.set(written.into_iter().map(Into::into));
+        Ok(())
+    })
+}
+
 /// Deletes the message that is tracked by this value, for all groups, taken or not. With the global
 /// keys it is found whatever the name of its queue.
 ///
@@ -96,8 +133,9 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked(
 /// none (any more). Both may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
-/// `MILLPOND_WRONG_TYPE` if a key holds something else and `MILLPOND_CROSS_SLOT` on a cluster with
-/// the global keys, and then nothing has changed; those of the connection.
+/// `MILLPOND_WRONG_TYPE` if a key holds something else, `MILLPOND_CORRUPT` if the record of this value
+/// names no message and `MILLPOND_CROSS_SLOT` on a cluster with the global keys, and then nothing has
+/// changed; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
 /// finds nothing then. A consumer that has taken the message is not stopped.

@@ -45,6 +45,23 @@ impl Caller {
         self.bytes(|| "shard_key".to_owned(), data, length)
     }
 
+    /// The messages to write: each the key of its tenant and its fields.
+    #[expect(clippy::type_complexity, reason = "an alias cannot hold an impl")]
+    pub(super) fn messages(
+        &self,
+        messages: *const millpond_shuffle_new_message,
+        count: usize,
+    ) -> Result<Vec<(&[u8], impl Iterator<Item = (&[u8], &[u8])>)>> {
+        let messages = self.array(|| "messages".to_owned(), messages, count)?;
+        let messages = messages.iter().enumerate().map(|(index, message)| {
+            let of = move || format!("messages[{index}].");
+            let shard_key = || format!("messages[{index}].shard_key");
+            let key = self.bytes(shard_key, message.shard_key, message.shard_key_length)?;
+            Ok((key, self.fields(of, message.fields, message.field_count)?))
+        });
+        messages.collect()
+    }
+
     /// The fields of a message; `of` says which message it is.
     pub(super) fn fields(
         &self,
@@ -107,7 +124,8 @@ pub unsafe extern "C" fn millpond_shuffle_shard(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
 /// 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
 /// no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
-/// years), before anything is sent; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
+/// years), before anything is sent, and for a queue that has another number of streams than it was
+/// given here; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
 /// nothing has changed; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
@@ -160,15 +178,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
-        let messages = caller.array(|| "messages".to_owned(), messages, count)?;
+        let messages = caller.messages(messages, count)?;
         let queue = caller.held::<Queue>("queue", queue)?;
-        let messages = messages.iter().enumerate().map(|(index, message)| {
-            let of = move || format!("messages[{index}].");
-            let shard_key = || format!("messages[{index}].shard_key");
-            let key = caller.bytes(shard_key, message.shard_key, message.shard_key_length)?;
-            Ok((key, caller.fields(of, message.fields, message.field_count)?))
-        });
-        let messages = messages.collect::<Result<Vec<_>>>()?;
         receipts.set(queue.write_many(messages)?.into_iter().map(Into::into));
         Ok(())
     })

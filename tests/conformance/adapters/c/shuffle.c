@@ -31,7 +31,20 @@ static json_t *call_write(struct request *request) {
     return json_receipt(receipt);
 }
 
-static json_t *call_write_many(struct request *request) {
+static int64_t deadline_of(struct request *request) {
+    json_t *deadline = value_of(request, "deadline");
+    if (!json_is_null(deadline) && !json_is_integer(deadline))
+        unsupported(request, "a deadline that is no int64_t");
+    return json_integer_value(deadline);
+}
+
+static json_t *write_many(struct request *request, bool is_tracked) {
+    millpond_bytes track_field = {NULL, 0};
+    int64_t deadline_s = 0;
+    if (is_tracked) {
+        track_field = named(request, "track_field");
+        deadline_s = deadline_of(request);
+    }
     json_t *list = value_of(request, "messages"), *item, *answer = json_array();
     size_t i, count = json_array_size(list);
     millpond_shuffle_new_message *messages = calloc(count + 1, sizeof *messages);
@@ -45,7 +58,11 @@ static json_t *call_write_many(struct request *request) {
         messages[i].fields = fields(request, json_array_get(item, 1), &messages[i].field_count);
     }
     millpond_shuffle_queue *queue = queue_of(request);
-    if (queue != NULL)
+    if (queue != NULL && is_tracked)
+        millpond_shuffle_write_tracked_many(queue, messages, count, track_field.data,
+                                            track_field.length, deadline_s, written,
+                                            &request->error);
+    else if (queue != NULL)
         millpond_shuffle_write_many(queue, messages, count, written, &request->error);
     for (i = 0; i < count; i++) {
         json_array_append_new(answer, json_receipt(written[i]));
@@ -57,19 +74,24 @@ static json_t *call_write_many(struct request *request) {
     return answer;
 }
 
+static json_t *call_write_many(struct request *request) {
+    return write_many(request, false);
+}
+
+static json_t *call_write_tracked_many(struct request *request) {
+    return write_many(request, true);
+}
+
 static json_t *call_write_tracked(struct request *request) {
     millpond_bytes key = named(request, "shard_key"), track_field = named(request, "track_field");
-    json_t *deadline = value_of(request, "deadline");
+    int64_t deadline_s = deadline_of(request);
     size_t count;
     millpond_shuffle_field *list = fields(request, value_of(request, "fields"), &count);
-    if (!json_is_null(deadline) && !json_is_integer(deadline))
-        unsupported(request, "a deadline that is no int64_t");
     millpond_shuffle_queue *queue = queue_of(request);
     millpond_shuffle_receipt receipt = {0, 0, 0};
     if (queue != NULL)
         millpond_shuffle_write_tracked(queue, key.data, key.length, list, count, track_field.data,
-                                       track_field.length, json_integer_value(deadline), &receipt,
-                                       &request->error);
+                                       track_field.length, deadline_s, &receipt, &request->error);
     millpond_shuffle_queue_free(queue);
     free(list);
     return json_receipt(receipt);
@@ -116,6 +138,18 @@ static json_t *call_gc(struct request *request) {
     millpond_shuffle_queue_free(queue);
     return json_pack("{s:I,s:I,s:o}", "scanned", (json_int_t)scanned, "deleted",
                      (json_int_t)deleted, "seen", seen);
+}
+
+static json_t *call_resize(struct request *request) {
+    uint64_t streams = size(request, "streams");
+    if (streams > UINT32_MAX)
+        unsupported(request, "a number of streams that is no uint32_t");
+    millpond_shuffle_queue *queue = queue_of(request);
+    uint32_t now = 0;
+    if (queue != NULL)
+        millpond_shuffle_resize(queue, (uint32_t)streams, &now, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_integer(now);
 }
 
 static json_t *call_len(struct request *request) {
@@ -187,6 +221,20 @@ static json_t *call_dead_letters(struct request *request) {
     return list;
 }
 
+static json_t *call_delete_dead_letters(struct request *request) {
+    json_t *list = value_of(request, "ids"), *item;
+    size_t i, count = json_array_size(list);
+    millpond_shuffle_id *ids = calloc(count + 1, sizeof *ids);
+    json_array_foreach(list, i, item) read_id(request, item, &ids[i].time_ms, &ids[i].sequence);
+    millpond_shuffle_queue *queue = queue_of(request);
+    uint64_t deleted = 0;
+    if (queue != NULL)
+        millpond_shuffle_delete_dead_letters(queue, ids, count, &deleted, &request->error);
+    millpond_shuffle_queue_free(queue);
+    free(ids);
+    return json_integer((json_int_t)deleted);
+}
+
 static json_t *call_shard(struct request *request) {
     millpond_bytes key = named(request, "key");
     uint64_t streams = size(request, "streams"), per_shard = size(request, "streams_per_shard");
@@ -208,6 +256,8 @@ const struct call shuffle_calls[] = {
     {"shuffle_write", call_write},
     {"shuffle_write_many", call_write_many},
     {"shuffle_write_tracked", call_write_tracked},
+    {"shuffle_write_tracked_many", call_write_tracked_many},
+    {"shuffle_resize", call_resize},
     {"shuffle_delete_tracked", call_delete_tracked},
     {"shuffle_cordon", call_cordon},
     {"shuffle_gc", call_gc},
@@ -216,6 +266,7 @@ const struct call shuffle_calls[] = {
     {"shuffle_pending_count", call_pending_count},
     {"shuffle_stats", call_stats},
     {"shuffle_dead_letters", call_dead_letters},
+    {"shuffle_delete_dead_letters", call_delete_dead_letters},
     {"shuffle_shard", call_shard},
     {NULL, NULL},
 };

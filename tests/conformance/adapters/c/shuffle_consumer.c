@@ -2,7 +2,6 @@
 
 #include "shuffle_values.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* The consumer of a request, or NULL. */
@@ -24,22 +23,6 @@ static millpond_shuffle_consumer *consumer_of(struct request *request) {
     return consumer;
 }
 
-/* The halves of an id. */
-static void read_id(struct request *request, json_t *text, millpond_shuffle_receipt *receipt) {
-    const char *id = json_is_string(text) ? json_string_value(text) : "";
-    char *end;
-    errno = 0;
-    receipt->id_time_ms = strtoull(id, &end, 10);
-    if (end == id || *end != '-') {
-        unsupported(request, "an id that is none");
-        return;
-    }
-    const char *sequence = end + 1;
-    receipt->id_sequence = strtoull(sequence, &end, 10);
-    if (end == sequence || *end != '\0' || errno != 0)
-        unsupported(request, "an id that is none");
-}
-
 static millpond_shuffle_receipt *receipts(struct request *request, size_t *count) {
     json_t *list = value_of(request, "receipts"), *item;
     size_t i;
@@ -52,21 +35,17 @@ static millpond_shuffle_receipt *receipts(struct request *request, size_t *count
         if (!json_is_null(stream) && !json_is_integer(stream))
             unsupported(request, "a stream that is no number");
         found[i].stream = json_is_null(stream) ? -1 : json_integer_value(stream);
-        read_id(request, json_object_get(item, "id"), &found[i]);
+        read_id(request, json_object_get(item, "id"), &found[i].id_time_ms, &found[i].id_sequence);
     }
     return found;
 }
 
 /* The messages of a batch, which it frees. */
-static json_t *json_batch(millpond_shuffle_batch *batch, bool reclaimed) {
+static json_t *json_batch(millpond_shuffle_batch *batch) {
     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
     json_t *list = json_array();
-    for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
-        json_t *json = json_message(&message[i]);
-        if (reclaimed)
-            json_object_set_new(json, "deliveries", json_integer((json_int_t)message[i].deliveries));
-        json_array_append_new(list, json);
-    }
+    for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++)
+        json_array_append_new(list, json_message(&message[i]));
     millpond_shuffle_batch_free(batch);
     return list;
 }
@@ -79,7 +58,7 @@ static json_t *call_read(struct request *request) {
     if (consumer != NULL)
         millpond_shuffle_read(consumer, (size_t)max, wait_ms, &batch, &request->error);
     millpond_shuffle_consumer_free(consumer);
-    return json_batch(batch, false);
+    return json_batch(batch);
 }
 
 typedef millpond_status (*step)(millpond_shuffle_consumer *consumer,
@@ -114,7 +93,7 @@ static json_t *call_reclaim(struct request *request) {
     if (consumer != NULL)
         millpond_shuffle_reclaim(consumer, min_idle_ms, (size_t)max, &batch, &dead, &request->error);
     millpond_shuffle_consumer_free(consumer);
-    return json_pack("{s:o,s:I}", "messages", json_batch(batch, true), "dead", (json_int_t)dead);
+    return json_pack("{s:o,s:I}", "messages", json_batch(batch), "dead", (json_int_t)dead);
 }
 
 const struct call shuffle_consumer_calls[] = {

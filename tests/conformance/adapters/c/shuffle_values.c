@@ -1,5 +1,6 @@
 #include "shuffle_values.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ millpond_shuffle_queue *queue_of(struct request *request) {
     options.streams = number(request, "streams");
     options.streams_per_shard = number(request, "streams_per_shard");
     options.ttl_ms = milliseconds(request, "ttl");
+    options.dead_ttl_ms = milliseconds(request, "dead_ttl");
     if (track_keys != NULL)
         options.track_keys = track_keys_of(request, track_keys);
     if (request->unsupported == NULL)
@@ -77,6 +79,22 @@ millpond_shuffle_field *fields(struct request *request, json_t *list, size_t *co
     return found;
 }
 
+/* The halves of an id. */
+void read_id(struct request *request, json_t *text, uint64_t *time_ms, uint64_t *sequence) {
+    const char *id = json_is_string(text) ? json_string_value(text) : "";
+    char *end;
+    errno = 0;
+    *time_ms = strtoull(id, &end, 10);
+    if (end == id || *end != '-') {
+        unsupported(request, "an id that is none");
+        return;
+    }
+    const char *rest = end + 1;
+    *sequence = strtoull(rest, &end, 10);
+    if (end == rest || *end != '\0' || errno != 0)
+        unsupported(request, "an id that is none");
+}
+
 json_t *json_id(uint64_t time_ms, uint64_t sequence) {
     return json_sprintf("%llu-%llu", (unsigned long long)time_ms, (unsigned long long)sequence);
 }
@@ -95,5 +113,6 @@ json_t *json_message(const millpond_shuffle_message *message) {
                                               json_bytes(field->value, field->value_length)));
     }
     json_object_set_new(json, "fields", list);
+    json_object_set_new(json, "deliveries", json_integer((json_int_t)message->deliveries));
     return json;
 }

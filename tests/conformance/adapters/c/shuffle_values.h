@@ -16,6 +16,7 @@ uint64_t duration_ms(struct request *request, const char *name);
 millpond_shuffle_queue *queue_of(struct request *request);
 millpond_shuffle_field *fields(struct request *request, json_t *list, size_t *count);
 
+void read_id(struct request *request, json_t *text, uint64_t *time_ms, uint64_t *sequence);
 json_t *json_id(uint64_t time_ms, uint64_t sequence);
 json_t *json_receipt(millpond_shuffle_receipt receipt);
 json_t *json_message(const millpond_shuffle_message *message);
