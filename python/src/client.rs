@@ -87,18 +87,18 @@ impl Client {
         Ok(IckChannel { core, text: self.text })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn shuffle_queue(
         &self,
         py: Python<'_>,
         name: &Bound<'_, PyAny>,
-        streams: &Bound<'_, PyAny>,
+        streams: Option<&Bound<'_, PyAny>>,
         streams_per_shard: Option<&Bound<'_, PyAny>>,
-        ttl: &Bound<'_, PyAny>,
+        ttl: Option<&Bound<'_, PyAny>>,
+        dead_ttl: Option<&Bound<'_, PyAny>>,
         track_keys: &str,
     ) -> PyResult<ShuffleQueue> {
         let name = convert::bytes("name", name)?;
-        let streams = convert::small_size("streams", streams)?;
-        let ttl = convert::duration("ttl", ttl)?;
         let track_keys = match track_keys {
             "global" => TrackKeys::Global,
             "queue" => TrackKeys::Queue,
@@ -108,11 +108,20 @@ impl Client {
                 return Err(errors::invalid(py, message));
             }
         };
-        let mut core = derive!(&self.core, |client| client
-            .shuffle_queue(&name)
-            .streams(streams)
-            .ttl(ttl)
-            .track_keys(track_keys));
+        let mut core =
+            derive!(&self.core, |client| client.shuffle_queue(&name).track_keys(track_keys));
+        if let Some(streams) = streams {
+            let streams = convert::small_size("streams", streams)?;
+            core = derive!(core, |queue| queue.streams(streams));
+        }
+        if let Some(ttl) = ttl {
+            let ttl = convert::duration("ttl", ttl)?;
+            core = derive!(core, |queue| queue.ttl(ttl));
+        }
+        if let Some(dead_ttl) = dead_ttl {
+            let dead_ttl = convert::duration("dead_ttl", dead_ttl)?;
+            core = derive!(core, |queue| queue.dead_ttl(dead_ttl));
+        }
         if let Some(per_shard) = streams_per_shard {
             let per_shard = convert::small_size("streams_per_shard", per_shard)?;
             core = derive!(core, |queue| queue.streams_per_shard(per_shard));

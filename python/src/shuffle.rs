@@ -9,7 +9,7 @@ use crate::convert::{self, text_or_bytes};
 use crate::handle::{Handle, call, derive};
 use crate::shuffle_consumer::ShuffleConsumer;
 use crate::shuffle_garbage::{Garbage, strings};
-use crate::shuffle_message::{Message, Receipt};
+use crate::shuffle_message::{Message, Receipt, read_id};
 use crate::{errors, fields};
 
 #[pyclass(frozen, module = "millpond._native")]
@@ -60,6 +60,33 @@ impl ShuffleQueue {
             |queue| queue.write_tracked(&key, fields.iter(), &field, deadline),
             |py, core| convert::plain(py, Receipt { core })
         )
+    }
+
+    fn write_tracked_many(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        track_field: &Bound<'_, PyAny>,
+        deadline: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let messages = fields::messages(messages)?;
+        let messages = messages.iter().map(|(key, fields)| (key, fields.iter()));
+        let field = convert::bytes("track_field", track_field)?;
+        let deadline = deadline.map(|time| convert::integer("deadline", time)).transpose()?;
+        call!(
+            py,
+            &self.core,
+            |queue| queue.write_tracked_many(messages, &field, deadline),
+            |py, receipts| {
+                let receipts: Vec<_> = receipts.into_iter().map(|core| Receipt { core }).collect();
+                convert::plain(py, receipts)
+            }
+        )
+    }
+
+    fn resize(&self, py: Python<'_>, streams: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let streams = convert::small_size("streams", streams)?;
+        call!(py, &self.core, |queue| queue.resize(streams), convert::plain)
     }
 
     fn delete_tracked(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -134,6 +161,16 @@ impl ShuffleQueue {
             convert::plain(py, letters.collect::<PyResult<Vec<_>>>()?)
         })
     }
+
+    /// Takes the ids of letters.
+    fn delete_dead_letters(
+        &self,
+        py: Python<'_>,
+        ids: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let ids = ids.iter().map(read_id).collect::<PyResult<Vec<_>>>()?;
+        call!(py, &self.core, |queue| queue.delete_dead_letters(ids), convert::plain)
+    }
 }
 
 /// The streams of a tenant. Makes no call.
@@ -165,6 +202,6 @@ fn stats(py: Python<'_>, stats: Stats) -> PyResult<Py<PyAny>> {
 fn dead_letter(py: Python<'_>, letter: DeadLetter, text: bool) -> PyResult<Py<PyAny>> {
     let group = text_or_bytes(py, &letter.group, text)?;
     let consumer = text_or_bytes(py, &letter.consumer, text)?;
-    let message = Message::new(letter.message, None, text);
+    let message = Message::new(letter.message, text);
     (letter.id.to_string(), message, group, consumer, letter.deliveries).into_py_any(py)
 }

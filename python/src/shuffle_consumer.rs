@@ -25,7 +25,7 @@ impl ShuffleConsumer {
     fn read(&self, py: Python<'_>, block: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let text = self.text;
         let convert = move |py: Python<'_>, message: Option<_>| {
-            convert::plain(py, message.map(|message| Message::new(message, None, text)))
+            convert::plain(py, message.map(|message| Message::new(message, text)))
         };
         match block_time(block)? {
             None => call!(py, &self.core, |consumer| consumer.read(), convert),
@@ -83,8 +83,7 @@ impl ShuffleConsumer {
         let (max, text) = (convert::count("max", max)?, self.text);
         let convert = move |py: Python<'_>, reclaimed: shuffle::Reclaimed| {
             let messages = reclaimed.messages.into_iter();
-            let messages: Vec<_> =
-                messages.map(|(core, count)| Message::new(core, Some(count), text)).collect();
+            let messages: Vec<_> = messages.map(|core| Message::new(core, text)).collect();
             convert::plain(py, (messages, reclaimed.dead))
         };
         call!(py, &self.core, |consumer| consumer.reclaim(min_idle, max), convert)

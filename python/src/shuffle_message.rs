@@ -72,13 +72,12 @@ impl Receipt {
 /// 'a.png'
 /// >>> dict(message.fields)
 /// {'task': 'resize', 'image': 'a.png'}
-/// >>> message.deliveries is None  # only reclaiming tells them
-/// True
+/// >>> message.deliveries  # more of a message that was reclaimed
+/// 1
 #[pyclass(frozen, eq, hash, generic, module = "millpond.shuffle")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Message {
     core: shuffle::Message,
-    deliveries: Option<u64>,
     text: bool,
 }
 
@@ -90,8 +89,8 @@ impl Hash for Message {
 }
 
 impl Message {
-    pub(crate) fn new(core: shuffle::Message, deliveries: Option<u64>, text: bool) -> Self {
-        Self { core, deliveries, text }
+    pub(crate) fn new(core: shuffle::Message, text: bool) -> Self {
+        Self { core, text }
     }
 
     pub(crate) fn receipt(&self) -> shuffle::Receipt {
@@ -110,7 +109,10 @@ impl Message {
 #[pymethods]
 impl Message {
     #[new]
-    #[pyo3(signature = (stream, id, fields, deliveries = None))]
+    #[pyo3(
+        signature = (stream, id, fields, deliveries = None),
+        text_signature = "(stream, id, fields, deliveries=1)"
+    )]
     fn of(
         stream: Option<&Bound<'_, PyAny>>,
         id: &Bound<'_, PyAny>,
@@ -123,7 +125,8 @@ impl Message {
             return Err(PyTypeError::new_err("fields must be all str or all bytes"));
         };
         let deliveries = read_deliveries(deliveries)?;
-        Ok(Self::new(shuffle::Message { stream, id, fields: fields.into() }, deliveries, text))
+        let fields = fields.into();
+        Ok(Self::new(shuffle::Message { stream, id, deliveries, fields }, text))
     }
 
     /// The number of the stream that it came from, or None for the default stream.
@@ -144,10 +147,11 @@ impl Message {
         self.list(py, self.text)
     }
 
-    /// How often it was delivered, this time included, if it was reclaimed; otherwise None.
+    /// How often it was delivered, this time included: 1 of a read, more of a message that was
+    /// reclaimed.
     #[getter]
-    fn deliveries(&self) -> Option<u64> {
-        self.deliveries
+    fn deliveries(&self) -> u64 {
+        self.core.deliveries
     }
 
     /// The value of the first field of this name, or None.
@@ -160,7 +164,10 @@ impl Message {
     /// Shows bytes where text was asked for and there is none.
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = self.list(py, self.text).or_else(|_| self.list(py, false))?.repr()?;
-        let deliveries = self.deliveries.map_or(String::new(), |n| format!(", deliveries={n}"));
+        let deliveries = match self.core.deliveries {
+            1 => String::new(),
+            n => format!(", deliveries={n}"),
+        };
         Ok(format!("Message({}, fields={fields}{deliveries})", shown(&self.receipt())))
     }
 
@@ -176,7 +183,7 @@ impl Message {
                 (make, message.list(py, false)?)
             }
         };
-        let arguments = (message.stream(), message.id(), fields, message.deliveries);
+        let arguments = (message.stream(), message.id(), fields, message.deliveries());
         Ok((make, arguments.into_pyobject(py)?))
     }
 }
@@ -192,7 +199,7 @@ pub(crate) fn undecodable(
     let (stream, id) = (read_stream(stream)?, read_id(id)?);
     let fields = fields::read(|| "fields".to_owned(), fields)?.into();
     let deliveries = read_deliveries(deliveries)?;
-    Ok(Message::new(shuffle::Message { stream, id, fields }, deliveries, true))
+    Ok(Message::new(shuffle::Message { stream, id, deliveries, fields }, true))
 }
 
 /// A list of messages.
@@ -201,7 +208,7 @@ pub(crate) fn list(
     messages: Vec<shuffle::Message>,
     text: bool,
 ) -> PyResult<Py<PyAny>> {
-    let messages = messages.into_iter().map(|core| Message::new(core, None, text));
+    let messages = messages.into_iter().map(|core| Message::new(core, text));
     convert::plain(py, messages.collect::<Vec<_>>())
 }
 
@@ -240,19 +247,17 @@ fn read_stream(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
     })
 }
 
-fn read_id(id: &Bound<'_, PyAny>) -> PyResult<MessageId> {
+pub(crate) fn read_id(id: &Bound<'_, PyAny>) -> PyResult<MessageId> {
     let text = id.cast::<PyString>().map_err(|_| convert::wrong_type("id", "str", id))?;
     // Text that has no UTF-8 has the form of no id either.
     text.to_string_lossy().parse().map_err(|error| errors::exception(id.py(), &error))
 }
 
-fn read_deliveries(deliveries: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let read = |count| {
-        convert::whole("deliveries", count)?.ok_or_else(|| {
-            errors::invalid(count.py(), "deliveries does not fit into 64 bits".to_owned())
-        })
-    };
-    deliveries.map(read).transpose()
+fn read_deliveries(deliveries: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    let Some(count) = deliveries else { return Ok(1) };
+    convert::whole("deliveries", count)?.ok_or_else(|| {
+        errors::invalid(count.py(), "deliveries does not fit into 64 bits".to_owned())
+    })
 }
 
 fn shown(receipt: &shuffle::Receipt) -> String {

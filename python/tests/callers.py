@@ -11,7 +11,8 @@ import millpond.aio
 CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "release", "reserve"}
 CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
-CALLS |= {"delete_tracked", "cordon_deadline_exceeded"}
+CALLS |= {"delete_tracked", "cordon_deadline_exceeded", "write_tracked_many", "resize"}
+CALLS |= {"delete_dead_letters"}
 CALLS |= {"insert", "modify", "claim", "claim_many", "renew", "fetch", "list", "queues"}
 CALLS |= {"are_empty", "queue_stats", "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs"}
 CALLS |= {"namespace_stats"}

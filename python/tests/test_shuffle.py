@@ -30,7 +30,7 @@ async def test_write_read_ack(connect: Any, url: str, name: str) -> None:
     message = await consumer.read()
     assert message.fields == [(b"task", b"resize"), (b"image", b"a.png")]
     assert (message.stream, message.id) == (receipt.stream, receipt.id)
-    assert message.deliveries is None
+    assert message.deliveries == 1
     assert await consumer.read() is None
     assert await queue.pending_count("g") == 1
     assert await consumer.ack(message) == 1
@@ -173,6 +173,45 @@ async def test_what_a_silent_consumer_left(connect: Any, url: str, name: str) ->
     assert letter.id.count("-") == 1
     with pytest.raises(AttributeError):
         letter.deliveries = 0
+
+
+async def test_dead_letters_stay_until_they_are_deleted(connect: Any, url: str, name: str) -> None:
+    client = connect(url)
+    queue = client.shuffle_queue(name, ttl=60, dead_ttl=datetime.timedelta(days=1))
+    await queue.write_many(numbered(4))
+    consumer = queue.consumer("g", "c", max_deliveries=1)
+    await consumer.read_many(4)
+    assert (await consumer.reclaim(0, 10)).dead == 4
+    letters = await queue.dead_letters()
+    assert len(letters) == 4
+    assert await queue.delete_dead_letters(letters[0]) == 1
+    assert await queue.delete_dead_letters(letter.id for letter in letters[:2]) == 1
+    assert await queue.delete_dead_letters([letters[2], letters[3].id, letters[3].id]) == 2
+    assert await queue.delete_dead_letters([]) == 0
+    assert await queue.dead_letters() == []
+    with pytest.raises(TypeError, match="id must be str"):
+        await queue.delete_dead_letters([3])
+    with pytest.raises(millpond.InvalidArgumentError):
+        await queue.delete_dead_letters("x")
+    with pytest.raises(millpond.InvalidArgumentError, match="time to live"):
+        await client.shuffle_queue(name, dead_ttl=0.5).consumer("g", "c").reclaim(0, 1)
+
+
+async def test_a_queue_keeps_its_size_until_it_is_resized(
+    connect: Any, url: str, name: str
+) -> None:
+    client = connect(url)
+    await client.shuffle_queue(name, streams=5).write("t", {"n": "1"})
+    with pytest.raises(millpond.InvalidArgumentError, match="has 5 streams, .* given 3:"):
+        await client.shuffle_queue(name, streams=3).write("t", {"n": "2"})
+    queue = client.shuffle_queue(name)
+    assert (await queue.write("tenant", {"n": "3"})).stream in millpond.shard(5, 2, "tenant")
+    assert await queue.resize(64) == 64
+    assert (await queue.write("tenant", {"n": "4"})).stream in millpond.shard(64, 2, "tenant")
+    assert await queue.resize(1) == 64
+    assert (await queue.write("tenant", {"n": "5"})).stream == 0
+    with pytest.raises(millpond.InvalidArgumentError, match="65536 streams, not 0"):
+        await queue.resize(0)
 
 
 async def test_stats(connect: Any, url: str, name: str) -> None:

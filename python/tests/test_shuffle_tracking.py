@@ -49,6 +49,29 @@ async def test_global_keys(connect: Any, shared_server: Any, name: str) -> None:
     assert await client.shuffle_queue("another").delete_tracked(name) == receipt
 
 
+async def test_many_in_one_step(connect: Any, url: str, name: str) -> None:
+    queue = own(connect, url, name)
+    receipts = await queue.write_tracked_many([(f"t-{n}", job(n)) for n in range(5)], "job")
+    for number, receipt in enumerate(receipts):
+        assert await queue.delete_tracked(f"j-{number}") == receipt
+    await queue.write_tracked_many([("t", job(n)) for n in range(3)], b"job", PAST)
+    assert sorted(await collected(queue.gc())) == [b"j-0", b"j-1", b"j-2"]
+    with pytest.raises(millpond.InvalidArgumentError):
+        await queue.write_tracked_many([("t", job(1))], "")
+    with pytest.raises(TypeError):
+        await queue.write_tracked_many([("t", job(1))], "job", "now")
+
+
+async def test_a_record_that_names_no_message(connect: Any, shared_server: Any, name: str) -> None:
+    queue = own(connect, shared_server.url, name)
+    server = redis.Redis.from_url(shared_server.url)
+    server.hset(f"{name}:meta:cancelation", "j-1", "{}")
+    for _ in range(2):
+        with pytest.raises(millpond.CorruptError, match="it is left as it is"):
+            await queue.delete_tracked("j-1")
+    assert server.hget(f"{name}:meta:cancelation", "j-1") == b"{}"
+
+
 async def test_cordon(connect: Any, url: str, name: str) -> None:
     queue = own(connect, url, name)
     now = int(time.time())

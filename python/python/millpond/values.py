@@ -182,3 +182,10 @@ class DeadLetter(Generic[AnyStr]):
     """The consumer that had it last."""
     deliveries: int
     """How often it was delivered."""
+
+
+def letter_ids(letters: DeadLetter[Any] | str | Iterable[DeadLetter[Any] | str]) -> list[str]:
+    """The ids of a dead letter or of several, which may be ids already."""
+    if isinstance(letters, (DeadLetter, str)):
+        letters = [letters]
+    return [letter.id if isinstance(letter, DeadLetter) else letter for letter in letters]

@@ -49,7 +49,7 @@ def encoded(value):
         return {"stream": value.stream, "id": value.id}
     if isinstance(value, millpond.Message):
         message = {"stream": value.stream, "id": value.id, "fields": encoded(value.fields)}
-        return message if value.deliveries is None else {**message, "deliveries": value.deliveries}
+        return {**message, "deliveries": value.deliveries}
     return value
 
 
@@ -123,7 +123,7 @@ class Session:
 
     def shuffle_queue(self, request):
         """The queue of a request, with the settings that it names."""
-        settings = given(request, ("streams", "streams_per_shard", "ttl"))
+        settings = given(request, ("streams", "streams_per_shard", "ttl", "dead_ttl"))
         if request.get("track_keys") is not None:
             settings["track_keys"] = request["track_keys"]
         return self.client.shuffle_queue(decoded(request["name"]), **settings)
@@ -154,6 +154,14 @@ class Session:
             field = decoded(request["track_field"])
             key = decoded(request["shard_key"])
             return await settled(queue.write_tracked(key, fields, field, deadline))
+        if call == "write_tracked_many":
+            messages, field = decoded(request["messages"]), decoded(request["track_field"])
+            deadline = decoded(request["deadline"])
+            return await settled(queue.write_tracked_many(messages, field, deadline))
+        if call == "resize":
+            return await settled(queue.resize(decoded(request["streams"])))
+        if call == "delete_dead_letters":
+            return await settled(queue.delete_dead_letters(request["ids"]))
         if call == "delete_tracked":
             return await settled(queue.delete_tracked(decoded(request["value"])))
         if call == "cordon":

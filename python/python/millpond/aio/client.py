@@ -101,23 +101,34 @@ class Client(Generic[AnyStr]):
         self,
         name: Member,
         *,
-        streams: int = 16,
+        streams: int | None = None,
         streams_per_shard: int | None = None,
-        ttl: Seconds = 86_400,
+        ttl: Seconds | None = None,
+        dead_ttl: Seconds | None = None,
         track_keys: Literal["global", "queue"] = "global",
     ) -> ShuffleQueue[AnyStr]:
         """The shuffle queue of this name. Makes no call.
 
-        Writers spread tenants over ``streams``, 1 to 65,536, of which each tenant has
-        ``streams_per_shard``: 2 if not said, or all if there are fewer. More streams take effect
-        with the next write, fewer as soon as those beyond have nothing left to do; readers need not
-        know. A stream lives for ``ttl`` after it was last written to, with all that is in it: a day
-        if not said, at least a second, at most 100 years.
+        ``streams`` is how many streams the queue has, 1 to 65,536. The first write to a queue makes
+        it so; a write to one that has another number is refused, and
+        :meth:`ShuffleQueue.resize` changes it. By default writers take the number that the queue
+        has, and a new queue gets 16; readers need not know. Each tenant has ``streams_per_shard`` of
+        them, by default 2, or all if there are fewer.
+
+        A stream lives for ``ttl`` seconds after it was last written to. **When that time is over the
+        stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
+        is written expires. All writers of a queue should have the same.
+
+        Dead letters stay until they are deleted, or for ``dead_ttl`` seconds: each
+        :meth:`ShuffleConsumer.reclaim` deletes those that are older. Both times are at least a second,
+        at most 100 years.
 
         ``track_keys`` says where the records of tracked messages are: in three keys that all queues
         of a server share, or, as a cluster needs it, in three of this queue.
         """
-        native = self._native.shuffle_queue(name, streams, streams_per_shard, ttl, track_keys)
+        native = self._native.shuffle_queue(
+            name, streams, streams_per_shard, ttl, dead_ttl, track_keys
+        )
         return ShuffleQueue(native)
 
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
