@@ -550,8 +550,8 @@ export class Message<T extends string | Buffer = string> implements Receipt {
   readonly fields: [field: T, value: T][]
   /** A new list of its fields and their values as Buffers, whatever the queue answers. */
   readonly bytes: [field: Buffer, value: Buffer][]
-  /** How often it was delivered, this time included; null unless it was reclaimed. */
-  readonly deliveries: number | null
+  /** How often it was delivered, this time included: 1 of a read, more of a reclaim. */
+  readonly deliveries: number
 
   /**
    * The value of the first field of this name, or null. Throws as `fields` does if just this value
@@ -610,7 +610,7 @@ export interface DeadLetter<T extends string | Buffer = string> {
 
 /** What {@link ShuffleConsumer.reclaim} took over. */
 export interface Reclaimed<T extends string | Buffer = string> {
-  /** The messages, each with its `deliveries`. */
+  /** The messages. */
   messages: Message<T>[]
   /** How many messages became dead letters instead. */
   dead: number
@@ -619,18 +619,26 @@ export interface Reclaimed<T extends string | Buffer = string> {
 /** What {@link Client.shuffleQueue} takes beside the name. */
 export interface ShuffleQueueOptions {
   /**
-   * How many streams writers spread tenants over, 1 to 65,536; 16 by default. More take effect
-   * with the next write; fewer as soon as the streams beyond have nothing left to do. Readers need
-   * not know.
+   * How many streams the queue has, 1 to 65,536. The first write to a queue makes it so; a write to
+   * one that has another number is refused, and {@link ShuffleQueue.resize} changes it. By default
+   * writers take the number that the queue has, and a new queue gets 16. Readers need not know.
    */
   streams?: number | bigint
   /** How many of the streams a tenant may write to; 2 by default, or all if there are fewer. */
   streamsPerShard?: number | bigint
   /**
-   * How long a stream lives after it was last written to, with all that is in it, in milliseconds;
-   * a day by default. At least a second, at most 100 years.
+   * How long a stream lives after it was last written to, in milliseconds. **When that time is over
+   * the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
+   * is written expires. At least a second, at most 100 years. All writers of a queue should have the
+   * same.
    */
   ttlMs?: number
+  /**
+   * How long a dead letter is kept, in milliseconds: each {@link ShuffleConsumer.reclaim} deletes those
+   * that are older. By default they stay until {@link ShuffleQueue.deleteDeadLetters}. At least a
+   * second, at most 100 years.
+   */
+  deadTtlMs?: number
   /**
    * Where the records of tracked messages are, `'global'` by default: in three keys that all queues
    * of a server share, as the Go package has them, which a cluster refuses. With `'queue'` they are
@@ -664,7 +672,7 @@ export interface ShuffleConsumerOptions {
 export interface TrackedOptions extends CallOptions {
   /**
    * Until when, as a Date or in whole seconds since the Unix epoch, up to 2^53; the server's time
-   * and the queue's `ttlMs` by default. The number 0 is the default too, as it is in every language;
+   * and the queue's `ttlMs`, or a day without one, by default. The number 0 is the default too, as it is in every language;
    * a Date at the epoch is a deadline that has passed.
    */
   deadline?: Date | number | bigint
@@ -758,7 +766,8 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * be written; written again it may be there twice.
    *
    * @throws {InvalidArgumentError} for an empty shard key, for no field or more than 32,768 and
-   * for a field or a value above 64 MiB, before anything is sent.
+   * for a field or a value above 64 MiB, before anything is sent, and for a queue that has another
+   * number of streams than it was given here.
    */
   write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
 
@@ -798,12 +807,49 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<Receipt>
 
   /**
+   * Writes many messages, each for its tenant, and remembers where they are, as {@link writeTracked}
+   * would one after the other with the same field and deadline. Returns where they are, in their
+   * order. One that is refused refuses all. In steps as {@link writeMany}.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * const messages = [['tenant-7', { job: 'j-1' }], ['tenant-8', { job: 'j-2' }]]
+   * const receipts = await queue.writeTrackedMany(messages, 'job')
+   * console.log((await queue.deleteTracked('j-2')).id === receipts[1].id) //=> true
+   */
+  writeTrackedMany(
+    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
+    trackField: Member,
+    options?: TrackedOptions
+  ): Promise<Receipt[]>
+
+  /**
+   * Gives the queue another number of streams, 1 to 65,536: more at once, fewer as soon as those
+   * beyond have nothing left to deliver or to acknowledge. Until then writers spread over the new
+   * number already and readers still take from all; a later write or resize takes the others away.
+   * Returns how many streams the queue has now. A queue that nobody has written to is made with this
+   * number. Queues that were given another number of `streams` are refused from then on.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * await queue.write('tenant-7', { image: 'a.png' })
+   * console.log(await queue.resize(64)) //=> 64
+   */
+  resize(streams: number | bigint, options?: CallOptions): Promise<number>
+
+  /**
    * Deletes the message that is tracked by this value, for all groups, taken or not. Answers where
    * it was, or null if there is none (any more). A consumer that has taken it is not stopped. With
    * the global keys it is found whatever the name of its queue.
    *
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; done again
    * it answers null then.
+   *
+   * @throws {CorruptError} if the record of this value names no message; it is left as it is.
    */
   deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
 
@@ -848,9 +894,25 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 
   /**
    * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
-   * 10,000. They lie in the stream `<queue>:dead`, and stay.
+   * 10,000. They lie in the stream `<queue>:dead`, and stay until they are deleted or the queue's
+   * `deadTtlMs` is over.
    */
   deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
+
+  /**
+   * Deletes dead letters, which are given as they were read or by their ids. Returns how many of these
+   * there were. Deleting twice is safe; above 10,000 letters it takes several steps.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * console.log(await queue.deleteDeadLetters(await queue.deadLetters())) //=> 0
+   */
+  deleteDeadLetters(
+    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
+    options?: CallOptions
+  ): Promise<number>
 }
 
 /**

@@ -25,6 +25,7 @@ const SHUFFLE_QUEUE = {
   streams: check.smallSize,
   streamsPerShard: check.smallSize,
   ttlMs: check.milliseconds,
+  deadTtlMs: check.milliseconds,
   trackKeys: check.oneOf('global', 'queue'),
   ...HANDLE
 }

@@ -99,7 +99,7 @@ function streamOf(number) {
 function messages(list) {
   const reader = new Reader(list)
   const read = []
-  while (!reader.isAtEnd) read.push(reader.message(null))
+  while (!reader.isAtEnd) read.push(reader.message(1))
   return read
 }
 
@@ -131,7 +131,7 @@ function deadLetters(list) {
       reader.one(),
       reader.one()
     ]
-    const letter = { id, message: reader.message(null) }
+    const letter = { id, message: reader.message(deliveries) }
     set(letter, 'group', group, reader.isText([group]))
     set(letter, 'consumer', consumer, reader.isText([consumer]))
     letter.deliveries = deliveries

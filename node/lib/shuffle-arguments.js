@@ -70,13 +70,27 @@ function receiptLists(messages) {
     const place = isOne ? 'messages' : `messages[${ids.length}]`
     const { stream, id } = message ?? {}
     if (typeof id !== 'string') throw invalid(`${place} has to be a message or a receipt`)
-    if (!/^[0-9]+-[0-9]+$/.test(id)) {
-      throw invalid(`${place}.id has to have the form of 1700000000000-0`)
-    }
+    checkId(id, `${place}.id`)
     streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${place}.stream`, stream))
     ids.push(id)
   }
   return { streams, ids }
+}
+
+/** The ids of one dead letter or of several, which may be ids already. */
+function letterIds(letters) {
+  const isOne = typeof letters === 'string' || typeof letters?.id === 'string'
+  return Array.from(isOne ? [letters] : check.iterable('letters', letters), (letter, index) => {
+    const place = isOne ? 'letters' : `letters[${index}]`
+    const id = typeof letter === 'string' ? letter : letter?.id
+    if (typeof id !== 'string') throw invalid(`${place} has to be a dead letter or its id`)
+    checkId(id, place)
+    return id
+  })
+}
+
+function checkId(id, place) {
+  if (!/^[0-9]+-[0-9]+$/.test(id)) throw invalid(`${place} has to have the form of 1700000000000-0`)
 }
 
 /** A Date, or whole seconds since the Unix epoch. */
@@ -95,4 +109,4 @@ function secondsOf(date) {
   return seconds === 0 ? -1 : seconds
 }
 
-module.exports = { deadline, fieldList, messageList, receiptLists }
+module.exports = { deadline, fieldList, letterIds, messageList, receiptLists }

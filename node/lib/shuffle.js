@@ -6,7 +6,7 @@ const { begin, unwrap } = require('./calls.js')
 const { atOnce, madeBy } = require('./errors.js')
 const { ShuffleQueue: Native, shard: nativeShard } = require('./native.js')
 const answers = require('./shuffle-answers.js')
-const { deadline, fieldList, messageList } = require('./shuffle-arguments.js')
+const { deadline, fieldList, letterIds, messageList } = require('./shuffle-arguments.js')
 const { ShuffleConsumer } = require('./shuffle-consumer.js')
 const { Garbage } = require('./shuffle-garbage.js')
 
@@ -57,6 +57,20 @@ class ShuffleQueue {
     const field = check.bytes(trackField, 'trackField')
     const send = (number) => this.#native.writeTracked(number, key, list, field, until)
     return unwrap(await begin(signal, answers.receipt, send))
+  }
+
+  async writeTrackedMany(messages, trackField, options) {
+    const { deadline: until, signal } = check.options(options, TRACKED)
+    const { strings, counts } = messageList(messages)
+    const field = check.bytes(trackField, 'trackField')
+    const send = (number) => this.#native.writeTrackedMany(number, strings, counts, field, until)
+    return unwrap(await begin(signal, answers.receipts, send))
+  }
+
+  async resize(streams, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const size = check.smallSize('streams', streams)
+    return unwrap(await begin(signal, count, (number) => this.#native.resize(number, size)))
   }
 
   async deleteTracked(value, options) {
@@ -112,6 +126,13 @@ class ShuffleQueue {
     const most = check.smallSize('max', max)
     const send = (number) => this.#native.deadLetters(number, most)
     return unwrap(await begin(signal, answers.deadLetters, send))
+  }
+
+  async deleteDeadLetters(letters, options) {
+    const { signal } = check.options(options, SIGNAL)
+    const ids = letterIds(letters)
+    const send = (number) => this.#native.deleteDeadLetters(number, ids)
+    return unwrap(await begin(signal, count, send))
   }
 }
 

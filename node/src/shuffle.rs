@@ -10,7 +10,7 @@ use crate::convert::{self, Answer, Bytes, Converted, duration};
 use crate::errors;
 use crate::handle::Handle;
 use crate::shuffle_consumer::{ConsumerOptions, ShuffleConsumer};
-use crate::shuffle_convert::{self as shuffled, Texts, list};
+use crate::shuffle_convert::{self as shuffled, Texts, list, message_id};
 use crate::shuffle_tracking::track_keys;
 
 pub(crate) type Core = shuffle::ShuffleQueue<Async>;
@@ -20,12 +20,14 @@ pub(crate) type Core = shuffle::ShuffleQueue<Async>;
 pub struct QueueOptions {
     /// Whether answers hold strings, or else Buffers.
     pub text: bool,
-    /// How many streams writers spread tenants over.
+    /// How many streams the queue has.
     pub streams: Option<u32>,
     /// How many of them a tenant may write to.
     pub streams_per_shard: Option<u32>,
     /// How long what is written lives.
     pub ttl_ms: Option<f64>,
+    /// How long a dead letter is kept.
+    pub dead_ttl_ms: Option<f64>,
     /// Where the records of tracked messages are, `global` or `queue`.
     pub track_keys: Option<String>,
 }
@@ -45,6 +47,9 @@ impl ShuffleQueue {
         }
         if let Some(ttl) = given.ttl_ms {
             core = core.ttl(duration(ttl));
+        }
+        if let Some(dead_ttl) = given.dead_ttl_ms {
+            core = core.dead_ttl(duration(dead_ttl));
         }
         if let Some(name) = given.track_keys {
             core = core.track_keys(track_keys(&name));
@@ -81,15 +86,16 @@ impl ShuffleQueue {
         counts: Vec<u32>,
     ) -> napi::Result<bool> {
         let strings = convert::members(&env, &strings)?;
-        let mut rest = strings.iter();
-        let message = |count: u32| {
-            let shard_key = rest.next().unwrap_or_default();
-            let fields: Vec<_> = rest.by_ref().take(2 * count as usize).collect();
-            (shard_key, fields.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>())
-        };
-        let messages = counts.into_iter().map(message);
+        let write = |queue: &Core| queue.write_many(messages(&strings, counts));
         let receipts = |env: &Env, receipts: Vec<Receipt>| shuffled::receipts(env, &receipts);
-        Ok(self.0.start(number, |queue| queue.write_many(messages), receipts))
+        Ok(self.0.start(number, write, receipts))
+    }
+
+    /// Answers a count.
+    #[napi]
+    pub fn resize(&self, number: u32, streams: u32) -> bool {
+        let count = |env: &Env, streams: u32| Answer::count(env, streams.into());
+        self.0.start(number, |queue| queue.resize(streams), count)
     }
 
     /// A consumer of a group.
@@ -138,6 +144,16 @@ impl ShuffleQueue {
         let letters = move |env: &Env, letters| dead_letters(env, letters, text);
         self.0.start(number, |queue| queue.dead_letters(max as usize), letters)
     }
+
+    /// Takes ids; answers a count.
+    #[napi]
+    pub fn delete_dead_letters(&self, number: u32, ids: Vec<String>) -> bool {
+        let delete = |queue: &Core| {
+            let ids = ids.iter().map(|id| message_id(id)).collect::<millpond::Result<Vec<_>>>()?;
+            Ok(queue.delete_dead_letters(ids))
+        };
+        self.0.try_start(number, delete, Answer::count)
+    }
 }
 
 /// The streams of a tenant.
@@ -150,6 +166,20 @@ pub fn shard(
 ) -> napi::Result<Vec<u32>> {
     let shard = errors::catch(|| shuffle::shard(streams, streams_per_shard, &shard_key.0));
     shard.map_err(|error| errors::thrown(&env, &error))
+}
+
+/// The messages of `[shard key, field, value, …, shard key, …]`.
+#[expect(clippy::type_complexity, reason = "an alias cannot hold an impl")]
+pub(crate) fn messages(
+    strings: &ByteList,
+    counts: Vec<u32>,
+) -> impl Iterator<Item = (&[u8], Vec<(&[u8], &[u8])>)> {
+    let mut rest = strings.iter();
+    counts.into_iter().map(move |count| {
+        let shard_key = rest.next().unwrap_or_default();
+        let fields: Vec<_> = rest.by_ref().take(2 * count as usize).collect();
+        (shard_key, fields.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+    })
 }
 
 /// The fields and values of `[field, value, …]`.

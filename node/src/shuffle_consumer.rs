@@ -131,8 +131,8 @@ fn waiting(
 fn reclaimed(env: &Env, reclaimed: Reclaimed, text: bool) -> Converted {
     let mut texts = Texts::new(env, text)?;
     texts.push(reclaimed.dead as f64)?;
-    for (message, deliveries) in &reclaimed.messages {
-        texts.push(*deliveries as f64)?;
+    for message in &reclaimed.messages {
+        texts.push(message.deliveries as f64)?;
         texts.push_message(message)?;
     }
     texts.finish()

@@ -1,6 +1,6 @@
 //! Messages and receipts as JavaScript has them.
 
-use millpond::shuffle::{Message, Receipt, Stream};
+use millpond::shuffle::{Message, MessageId, Receipt, Stream};
 use millpond::{Error, ErrorKind, Result};
 use napi::Env;
 use napi::bindgen_prelude::{Null, ToNapiValue};
@@ -91,11 +91,15 @@ pub(crate) fn receipts_of(streams: &[f64], ids: &[String]) -> Result<Vec<Receipt
         _ => Stream::Number(number as u32),
     };
     let receipt = |(number, id): (&f64, &String)| {
-        let id = id.parse();
-        let id = id.map_err(|error: Error| Error::new(ErrorKind::InvalidArgument, error.message()));
-        Ok(Receipt { stream: stream(*number), id: id? })
+        Ok(Receipt { stream: stream(*number), id: message_id(id)? })
     };
     streams.iter().zip(ids).map(receipt).collect()
+}
+
+/// An id as JavaScript has it.
+pub(crate) fn message_id(id: &str) -> Result<MessageId> {
+    let id = id.parse();
+    id.map_err(|error: Error| Error::new(ErrorKind::InvalidArgument, error.message()))
 }
 
 /// A list of values of one kind.

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
 use crate::convert::{self, Bytes, Converted, duration};
-use crate::shuffle::{Core, ShuffleQueue, pairs};
+use crate::shuffle::{Core, ShuffleQueue, messages, pairs};
 use crate::shuffle_convert::{self as shuffled, Texts};
 use crate::shuffle_garbage::Garbage;
 
@@ -38,6 +38,26 @@ impl ShuffleQueue {
         };
         let receipt = |env: &Env, receipt| shuffled::receipts(env, &[receipt]);
         Ok(self.0.start(number, write, receipt))
+    }
+
+    /// As [`write_many`](Self::write_many).
+    #[napi]
+    pub fn write_tracked_many(
+        &self,
+        env: Env,
+        number: u32,
+        strings: Array<'_>,
+        counts: Vec<u32>,
+        track_field: Bytes,
+        deadline: Option<f64>,
+    ) -> napi::Result<bool> {
+        let strings = convert::members(&env, &strings)?;
+        let deadline = deadline.map(|seconds| seconds as Deadline);
+        let write = |queue: &Core| {
+            queue.write_tracked_many(messages(&strings, counts), &track_field.0, deadline)
+        };
+        let receipts = |env: &Env, receipts: Vec<Receipt>| shuffled::receipts(env, &receipts);
+        Ok(self.0.start(number, write, receipts))
     }
 
     /// Answers `[stream, id]`, or nothing in it.

@@ -36,6 +36,19 @@ onEveryBackend('a message is deleted by its value', async ({ connect, name }) =>
   assert.deepEqual(numbersOf(await consumer.readMany(10)).sort(), ['2', '4'])
 })
 
+onEveryBackend('many are tracked in one step', async ({ connect, name }) => {
+  const queue = open(await connect(), name)
+  const messages = ['1', '2', '3'].map((n) => [`tenant ${n}`, { id: `v${n}` }])
+  const receipts = await queue.writeTrackedMany(new Set(messages), 'id')
+  assert.deepEqual(await queue.deleteTracked('v2'), receipts[1])
+  assert.equal(await queue.len(), 2)
+  await queue.writeTrackedMany(messages, Buffer.from('id'), { deadline: new Date(1_000) })
+  const values = (await collect(queue.gc())).flat()
+  assert.deepEqual(values.sort(), ['v1', 'v2', 'v3'])
+  await assert.rejects(queue.writeTrackedMany(messages, ''), { code: 'INVALID_ARGUMENT' })
+  await assert.rejects(queue.writeTrackedMany([['t']], 'id'), { code: 'INVALID_ARGUMENT' })
+})
+
 onEveryBackend('deadlines', async ({ connect, name }) => {
   const queue = open(await connect(), name)
   const ago = (seconds) => new Date(Date.now() - seconds * 1000)

@@ -19,7 +19,7 @@ onEveryBackend('write, read and acknowledge', async ({ connect, name }) => {
   assert.deepEqual({ ...message }, {
     ...receipt,
     fields: [['task', 'resize'], ['image', 'é.png']],
-    deliveries: null
+    deliveries: 1
   })
   assert.equal(message.field('image'), 'é.png')
   assert.equal(message.field(Buffer.from('task')), 'resize')
@@ -157,9 +157,45 @@ onEveryBackend('reclaim, extend and dead letters', async ({ connect, name }) => 
   assert.match(letter.id, /^[0-9]{13}-[0-9]+$/)
   const { group, consumer, deliveries, message } = letter
   assert.deepEqual([group, consumer, deliveries], ['g', 'second', 2])
-  assert.deepEqual(message, taken[1])
+  assert.deepEqual({ ...message }, { ...taken[1], deliveries: 2 })
   assert.equal((await queue.deadLetters(1)).length, 1)
   assert.equal(await queue.pendingCount('g'), 0)
+})
+
+onEveryBackend('dead letters stay until they are deleted', async ({ connect, name }) => {
+  const client = await connect()
+  const queue = client.shuffleQueue(name, { ttlMs: 60_000, deadTtlMs: 86_400_000 })
+  await queue.writeMany(['1', '2', '3', '4'].map((n) => ['tenant', { n }]))
+  const consumer = queue.consumer('g', 'c', { maxDeliveries: 1 })
+  await consumer.readMany(4)
+  assert.equal((await consumer.reclaim(0, 10)).dead, 4)
+  const letters = await queue.deadLetters()
+  assert.equal(letters.length, 4)
+  assert.equal(await queue.deleteDeadLetters(letters[0]), 1)
+  assert.equal(await queue.deleteDeadLetters(letters[1].id), 1)
+  assert.equal(await queue.deleteDeadLetters(new Set([...letters, letters[3].id])), 2)
+  assert.equal(await queue.deleteDeadLetters([]), 0)
+  assert.deepEqual(await queue.deadLetters(), [])
+  for (const wrong of [3, null, [3], 'x', ['1'], [{}]]) {
+    await assert.rejects(queue.deleteDeadLetters(wrong), { code: 'INVALID_ARGUMENT' })
+  }
+  const brief = client.shuffleQueue(name, { deadTtlMs: 1 }).consumer('g', 'c')
+  await assert.rejects(brief.reclaim(0, 1), { code: 'INVALID_ARGUMENT' })
+})
+
+onEveryBackend('a queue keeps its size until it is resized', async ({ connect, name }) => {
+  const client = await connect()
+  await client.shuffleQueue(name, { streams: 5 }).write('t', { n: '1' })
+  const refused = client.shuffleQueue(name, { streams: 3 }).write('t', { n: '2' })
+  await assert.rejects(refused, { code: 'INVALID_ARGUMENT', message: /has 5 streams, .* given 3:/ })
+  const queue = client.shuffleQueue(name)
+  const streamOf = async () => (await queue.write('tenant', { n: '3' })).stream
+  assert.ok(shard(5, 2, 'tenant').includes(await streamOf()))
+  assert.equal(await queue.resize(64n), 64)
+  assert.ok(shard(64, 2, 'tenant').includes(await streamOf()))
+  assert.equal(await queue.resize(1), 64)
+  assert.equal(await streamOf(), 0)
+  await assert.rejects(queue.resize(0), { code: 'INVALID_ARGUMENT' })
 })
 
 onEveryBackend('strings or Buffers', async ({ connect, name }) => {

@@ -138,7 +138,7 @@ const consumer: ShuffleConsumer = queue.consumer('g', Buffer.from('c'), options)
 const message = await consumer.read({ blockMs: 1000 })
 same<typeof message, Message<string> | null>(true)
 const field: string | null = message!.field('a')
-const deliveries: number | null = message!.deliveries
+const deliveries: number = message!.deliveries
 same<Message['bytes'], [field: Buffer, value: Buffer][]>(true)
 same<Awaited<ReturnType<ShuffleConsumer<Buffer>['readMany']>>, Message<Buffer>[]>(true)
 const loop: Messages = consumer.messages({ max: 10, waitMs: Infinity })

@@ -50,7 +50,6 @@ function encoded(value) {
   }
   if (Array.isArray(value)) return value.map(encoded)
   if (typeof value !== 'object' || value === null) return value
-  // A message has deliveries only if it was reclaimed.
   const entries = Object.entries(value).filter(([, part]) => part !== undefined)
   return Object.fromEntries(entries.map(([name, part]) => [name, encoded(part)]))
 }
@@ -75,15 +74,16 @@ function milliseconds(seconds) {
 
 /** A message as an answer has it. */
 function shown({ stream, id, fields, deliveries }) {
-  return { stream, id, fields, deliveries: deliveries ?? undefined }
+  return { stream, id, fields, deliveries }
 }
 
 /** The queue of a request, with the settings that it names. */
 function shuffleQueue(request) {
   return client.shuffleQueue(decoded(request.name), {
-    streams: decoded(request.streams),
-    streamsPerShard: decoded(request.streams_per_shard),
-    ttlMs: milliseconds(request.ttl),
+    streams: decoded(request.streams) ?? undefined,
+    streamsPerShard: decoded(request.streams_per_shard) ?? undefined,
+    ttlMs: milliseconds(request.ttl) ?? undefined,
+    deadTtlMs: milliseconds(request.dead_ttl) ?? undefined,
     trackKeys: request.track_keys
   })
 }
@@ -106,6 +106,13 @@ const SHUFFLE = {
     const deadline = decoded(request.deadline) ?? undefined
     return shuffleQueue(request).writeTracked(...given, { deadline })
   },
+  write_tracked_many(request) {
+    const given = [request.messages, request.track_field].map(decoded)
+    const deadline = decoded(request.deadline) ?? undefined
+    return shuffleQueue(request).writeTrackedMany(...given, { deadline })
+  },
+  resize: (request) => shuffleQueue(request).resize(decoded(request.streams)),
+  delete_dead_letters: (request) => shuffleQueue(request).deleteDeadLetters(request.ids),
   delete_tracked: (request) => shuffleQueue(request).deleteTracked(decoded(request.value)),
   cordon: (request) => shuffleQueue(request).cordonDeadlineExceeded(milliseconds(request.within)),
   async gc(request) {
