@@ -12,7 +12,7 @@ class ShuffleTest < MillpondTest
     consumer = queue.consumer("g", "c")
     message = consumer.read
     assert_equal [%w[task resize], %w[image a.png]], message.fields
-    assert_equal [receipt.stream, receipt.id, nil], [message.stream, message.id, message.deliveries]
+    assert_equal [receipt.stream, receipt.id, 1], [message.stream, message.id, message.deliveries]
     assert_match(/\A\d{13}-\d+\z/, message.id)
     assert_nil consumer.read
     assert_equal 1, queue.pending_count("g")
@@ -134,9 +134,43 @@ class ShuffleTest < MillpondTest
     letter, *others = queue.dead_letters(max: 10)
     assert_empty others
     assert_equal [messages[1].receipt, messages[1].fields], [letter.message.receipt, letter.message.fields]
-    assert_equal ["g", "other", 2, nil],
+    assert_equal ["g", "other", 2, 2],
                  [letter.group, letter.consumer, letter.deliveries, letter.message.deliveries]
     assert_match(/\A\d+-\d+\z/, letter.id)
+  end
+
+  on_every_backend :dead_letters_stay_until_they_are_deleted do |url|
+    queue = shuffle_queue_on(url, ttl: 60, dead_ttl: 86_400)
+    queue.write_many(numbered(4))
+    consumer = queue.consumer("g", "c", max_deliveries: 1)
+    consumer.read_many(4)
+    assert_equal 4, consumer.reclaim(min_idle: 0, max: 10).dead
+    letters = queue.dead_letters
+    assert_equal 4, letters.size
+    assert_equal 1, queue.delete_dead_letters(letters[0])
+    assert_equal 1, queue.delete_dead_letters(letters[1].id)
+    assert_equal 2, queue.delete_dead_letters(letters + [letters[3].id])
+    assert_equal 0, queue.delete_dead_letters([])
+    assert_empty queue.dead_letters
+    assert_raises(TypeError) { queue.delete_dead_letters([3]) }
+    assert_raises(Millpond::InvalidArgumentError) { queue.delete_dead_letters("x") }
+  end
+
+  on_every_backend :a_queue_keeps_its_size_until_it_is_resized do |url|
+    client = connect(url)
+    name = "{#{name_of_queue}}"
+    client.shuffle_queue(name, streams: 5).write("t", { "n" => "1" })
+    error = assert_raises(Millpond::InvalidArgumentError) do
+      client.shuffle_queue(name, streams: 3).write("t", { "n" => "2" })
+    end
+    assert_match(/has 5 streams, .* given 3:/, error.message)
+    queue = client.shuffle_queue(name)
+    assert_includes Millpond.shard(5, 2, "tenant"), queue.write("tenant", { "n" => "3" }).stream
+    assert_equal 64, queue.resize(64)
+    assert_includes Millpond.shard(64, 2, "tenant"), queue.write("tenant", { "n" => "4" }).stream
+    assert_equal 64, queue.resize(1)
+    assert_equal 0, queue.write("tenant", { "n" => "5" }).stream
+    assert_raises(Millpond::InvalidArgumentError) { queue.resize(0) }
   end
 
   on_every_backend :stats do |url|

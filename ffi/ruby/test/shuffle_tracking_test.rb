@@ -33,6 +33,17 @@ class ShuffleTrackingTest < MillpondTest
     assert_equal receipt, client.shuffle_queue("another", track_keys: :global).delete_tracked(name_of_queue)
   end
 
+  on_every_backend :many_in_one_step do |url|
+    queue = shuffle_queue_on(url)
+    receipts = queue.write_tracked_many((0...5).map { |n| ["t-#{n}", job(n)] }, "job")
+    receipts.each_with_index { |receipt, n| assert_equal receipt, queue.delete_tracked("j-#{n}") }
+    assert_equal 0, queue.len
+    queue.write_tracked_many([["t", job(1)]], "job", deadline: PAST)
+    assert_equal ["j-1"], queue.gc.first
+    assert_raises(Millpond::InvalidArgumentError) { queue.write_tracked_many([["t", job(1)]], "") }
+    assert_empty queue.write_tracked_many([], "job")
+  end
+
   on_every_backend :cordon do |url|
     queue = shuffle_queue_on(url)
     now = Time.now.to_i

@@ -10,7 +10,7 @@ module ShuffleCalls
     case call
     when "shard" then Millpond.shard(*values(request, "streams", "streams_per_shard", "key"))
     when "read", "ack", "extend", "reclaim" then consumed(call, shuffle_consumer(request), request)
-    when "write_tracked", "delete_tracked", "cordon", "gc" then tracked(call, shuffle_queue(request), request)
+    when "write_tracked", "write_tracked_many", "delete_tracked", "cordon", "gc" then tracked(call, shuffle_queue(request), request)
     else asked(call, shuffle_queue(request), request)
     end
   end
@@ -21,6 +21,8 @@ module ShuffleCalls
     case call
     when "write" then shown(queue.write(*values(request, "shard_key", "fields")))
     when "write_many" then queue.write_many(decoded(request["messages"])).map { |receipt| shown(receipt) }
+    when "resize" then queue.resize(decoded(request["streams"]))
+    when "delete_dead_letters" then queue.delete_dead_letters(request["ids"])
     when "len" then queue.len
     when "backlog" then queue.backlog
     when "pending_count" then queue.pending_count(decoded(request["group"]))
@@ -37,6 +39,9 @@ module ShuffleCalls
     when "write_tracked"
       deadline = decoded(request["deadline"])
       shown(queue.write_tracked(*values(request, "shard_key", "fields", "track_field"), deadline: deadline))
+    when "write_tracked_many"
+      messages, field = values(request, "messages", "track_field")
+      queue.write_tracked_many(messages, field, deadline: decoded(request["deadline"])).map { |receipt| shown(receipt) }
     when "delete_tracked" then queue.delete_tracked(decoded(request["value"]))&.to_h
     when "cordon" then queue.cordon_deadline_exceeded(decoded(request["within"]))
     when "gc"
@@ -67,7 +72,7 @@ module ShuffleCalls
 
   # The queue of a request, with the settings that it names.
   def shuffle_queue(request)
-    settings = settings(request, :streams, :streams_per_shard, :ttl)
+    settings = settings(request, :streams, :streams_per_shard, :ttl, :dead_ttl)
     keys = request["track_keys"]
     settings[:track_keys] = keys.is_a?(String) ? keys.to_sym : keys if request.key?("track_keys")
     @client.shuffle_queue(decoded(request["name"]), **settings)
@@ -88,13 +93,12 @@ module ShuffleCalls
     names.map { |name| decoded(request[name]) }
   end
 
-  # A message or a receipt as an answer has it; only what was reclaimed has deliveries.
+  # A message or a receipt as an answer has it.
   def shown(found)
     parts = { stream: found.stream, id: found.id }
     return parts unless found.is_a?(Millpond::Message)
 
-    parts[:fields] = found.fields
-    found.deliveries ? parts.merge(deliveries: found.deliveries) : parts
+    parts.merge(fields: found.fields, deliveries: found.deliveries)
   end
 
   # How long a message lies there is nothing that a case can say.

@@ -51,12 +51,18 @@ module Millpond
     # the first call that needs them.
     #
     # @param name [String] any bytes, at most 64 KiB
-    # @param streams [Integer, nil] how many streams writers spread tenants over, 1 to 65,536 (16).
-    #   More take effect with the next write; fewer as soon as the streams beyond have nothing left
-    #   to do. Readers need not know.
+    # @param streams [Integer, nil] how many streams the queue has, 1 to 65,536. The first write to a
+    #   queue makes it so; a write to one that has another number is refused, and
+    #   {ShuffleQueue#resize} changes it. By default writers take the number that the queue has, and a
+    #   new queue gets 16. Readers need not know.
     # @param streams_per_shard [Integer, nil] how many of them a tenant may write to (2, or 1 of 1)
-    # @param ttl [Numeric, nil] how many seconds a stream lives after it was last written to, with all
-    #   that is in it, from a second to 100 years (a day)
+    # @param ttl [Numeric, nil] how many seconds a stream lives after it was last written to, from a
+    #   second to 100 years. **When that time is over the stream is deleted with all that is in it,
+    #   unprocessed messages too.** By default nothing that is written expires. All writers of a queue
+    #   should have the same.
+    # @param dead_ttl [Numeric, nil] how many seconds a dead letter is kept, from a second to 100 years:
+    #   each {ShuffleConsumer#reclaim} deletes those that are older. By default they stay until
+    #   {ShuffleQueue#delete_dead_letters}.
     # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all
     #   queues of a server share, or `:queue`. Whoever writes, deletes or collects tracked messages of
     #   a queue has to say the same.
@@ -70,13 +76,15 @@ module Millpond
     #   queue.stats("workers").streams.size # => 1
     #   queue.write("tenant-7", { "image" => "a.png" })
     #   queue.stats("workers").streams.size # => 64
-    def shuffle_queue(name, streams: nil, streams_per_shard: nil, ttl: nil, track_keys: :global)
+    def shuffle_queue(name, streams: nil, streams_per_shard: nil, ttl: nil, dead_ttl: nil,
+                      track_keys: :global)
       settings = { track_keys: ShuffleArguments.track_keys(track_keys) }
       settings[:streams] = Convert.small_size("streams", streams) unless streams.nil?
       unless streams_per_shard.nil?
         settings[:streams_per_shard] = Convert.small_size("streams_per_shard", streams_per_shard)
       end
       settings[:ttl_ms] = Convert.milliseconds("ttl", ttl) unless ttl.nil?
+      settings[:dead_ttl_ms] = Convert.milliseconds("dead_ttl", dead_ttl) unless dead_ttl.nil?
       ShuffleQueue.new(self, name, settings)
     end
 

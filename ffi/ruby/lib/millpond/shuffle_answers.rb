@@ -104,7 +104,7 @@ module Millpond
       rows(data, count, Native::ShuffleMessage, MESSAGE) do |stream, time, sequence, deliveries, _, size|
         own = fields[first, size]
         first += size
-        Message.new(number(stream), "#{time}-#{sequence}", own, deliveries.zero? ? nil : deliveries)
+        Message.new(number(stream), "#{time}-#{sequence}", own, deliveries)
       end
     end
 
@@ -114,7 +114,7 @@ module Millpond
       fields = rows(FFI::Pointer.new(data), count, Native::ShuffleField, FIELD) do |parts|
         parts.each_slice(2).map { |address, length| text(address, length, encoding) }
       end
-      message = Message.new(number(stream), "#{first}-#{second}", fields)
+      message = Message.new(number(stream), "#{first}-#{second}", fields, deliveries)
       DeadLetter.new("#{time}-#{sequence}", message, text(group, group_length, encoding),
                      text(consumer, consumer_length, encoding), deliveries).freeze
     end

@@ -70,6 +70,24 @@ module Millpond
       [memory.put_bytes(0, numbers.pack(RECEIPT * count)), count]
     end
 
+    # A dead letter, or many, or their ids.
+    #
+    # @return [Array(FFI::Pointer, Integer)] the list of ids and how many there are
+    def self.letter_ids(values)
+      values = [values] if values.is_a?(DeadLetter) || values.is_a?(String)
+      numbers = Convert.elements("letters", values).each_with_index.flat_map do |value, index|
+        id = value.is_a?(DeadLetter) ? value.id : value
+        raise Convert.wrong_type("letters[#{index}]", "a DeadLetter or its id", value) unless id.is_a?(String)
+
+        id_numbers("letters[#{index}]", id)
+      end
+      count = numbers.size / 2
+      return [nil, 0] if count.zero?
+
+      memory = FFI::MemoryPointer.new(Native::ShuffleId.size, count, false)
+      [memory.put_bytes(0, numbers.pack("Q*")), count]
+    end
+
     # @return [Integer] seconds since the Unix epoch; 0 for none
     def self.deadline(value)
       return 0 if value.nil?
@@ -94,10 +112,14 @@ module Millpond
       number = stream.nil? ? -1 : Convert.small_size("#{argument}.stream", stream)
       raise Convert.wrong_type("#{argument}.id", "a String", id) unless id.is_a?(String)
 
-      parts = ID.match(id.b)&.captures&.map(&:to_i)
-      return [number, *parts] if parts && parts.max <= Convert::SIZE_MAX
+      [number, *id_numbers("#{argument}.id", id)]
+    end
 
-      raise Convert.invalid("#{argument}.id is #{id.inspect}; an id has the form of 1700000000000-0")
+    def self.id_numbers(argument, id)
+      parts = ID.match(id.b)&.captures&.map(&:to_i)
+      return parts if parts && parts.max <= Convert::SIZE_MAX
+
+      raise Convert.invalid("#{argument} is #{id.inspect}; an id has the form of 1700000000000-0")
     end
 
     # @return [Array<String>] each field and after it its value
@@ -127,6 +149,6 @@ module Millpond
         row << address << bytes.bytesize
       end
     end
-    private_class_method :receipt?, :receipt, :field_strings, :string, :strings
+    private_class_method :receipt?, :receipt, :id_numbers, :field_strings, :string, :strings
   end
 end

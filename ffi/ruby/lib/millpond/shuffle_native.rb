@@ -9,7 +9,8 @@ module Millpond
   module Native
     # The settings of a queue.
     class ShuffleOptions < FFI::Struct
-      layout :streams, :int64, :streams_per_shard, :int64, :ttl_ms, :int64, :track_keys, :int64
+      layout :streams, :int64, :streams_per_shard, :int64, :ttl_ms, :int64, :dead_ttl_ms, :int64,
+             :track_keys, :int64
     end
 
     # The settings of a consumer.
@@ -43,6 +44,11 @@ module Millpond
              :message, ShuffleMessage
     end
 
+    # The id of a dead letter.
+    class ShuffleId < FFI::Struct
+      layout :time_ms, :uint64, :sequence, :uint64
+    end
+
     # What a stream holds for a group.
     class ShuffleStreamStats < FFI::Struct
       layout :len, :uint64, :pending, :uint64, :lag, :uint64, :oldest_idle_ms, :int64
@@ -60,11 +66,13 @@ module Millpond
 
     attach_waiting :shuffle_write, [:pointer, *bytes, *list, :pointer]
     attach_waiting :shuffle_write_many, [:pointer, *list, :pointer]
+    attach_waiting :shuffle_resize, [:pointer, :uint32, :pointer]
     attach_waiting :shuffle_len, [:pointer, :pointer]
     attach_waiting :shuffle_backlog, [:pointer, :pointer]
     attach_waiting :shuffle_pending_count, [:pointer, *bytes, :pointer]
 
     attach_waiting :shuffle_write_tracked, [:pointer, *bytes, *list, *bytes, :int64, :pointer]
+    attach_waiting :shuffle_write_tracked_many, [:pointer, *list, *bytes, :int64, :pointer]
     attach_waiting :shuffle_delete_tracked, [:pointer, *bytes, :pointer, :pointer]
     attach_waiting :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer]
     attach :shuffle_gc, [:pointer, :int64, :pointer, :pointer]
@@ -79,6 +87,7 @@ module Millpond
     attach :shuffle_stats_free, [:pointer], :void
 
     attach_waiting :shuffle_dead_letters_read, [:pointer, :size_t, :pointer]
+    attach_waiting :shuffle_delete_dead_letters, [:pointer, *list, :pointer]
     attach :shuffle_dead_letters_data, [:pointer], :pointer
     attach :shuffle_dead_letters_length, [:pointer], :size_t
     attach :shuffle_dead_letters_free, [:pointer], :void

@@ -94,7 +94,8 @@ module Millpond
     #   at most 64 MiB; pairs may have a field several times. Their order is kept.
     # @return [Receipt] where it is
     # @raise [InvalidArgumentError] for an empty key, what is beyond the limits, and settings that no
-    #   queue can have, before anything is sent
+    #   queue can have, before anything is sent; and for a queue that has another number of streams
+    #   than it was given here
     # @raise [TypeError] for what is no pair or no String
     # @raise [WrongTypeError] if a key holds something else
     #
@@ -215,7 +216,8 @@ module Millpond
     end
 
     # Messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They
-    # stay, in the stream at the queue's name and `:dead`.
+    # stay in the stream at the queue's name and `:dead` until they are deleted or the queue's
+    # `dead_ttl` is over.
     #
     # @param max [Integer] 1 to 10,000
     # @return [Array<DeadLetter>]
@@ -234,6 +236,48 @@ module Millpond
       ShuffleAnswers.dead_letters(@encoding) do |place, error|
         Native.millpond_shuffle_dead_letters_read(@native, size, place, error)
       end
+    end
+
+    # Deletes dead letters. Deleting twice is safe; above 10,000 letters it takes several steps.
+    #
+    # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] as they were read, or their ids
+    # @return [Integer] how many of these there were
+    # @raise [InvalidArgumentError] for an id that is none
+    # @raise [TypeError] for anything else
+    # @raise (see #len)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   consumer = queue.consumer("workers", "worker-1", max_deliveries: 1)
+    #   consumer.read
+    #   consumer.reclaim(min_idle: 0, max: 100)
+    #   queue.delete_dead_letters(queue.dead_letters) # => 1
+    def delete_dead_letters(letters)
+      ids, count = ShuffleArguments.letter_ids(letters)
+      Call.number(:uint64) do |place, error|
+        Native.millpond_shuffle_delete_dead_letters(@native, ids, count, place, error)
+      end
+    end
+
+    # Gives the queue another number of streams: more at once, fewer as soon as those beyond have
+    # nothing left to deliver or to acknowledge. Until then writers spread over the new number already
+    # and readers still take from all; a later write or resize takes the others away. A queue that nobody
+    # has written to is made with this number. Queues that were given another number of `streams` are
+    # refused from then on.
+    #
+    # @param streams [Integer] 1 to 65,536
+    # @return [Integer] how many streams the queue has now
+    # @raise [InvalidArgumentError, TypeError] for a wrong number
+    # @raise (see #len)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   queue.resize(64) # => 64
+    def resize(streams)
+      size = Convert.small_size("streams", streams)
+      Call.number(:uint32) { |place, error| Native.millpond_shuffle_resize(@native, size, place, error) }
     end
   end
 end

@@ -34,7 +34,7 @@ module Millpond
     # @param fields (see #write)
     # @param track_field [String] the name of the field
     # @param deadline [Integer, nil] in seconds since the Unix epoch, at most 2^53 from it; without it
-    #   or with 0, the server's time and the queue's `ttl`. From then on {#gc} collects the record.
+    #   or with 0, the server's time and the queue's `ttl`, or a day without one. From then on {#gc} collects the record.
     # @return [Receipt] where it is
     # @raise (see #write)
     #
@@ -53,6 +53,30 @@ module Millpond
       end
     end
 
+    # Writes many messages, each for its tenant, and remembers where they are, as {#write_tracked} would
+    # one after the other with the same field and deadline. In steps as {#write_many}.
+    #
+    # @param messages (see #write_many)
+    # @param track_field [String] the name of the field
+    # @param deadline (see #write_tracked)
+    # @return [Array<Receipt>] where they are, in their order
+    # @raise (see #write)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write_tracked_many([["a", { "job" => "j-1" }], ["b", { "job" => "j-2" }]], "job").size # => 2
+    #   queue.delete_tracked("j-2").nil? # => false
+    def write_tracked_many(messages, track_field, deadline: nil)
+      field = Convert.bytes("track_field", track_field)
+      at = ShuffleArguments.deadline(deadline)
+      ShuffleArguments.messages(messages) do |list, count|
+        ShuffleAnswers.receipts(count) do |place, error|
+          Native.millpond_shuffle_write_tracked_many(@native, list, count, field, field.bytesize, at, place,
+                                                     error)
+        end
+      end
+    end
+
     # Deletes the message that is tracked by this value, for all groups, taken or not; a consumer that
     # has taken it is not stopped. With the global keys it is found whatever the name of its queue.
     #
@@ -62,6 +86,7 @@ module Millpond
     # @return [Receipt, nil] where it was; nil if there is none (any more)
     # @raise [TypeError] for what is no String
     # @raise [WrongTypeError] if a key holds something else
+    # @raise [CorruptError] if the record of this value names no message; it is left as it is
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

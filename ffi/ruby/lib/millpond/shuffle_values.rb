@@ -31,8 +31,7 @@ module Millpond
     #   were written; frozen
     attr_reader :fields
 
-    # @return [Integer, nil] how often it was delivered, this time included; nil if it came from a
-    #   read, which does not count
+    # @return [Integer] how often it was delivered, this time included: 1 of a read, more of a reclaim
     attr_reader :deliveries
 
     # For tests of programs: consumers make their messages themselves.
@@ -40,10 +39,10 @@ module Millpond
     # @param stream [Integer, nil]
     # @param id [String]
     # @param fields [Array<Array(String, String)>]
-    # @param deliveries [Integer, nil]
+    # @param deliveries [Integer]
     # @example
     #   Millpond::Message.new(3, "1-0", [["image", "a.png"]])["image"] # => "a.png"
-    def initialize(stream, id, fields, deliveries = nil)
+    def initialize(stream, id, fields, deliveries = 1)
       @stream = stream
       @id = id
       @fields = fields.map { |pair| pair.frozen? ? pair : pair.dup.freeze }.freeze
@@ -108,7 +107,7 @@ module Millpond
   # What reclaiming did.
   #
   # @!attribute [r] messages
-  #   @return [Array<Message>] what was taken over; each has its `deliveries`
+  #   @return [Array<Message>] what was taken over
   # @!attribute [r] dead
   #   @return [Integer] how many messages became dead letters
   #
