@@ -36,15 +36,22 @@ interface Client
      *
      * @param string    $name            any bytes but none, at most 64 KiB; on a cluster it has to
      *                                   hold a `{tag}`
-     * @param int       $streams         how many streams writers spread tenants over, from 1 to
-     *                                   65,536. More take effect with the next write; fewer as soon
-     *                                   as the streams beyond have nothing left to do. Readers need
-     *                                   not know
+     * @param int|null  $streams         how many streams the queue has, from 1 to 65,536. The first
+     *                                   write to a queue makes it so; a write to one that has another
+     *                                   number is refused, and `ShuffleQueue::resize()` changes it.
+     *                                   With null writers take the number that the queue has, and a
+     *                                   new queue gets 16. Readers need not know
      * @param int|null  $streamsPerShard how many of the streams a tenant may write to; null is 2, or
      *                                   1 of 1
-     * @param float     $ttl             seconds that a stream lives after it was last written to,
-     *                                   with all that is in it; from 1 to 100 years
+     * @param float|null $ttl            seconds that a stream lives after it was last written to, from
+     *                                   1 to 100 years. **When that time is over the stream is deleted
+     *                                   with all that is in it, unprocessed messages too.** With null
+     *                                   nothing that is written expires. All writers of a queue should
+     *                                   have the same
      * @param TrackKeys $trackKeys       where the records of tracked messages are
+     * @param float|null $deadTtl        seconds that a dead letter is kept, from 1 to 100 years: each
+     *                                   `ShuffleConsumer::reclaim()` deletes those that are older. With
+     *                                   null they stay until `ShuffleQueue::deleteDeadLetters()`
      *
      * @throws Exception\InvalidArgumentException for a number that is negative or huge, or over a
      *                                            connection that is not Millpond's own; other
@@ -53,10 +60,11 @@ interface Client
      */
     public function shuffleQueue(
         string $name,
-        int $streams = 16,
+        ?int $streams = null,
         ?int $streamsPerShard = null,
-        float $ttl = 86_400.0,
+        ?float $ttl = null,
         TrackKeys $trackKeys = TrackKeys::Global,
+        ?float $deadTtl = null,
     ): ShuffleQueue;
 
     /**

@@ -15,15 +15,14 @@ final class Message
      * @param string                      $id         its id in that stream, such as
      *                                                `1700000000000-3`
      * @param list<array{string, string}> $fields     `[field, value]`, as they were written
-     * @param int|null                    $deliveries how often it was delivered, this time included;
-     *                                                null if it was not reclaimed, since a read does
-     *                                                not count
+     * @param int                         $deliveries how often it was delivered, this time included:
+     *                                                1 of a read, more of a reclaim
      */
     public function __construct(
         public readonly ?int $stream,
         public readonly string $id,
         public readonly array $fields,
-        public readonly ?int $deliveries = null,
+        public readonly int $deliveries = 1,
     ) {
     }
 

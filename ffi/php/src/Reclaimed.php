@@ -10,7 +10,7 @@ namespace Millpond;
 final class Reclaimed
 {
     /**
-     * @param list<Message> $messages those that are this consumer's now, each with its deliveries
+     * @param list<Message> $messages those that are this consumer's now
      * @param int           $dead     how many became dead letters instead
      */
     public function __construct(

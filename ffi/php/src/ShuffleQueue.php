@@ -66,20 +66,28 @@ final class ShuffleQueue
     public static function make(
         NativeClient $client,
         string $name,
-        int $streams,
+        ?int $streams,
         ?int $streamsPerShard,
-        float $ttl,
+        ?float $ttl,
         TrackKeys $trackKeys,
+        ?float $deadTtl,
     ): self {
         $ffi = $client->library->ffi;
         $options = $ffi->new('millpond_shuffle_options');
         $place = FFI::addr($options);
         $ffi->millpond_shuffle_options_init($place);
-        $options->streams = Arguments::smallSize('streams', $streams);
+        if ($streams !== null) {
+            $options->streams = Arguments::smallSize('streams', $streams);
+        }
         if ($streamsPerShard !== null) {
             $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $streamsPerShard);
         }
-        $options->ttl_ms = Arguments::milliseconds('ttl', $ttl);
+        if ($ttl !== null) {
+            $options->ttl_ms = Arguments::milliseconds('ttl', $ttl);
+        }
+        if ($deadTtl !== null) {
+            $options->dead_ttl_ms = Arguments::milliseconds('deadTtl', $deadTtl);
+        }
         $options->track_keys = $trackKeys === TrackKeys::Global
             ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
 
@@ -112,7 +120,9 @@ final class ShuffleQueue
      *        There are 1 to 32,768, each field and each value at most 64 MiB. Names that are whole
      *        numbers need pairs: PHP does not tell them from the places in a list
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent, and for a
+     *                                            queue that has another number of streams than it was
+     *                                            given here
      */
     public function write(string $shardKey, iterable $fields): Receipt
     {
@@ -255,7 +265,7 @@ final class ShuffleQueue
 
     /**
      * Messages that were delivered too often, the oldest first; see `ShuffleConsumer::reclaim()`.
-     * They stay, in the stream `<queue>:dead`.
+     * They stay in the stream `<queue>:dead` until they are deleted or the queue's `deadTtl` is over.
      *
      * @param int $max how many, from 1 to 10,000
      *
@@ -279,6 +289,63 @@ final class ShuffleQueue
 
             return ShuffleAnswers::letters($this->library->ffi, $call->letters[0]);
         });
+    }
+
+    /**
+     * Deletes dead letters. Deleting twice is safe; above 10,000 letters it takes several steps.
+     *
+     * @param DeadLetter|string|iterable<DeadLetter|string> $letters as they were read, or their ids
+     *
+     * @return int how many of these there were
+     *
+     * @throws Exception\InvalidArgumentException for anything else
+     */
+    public function deleteDeadLetters(DeadLetter|string|iterable $letters): int
+    {
+        $packed = Packed::ids($this->library->ffi, ShuffleArguments::letterIds('letters', $letters));
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_delete_dead_letters(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
+    /**
+     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
+     * nothing left to deliver or to acknowledge. Until then writers spread over the new number already
+     * and readers still take from all; a later write or resize takes the others away. A queue that
+     * nobody has written to is made with this number. Queues that were given another number of streams
+     * are refused from then on.
+     *
+     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+     *     $queue->write('tenant-7', ['image' => 'a.png']);
+     *     echo $queue->resize(64), "\n"; // 64
+     *
+     * @param int $streams from 1 to 65,536
+     *
+     * @return int how many streams the queue has now
+     *
+     * @throws Exception\InvalidArgumentException for another number
+     */
+    public function resize(int $streams): int
+    {
+        $size = Arguments::smallSize('streams', $streams);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_resize(
+            $this->handle,
+            $size,
+            $call->small,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->small[0];
     }
 
     private function number(string $function): int

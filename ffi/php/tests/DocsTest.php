@@ -74,9 +74,9 @@ final class DocsTest extends TestCase
             \array_keys(\iterator_to_array($this->shown())),
         );
         self::assertSame(['Batches.php', 'Client.php', 'ConsumerLease.php', 'Garbage.php', 'Ick.php', 'IckChannel.php',
-            'Messages.php', 'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'DependencyException.php',
-            'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php', 'Claims.php', 'Doc.php', 'Job.php', 'Jobs.php',
-            'Modification.php', 'Task.php', 'Task.php', 'TaskChange.php', 'TaskStore.php', 'TaskStore.php',
-            'Worker.php'], $files);
+            'Messages.php', 'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueue.php',
+            'DependencyException.php', 'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php',
+            'TracksMessages.php', 'Claims.php', 'Doc.php', 'Job.php', 'Jobs.php', 'Modification.php', 'Task.php', 'Task.php',
+            'TaskChange.php', 'TaskStore.php', 'TaskStore.php', 'Worker.php'], $files);
     }
 }

@@ -104,7 +104,7 @@ final class ShuffleArgumentsTest extends TestCase
             'streams is 4294967296' => static fn ($client) => $client->shuffleQueue('q', 2 ** 32),
             'not 65537' => static fn ($client) => $client->shuffleQueue('q', 65_537),
             'streamsPerShard is -1' => static fn ($client) => $client->shuffleQueue('q', streamsPerShard: -1),
-            ', not 17' => static fn ($client) => $client->shuffleQueue('q', streamsPerShard: 17),
+            ', not 17' => static fn ($client) => $client->shuffleQueue('q', 16, streamsPerShard: 17),
             'between a second' => static fn ($client) => $client->shuffleQueue('q', ttl: 0.5),
             'ttl is -1' => static fn ($client) => $client->shuffleQueue('q', ttl: -1),
             'and 100 years' => static fn ($client) => $client->shuffleQueue('q', ttl: \INF),

@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\DeadLetter;
 use Millpond\Exception\ClosedException;
 use Millpond\Exception\CrossSlotException;
+use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\WrongTypeException;
 use Millpond\Message;
 use Millpond\Millpond;
@@ -60,7 +61,52 @@ final class ShuffleQueueTest extends TestCase
         ], \array_column($messages, 'fields'));
         self::assertSame(['1', $every, null],
             [$messages[0]->field('b'), $messages[0]->field(''), $messages[0]->field('c')]);
-        self::assertSame(['2', null], [$messages[1]->field('7'), $messages[1]->deliveries]);
+        self::assertSame(['2', 1], [$messages[1]->field('7'), $messages[1]->deliveries]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testDeadLettersStayUntilTheyAreDeleted(string $kind): void
+    {
+        $queue = $this->shuffleQueue($kind, streams: 1, ttl: 60, deadTtl: 86_400);
+        $queue->writeMany(\array_map(static fn (int $n): array => ['t', ['n' => "$n"]], \range(1, 4)));
+        $consumer = $queue->consumer('g', 'c', maxDeliveries: 1);
+        $consumer->readMany(4);
+        self::assertSame(4, $consumer->reclaim(0, 10)->dead);
+        $letters = $queue->deadLetters();
+        self::assertSame([1, 1, 1, 1], \array_column(\array_column($letters, 'message'), 'deliveries'));
+        self::assertSame(1, $queue->deleteDeadLetters($letters[0]));
+        self::assertSame(1, $queue->deleteDeadLetters($letters[1]->id));
+        self::assertSame(2, $queue->deleteDeadLetters([...$letters, $letters[3]->id]));
+        self::assertSame([0, []], [$queue->deleteDeadLetters([]), $queue->deadLetters()]);
+        foreach (['x', ['1'], [3]] as $wrong) {
+            try {
+                $queue->deleteDeadLetters($wrong);
+                self::fail('it was taken');
+            } catch (InvalidArgumentException $error) {
+                self::assertStringContainsString('letters', $error->getMessage());
+            }
+        }
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAQueueKeepsItsSizeUntilItIsResized(string $kind): void
+    {
+        [$client, $name] = [$this->connect($kind), "{{$this->name}}"];
+        $client->shuffleQueue($name, streams: 5)->write('t', ['n' => '1']);
+        try {
+            $client->shuffleQueue($name, streams: 3)->write('t', ['n' => '2']);
+            self::fail('it was written');
+        } catch (InvalidArgumentException $error) {
+            self::assertMatchesRegularExpression('/has 5 streams, .* given 3:/', $error->getMessage());
+        }
+        $queue = $client->shuffleQueue($name);
+        self::assertContains($queue->write('tenant', ['n' => '3'])->stream, Millpond::shard(5, 2, 'tenant'));
+        self::assertSame(64, $queue->resize(64));
+        self::assertContains($queue->write('tenant', ['n' => '4'])->stream, Millpond::shard(64, 2, 'tenant'));
+        self::assertSame(64, $queue->resize(1));
+        self::assertSame(0, $queue->write('tenant', ['n' => '5'])->stream);
+        $this->expectException(InvalidArgumentException::class);
+        $queue->resize(0);
     }
 
     /** @dataProvider ownKinds */

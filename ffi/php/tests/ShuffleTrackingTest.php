@@ -35,6 +35,34 @@ final class ShuffleTrackingTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
+    public function testManyAreTrackedInOneStep(string $kind): void
+    {
+        $queue = $this->queue($kind);
+        $messages = [['a', ['job' => 'j-1']], ['b', ['job' => 'j-2']], ['c', ['n' => '3']]];
+        $receipts = $queue->writeTrackedMany($messages, 'job');
+        self::assertCount(3, $receipts);
+        self::assertEquals($receipts[1], $queue->deleteTracked('j-2'));
+        self::assertSame(2, $queue->len());
+        $queue->writeTrackedMany($messages, 'job', 1_000_000_000);
+        self::assertSame(['j-1', 'j-2'], self::sorted(\array_merge(...\iterator_to_array($queue->gc(), false))));
+        self::assertSame([], $queue->writeTrackedMany([], 'job'));
+        $this->expectException(InvalidArgumentException::class);
+        $queue->writeTrackedMany($messages, '');
+    }
+
+    /**
+     * @param list<string> $values
+     *
+     * @return list<string>
+     */
+    private static function sorted(array $values): array
+    {
+        \sort($values);
+
+        return $values;
+    }
+
+    /** @dataProvider ownKinds */
     public function testDeletingWhatSomebodyHas(string $kind): void
     {
         $queue = $this->queue($kind);

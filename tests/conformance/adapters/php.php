@@ -68,13 +68,13 @@ function encoded(mixed $value): mixed
     };
 }
 
-/** A message; it has deliveries only if it was reclaimed. */
+/** A message. */
 function message(Message $message): array
 {
     $fields = encoded($message->fields);
     $shown = ['stream' => $message->stream, 'id' => $message->id, 'fields' => $fields];
 
-    return $message->deliveries === null ? $shown : $shown + ['deliveries' => $message->deliveries];
+    return $shown + ['deliveries' => $message->deliveries];
 }
 
 /** The pairs of an add, [score, member]. */
@@ -147,7 +147,8 @@ function settings(stdClass $request, array $names): array
 /** The shuffle queue of a request. */
 function shuffleQueue(stdClass $request, Client $client): ShuffleQueue
 {
-    $names = ['streams' => 'streams', 'streams_per_shard' => 'streamsPerShard', 'ttl' => 'ttl'];
+    $names = ['streams' => 'streams', 'streams_per_shard' => 'streamsPerShard', 'ttl' => 'ttl',
+        'dead_ttl' => 'deadTtl'];
     $settings = settings($request, $names);
     if (isset($request->track_keys)) {
         $settings['trackKeys'] = TrackKeys::tryFrom(decoded($request->track_keys))
@@ -212,6 +213,10 @@ function shuffleResult(stdClass $request, Client $client): mixed
         'shuffle_write_many' => $queue()->writeMany($part('messages')),
         'shuffle_write_tracked' => $queue()
             ->writeTracked($part('shard_key'), $part('fields'), $part('track_field'), $part('deadline')),
+        'shuffle_write_tracked_many' => $queue()
+            ->writeTrackedMany($part('messages'), $part('track_field'), $part('deadline')),
+        'shuffle_resize' => $queue()->resize($part('streams')),
+        'shuffle_delete_dead_letters' => $queue()->deleteDeadLetters($request->ids),
         'shuffle_delete_tracked' => $queue()->deleteTracked($part('value')),
         'shuffle_cordon' => $queue()->cordonDeadlineExceeded($part('within')),
         'shuffle_gc' => (static function () use ($queue, $part): array {

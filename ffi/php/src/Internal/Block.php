@@ -41,6 +41,8 @@ final class Block
 
     public readonly CData $receipts;
 
+    public readonly CData $ids;
+
     private readonly CData $owned;
 
     public function __construct(FFI $ffi, int $needed)
@@ -59,6 +61,7 @@ final class Block
         $this->fields = $ffi->cast('millpond_shuffle_field *', $this->memory);
         $this->messages = $ffi->cast('millpond_shuffle_new_message *', $this->memory);
         $this->receipts = $ffi->cast('millpond_shuffle_receipt *', $this->memory);
+        $this->ids = $ffi->cast('millpond_shuffle_id *', $this->memory);
     }
 
     /**

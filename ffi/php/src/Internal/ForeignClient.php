@@ -54,10 +54,11 @@ final class ForeignClient implements Client
 
     public function shuffleQueue(
         string $name,
-        int $streams = 16,
+        ?int $streams = null,
         ?int $streamsPerShard = null,
-        float $ttl = 86_400.0,
+        ?float $ttl = null,
         TrackKeys $trackKeys = TrackKeys::Global,
+        ?float $deadTtl = null,
     ): ShuffleQueue {
         throw new InvalidArgumentException(
             'a shuffle queue needs a connection of Millpond\'s own, made by Millpond::connect()',

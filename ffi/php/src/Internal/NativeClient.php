@@ -96,12 +96,13 @@ final class NativeClient implements Client
 
     public function shuffleQueue(
         string $name,
-        int $streams = 16,
+        ?int $streams = null,
         ?int $streamsPerShard = null,
-        float $ttl = 86_400.0,
+        ?float $ttl = null,
         TrackKeys $trackKeys = TrackKeys::Global,
+        ?float $deadTtl = null,
     ): ShuffleQueue {
-        return ShuffleQueue::make($this, $name, $streams, $streamsPerShard, $ttl, $trackKeys);
+        return ShuffleQueue::make($this, $name, $streams, $streamsPerShard, $ttl, $trackKeys, $deadTtl);
     }
 
     public function tasks(string $name, ?string $claimant = null): TaskStore

@@ -17,7 +17,7 @@ final class Packed
 {
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, MEMBER_BYTES = 16, NUMBER_BYTES = 4;
-    private const FIELD_BYTES = 32, MESSAGE_BYTES = 32, RECEIPT_BYTES = 24;
+    private const FIELD_BYTES = 32, MESSAGE_BYTES = 32, RECEIPT_BYTES = 24, ID_BYTES = 16;
     private const WORD_BYTES = 8;
 
     /** The memory of one list is kept for the next, unless it is larger than this. */
@@ -177,6 +177,26 @@ final class Packed
         }
 
         return new self($block->receipts, $count, $block);
+    }
+
+    /**
+     * An array of millpond_shuffle_id: the two numbers of the id.
+     *
+     * @param list<int> $ids the same, one after the other
+     */
+    public static function ids(FFI $ffi, array $ids): self
+    {
+        $count = \intdiv(\count($ids), 2);
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $block = self::block($ffi, $count * self::ID_BYTES, '');
+        $words = $block->words;
+        foreach ($ids as $word => $value) {
+            $words[$word] = $value;
+        }
+
+        return new self($block->ids, $count, $block);
     }
 
     /**

@@ -56,7 +56,7 @@ final class ShuffleAnswers
             }
             $stream = $words[$word];
             $id = self::id($words[$word + 1], $words[$word + 2]);
-            $found[] = new Message($stream < 0 ? null : $stream, $id, $fields, $words[$word + 3] ?: null);
+            $found[] = new Message($stream < 0 ? null : $stream, $id, $fields, $words[$word + 3]);
         }
         Handles::free($batch);
 
@@ -158,7 +158,7 @@ final class ShuffleAnswers
             $receipt = self::receipt($message->receipt);
             $found[] = new DeadLetter(
                 self::id($letter->id_time_ms, $letter->id_sequence),
-                new Message($receipt->stream, $receipt->id, $fields),
+                new Message($receipt->stream, $receipt->id, $fields, $message->deliveries),
                 FFI::string($letter->group, $letter->group_length),
                 FFI::string($letter->consumer, $letter->consumer_length),
                 $message->deliveries,

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use Millpond\DeadLetter;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Message;
 use Millpond\Receipt;
@@ -106,15 +107,52 @@ final class ShuffleArguments
                 throw Arguments::wrong($place, 'be Message or Receipt', $message);
             }
             $found[] = $message->stream === null ? -1 : Arguments::smallSize("$place.stream", $message->stream);
-            [$time, $sequence] = \explode('-', $message->id, 2) + [1 => ''];
-            // What has fewer digits needs no second look.
-            $isShort = \preg_match('/^\d{1,18}-\d{1,18}$/D', $message->id) === 1;
-            $found[] = $isShort ? (int) $time : self::word($place, $time, $message->id);
-            $found[] = $isShort ? (int) $sequence : self::word($place, $sequence, $message->id);
+            \array_push($found, ...self::id("$place.id", $message->id));
             ++$index;
         }
 
         return $found;
+    }
+
+    /**
+     * One dead letter, or many, or their ids.
+     *
+     * @param DeadLetter|string|iterable<mixed> $letters
+     *
+     * @return list<int> time, sequence, time, sequence, …
+     */
+    public static function letterIds(string $argument, DeadLetter|string|iterable $letters): array
+    {
+        $isOne = !\is_iterable($letters);
+        $found = [];
+        $index = 0;
+        foreach ($isOne ? [$letters] : $letters as $letter) {
+            $place = $isOne ? $argument : "{$argument}[$index]";
+            $id = $letter instanceof DeadLetter ? $letter->id : $letter;
+            if (!\is_string($id)) {
+                throw Arguments::wrong($place, 'be DeadLetter or string', $letter);
+            }
+            \array_push($found, ...self::id($place, $id));
+            ++$index;
+        }
+
+        return $found;
+    }
+
+    /**
+     * The two numbers of an id.
+     *
+     * @return array{int, int}
+     */
+    private static function id(string $place, string $id): array
+    {
+        [$time, $sequence] = \explode('-', $id, 2) + [1 => ''];
+        // What has fewer digits needs no second look.
+        if (\preg_match('/^\d{1,18}-\d{1,18}$/D', $id) === 1) {
+            return [(int) $time, (int) $sequence];
+        }
+
+        return [self::word($place, $time, $id), self::word($place, $sequence, $id)];
     }
 
     /**
@@ -129,7 +167,7 @@ final class ShuffleArguments
             || $high === self::WORD_HIGH && $low > self::WORD_LOW;
         if (\preg_match('/^\d+$/D', $digits) !== 1 || $isTooLarge) {
             throw new InvalidArgumentException(
-                "$place.id is \"$id\", which is no id of a message; one has the form <milliseconds>-<number>",
+                "$place is \"$id\", which is no id of a message; one has the form <milliseconds>-<number>",
             );
         }
         $value = $high * 10 ** 10 + $low;

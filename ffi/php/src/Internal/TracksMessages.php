@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use FFI;
 use Millpond\Exception;
 use Millpond\Garbage;
 use Millpond\Receipt;
@@ -30,7 +31,7 @@ trait TracksMessages
      * @param iterable<string>|iterable<array{string, string}> $fields as for write()
      * @param string   $trackField the field that has the value
      * @param int|null $deadline   in seconds since the Unix epoch, at most 2^53; null, or 0, is the
-     *                             server's time plus the queue's `ttl`. The record stays until the
+     *                             server's time plus the queue's `ttl`, or a day without one. The record stays until the
      *                             message is deleted by its value, or gc() collects it
      *
      * @throws Exception\InvalidArgumentException for anything else, before anything is sent
@@ -62,6 +63,47 @@ trait TracksMessages
     }
 
     /**
+     * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would
+     * one after the other with the same field and deadline. Returns where they are, in their order. In
+     * steps as writeMany().
+     *
+     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+     *     $queue->writeTrackedMany([['a', ['job' => 'j-1']], ['b', ['job' => 'j-2']]], 'job');
+     *     $queue->deleteTracked('j-2');
+     *     echo $queue->len(), "\n"; // 1
+     *
+     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages
+     *        as for writeMany()
+     * @param string   $trackField as for writeTracked()
+     * @param int|null $deadline   as for writeTracked()
+     *
+     * @return list<Receipt>
+     *
+     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     */
+    public function writeTrackedMany(iterable $messages, string $trackField, ?int $deadline = null): array
+    {
+        $packed = Packed::messages($this->library->ffi, ...ShuffleArguments::messages($messages));
+        $deadline ??= 0;
+        $call = $this->library->call();
+        $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $packed->count) . ']');
+        $place = FFI::addr($receipts[0]);
+        $status = $this->library->ffi->millpond_shuffle_write_tracked_many(
+            $this->handle,
+            $packed->array,
+            $packed->count,
+            $trackField,
+            \strlen($trackField),
+            $deadline,
+            $place,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleAnswers::receipts($this->library->ffi, $place, $packed->count);
+    }
+
+    /**
      * Deletes the message that is tracked by this value, for all groups, taken or not. With the
      * global keys it is found whatever the name of its queue. A consumer that has taken the message
      * is not stopped.
@@ -70,6 +112,9 @@ trait TracksMessages
      * null then.
      *
      * @return Receipt|null where it was; null if there is none (any more)
+     *
+     * @throws Exception\CorruptException if the record of this value names no message; it is left as it
+     *                                    is
      */
     public function deleteTracked(string $value): ?Receipt
     {
