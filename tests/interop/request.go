@@ -42,13 +42,7 @@ type message struct {
 var (
 	errNoRecord  = errors.New("no record")
 	errNoMessage = errors.New("no message")
-	errNoCall    = errors.New("the package has no such call")
 )
-
-// cordoner is what the package has if it hands out values by their deadline.
-type cordoner interface {
-	DeadlineExceeded(ctx context.Context, within time.Duration) ([]string, error)
-}
 
 func (r *request) run(ctx context.Context, rdb *redis.Client) (any, error) {
 	client := queue.NewTrackingClient(rdb, time.Duration(r.TTL)*time.Second, r.TrackField)
@@ -69,11 +63,8 @@ func (r *request) run(ctx context.Context, rdb *redis.Client) (any, error) {
 	case "del":
 		return nil, named(client.Del(ctx, string(r.Value)))
 	case "cordon":
-		if cordoner, ok := any(client).(cordoner); ok {
-			values, err := cordoner.DeadlineExceeded(ctx, time.Duration(r.Within)*time.Second)
-			return asBytes(values), err
-		}
-		return nil, errNoCall
+		values, err := client.CordonDeadlineExceeded(ctx, time.Duration(r.Within)*time.Second)
+		return asBytes(values), err
 	case "gc":
 		return r.gc(ctx, client)
 	}

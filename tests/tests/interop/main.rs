@@ -6,6 +6,7 @@ mod go;
 mod random;
 mod tracking;
 
+use millpond::ErrorKind;
 use millpond::shuffle::{Receipt, ShuffleConsumer, Stream, shard};
 use millpond_tests::servers::Redis;
 use serde_json::json;
@@ -118,17 +119,23 @@ fn either_resizes() {
         let size = if random.below(2) == 0 {
             let settings = json!({"name": "q", "streams": wanted, "streams_per_shard": count});
             go.write(&settings, &key, &fields);
+            // A writer with a number of its own changes nothing that Go made.
+            let refused = queue.clone().streams(1_000).write(&key, [("a", "b")]);
+            let error = refused.expect_err("the queue has another size");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
             wanted
         } else {
-            let queue = queue.clone().streams(wanted).streams_per_shard(count);
+            assert_eq!(queue.resize(wanted).expect("it is there"), wanted, "it is empty");
+            let queue = queue.clone().streams_per_shard(count);
             let mut sent = vec![queue.write(&key, fields).expect("it is written")];
             // Ours waits with a smaller size until what lies beyond is done.
             let beyond = wanted + 1 + random.below(30) as u32;
-            let larger = queue.clone().streams(beyond).streams_per_shard(1);
+            assert_eq!(queue.resize(beyond).expect("it is there"), beyond);
             while sent.iter().all(|receipt| receipt.stream < Stream::Number(wanted)) {
                 let key = random.bytes(1, 9);
-                sent.push(larger.write(key, [("far", "out")]).expect("it is written"));
+                sent.push(queue.write(key, [("far", "out")]).expect("it is written"));
             }
+            assert_eq!(queue.resize(wanted).expect("it is there"), beyond);
             sent.push(queue.write(&key, [("a", "smaller one")]).expect("it is written"));
             assert_eq!(queue.stats("g").expect("it is there").streams.len(), beyond as usize);
             for _ in 1..sent.len() {
