@@ -22,7 +22,11 @@ func open(ctx context.Context, backend string) (*entroq.EntroQ, func() error, er
 	case backend == "memory":
 		opener = eqmem.Opener()
 	case strings.HasPrefix(backend, "journal:"):
-		folder, err := os.MkdirTemp(strings.TrimPrefix(backend, "journal:"), "entroq-")
+		parent := strings.TrimPrefix(backend, "journal:")
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return nil, nil, err
+		}
+		folder, err := os.MkdirTemp(parent, "entroq-")
 		if err != nil {
 			return nil, nil, err
 		}
