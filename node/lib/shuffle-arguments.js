@@ -80,7 +80,7 @@ function receiptLists(messages) {
 /** The ids of one dead letter or of several, which may be ids already. */
 function letterIds(letters) {
   const isOne = typeof letters === 'string' || typeof letters?.id === 'string'
-  return Array.from(isOne ? [letters] : check.iterable('letters', letters), (letter, index) => {
+  return Array.from(isOne ? [letters] : check.iterable('letters', letters, check.limits.items), (letter, index) => {
     const place = isOne ? 'letters' : `letters[${index}]`
     const id = typeof letter === 'string' ? letter : letter?.id
     if (typeof id !== 'string') throw invalid(`${place} has to be a dead letter or its id`)
