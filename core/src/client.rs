@@ -25,6 +25,7 @@ use crate::redis::Connections;
 use crate::shuffle::{MessageId, ShuffleQueue};
 use crate::sync::lock;
 use crate::tasks::TaskStore;
+use crate::timer::Timer;
 use crate::waiters::{Audience, Listener, Topic};
 
 /// Connects to a server or opens an embedded engine; see [`Options`] for the URLs.
@@ -111,14 +112,24 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     ) -> Self::Reply<T>;
 
     #[doc(hidden)]
-    fn run_when<O: Operation>(
+    fn run_when<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
         when: impl FnOnce(Box<dyn FnOnce(Result<O>) + Send>),
-    ) -> Self::Reply<O::Output>;
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Self::Reply<T>;
 }
 
 /// Takes the step that somebody waited for.
 type Run<O> = Box<dyn FnOnce(Result<O>) + Send>;
+
+/// What comes after a step of a call that may take several.
+#[doc(hidden)]
+pub enum Then<O, T> {
+    /// The call is over.
+    Done(Result<T>),
+    /// Another step, after this time.
+    Run(O, Duration),
+}
 
 mod sealed {
     pub trait Sealed {}
@@ -149,10 +160,11 @@ impl Mode for Blocking {
     }
 
     #[allow(clippy::disallowed_methods, reason = "a driver")]
-    fn run_when<O: Operation>(
+    fn run_when<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
         when: impl FnOnce(Run<O>),
-    ) -> Result<O::Output> {
+        mut then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Result<T> {
         let (known, step) = mpsc::channel();
         when(Box::new(move |step| {
             // Whoever was interrupted does not wait any more.
@@ -166,9 +178,23 @@ impl Mode for Blocking {
             };
             !matches!(known, Err(RecvTimeoutError::Timeout))
         })?;
-        let step = known
+        let mut step = known
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the step was never made")));
-        step.and_then(|step| client.core.run(step)).map_err(|error| error.in_operation(O::NAME))
+        loop {
+            let answer = step.and_then(|step| client.core.run(step));
+            match then(answer.map_err(|error| error.in_operation(O::NAME))) {
+                Then::Done(result) => return result,
+                Then::Run(next, delay) => {
+                    interrupt::wait_in_slices(Some(Instant::now() + delay), |until| {
+                        let left =
+                            until.map(|until| until.saturating_duration_since(Instant::now()));
+                        std::thread::sleep(left.unwrap_or_default());
+                        false
+                    })?;
+                    step = Ok(next);
+                }
+            }
+        }
     }
 }
 
@@ -188,18 +214,39 @@ impl Mode for Async {
         Pending(pending)
     }
 
-    fn run_when<O: Operation>(
+    fn run_when<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
         when: impl FnOnce(Run<O>),
-    ) -> Pending<O::Output> {
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Pending<T> {
         let (done, pending) = oneshot::channel();
         let client = client.clone();
-        when(Box::new(move |step| {
-            client.submit(step, |output| {
-                let _ = done.send(output);
-            });
-        }));
+        when(Box::new(move |step| client.go_on(step, then, done)));
         Pending(pending)
+    }
+}
+
+impl Client<Async> {
+    /// Submits a step, and those that come after it. Nobody waits for those whose future is dropped.
+    fn go_on<O: Operation, T: Send + 'static>(
+        &self,
+        step: Result<O>,
+        mut then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+        done: oneshot::Sender<Result<T>>,
+    ) {
+        let client = self.downgrade();
+        self.submit(step, move |answer| match then(answer) {
+            Then::Done(result) => {
+                let _ = done.send(result);
+            }
+            Then::Run(_, _) if done.is_closed() => {}
+            Then::Run(next, delay) => Timer::detached(delay, move || match client.upgrade() {
+                Some(client) => client.go_on(Ok(next), then, done),
+                None => {
+                    let _ = done.send(Err(closed()));
+                }
+            }),
+        });
     }
 }
 
@@ -336,9 +383,14 @@ impl<M: Mode> Client<M> {
         })
     }
 
-    /// Runs a step that `when` calls back with, at once or later.
-    pub(crate) fn run_when<O: Operation>(&self, when: impl FnOnce(Run<O>)) -> M::Reply<O::Output> {
-        M::run_when(self, when)
+    /// Runs a step that `when` calls back with, at once or later, and the steps that `then` says come after
+    /// it.
+    pub(crate) fn run_when<O: Operation, T: Send + 'static>(
+        &self,
+        when: impl FnOnce(Run<O>),
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run_when(self, when, then)
     }
 
     /// Runs several independent steps, and `combine` on what they answered.
@@ -545,10 +597,14 @@ impl Core {
 
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Closed, "the client is closed"));
+            return Err(closed());
         }
         Ok(())
     }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the client is closed")
 }
 
 impl Drop for Core {

@@ -54,11 +54,21 @@ impl Timer {
     /// Runs `task` on the timer's thread at this time, unless the answer is dropped before. The
     /// task must not block.
     pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) -> Scheduled {
+        let (timer, key) = Self::put(time, Box::new(task));
+        Scheduled { timer: Arc::downgrade(&timer), key, process: std::process::id() }
+    }
+
+    /// Runs `task` on the timer's thread after this time, whoever forgets it. The task must not block.
+    pub(crate) fn detached(delay: Duration, task: impl FnOnce() + Send + 'static) {
+        Self::put(Instant::now() + delay, Box::new(task));
+    }
+
+    fn put(time: Instant, task: Task) -> (Arc<Self>, (Instant, u64)) {
         let timer = TIMER.get_or_make(Timer::new, Timer::start);
         let key = (time, SEQUENCE.fetch_add(1, Ordering::Relaxed));
-        lock(&timer.tasks).insert(key, Box::new(task));
+        lock(&timer.tasks).insert(key, task);
         timer.changed.notify_one();
-        Scheduled { timer: Arc::downgrade(&timer), key, process: std::process::id() }
+        (timer, key)
     }
 
     fn new() -> Arc<Self> {

@@ -51,7 +51,7 @@ fn a_job_can_end_when_the_answer_to_its_last_renewal_is_lost() {
         assert_eq!(docs.len(), 1);
         lose_an_answer(&proxy, &job);
         std::thread::sleep(Duration::from_millis(pause));
-        job.release().unwrap();
+        job.release_after(Duration::ZERO).unwrap();
         let docs = store.list_docs("n", DocQuery::new()).unwrap().docs;
         assert!(docs.iter().all(|doc| doc.claimant.is_empty()), "{docs:?}");
     }

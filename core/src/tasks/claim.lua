@@ -8,7 +8,8 @@
 -- ARGV[5] is_waiting  1 to answer when the next tasks are available as well, else 0
 -- ARGV[6…] queues
 -- returns {{thirteen elements for each task},
---   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting}
+--   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting,
+--   {for each task how often it was claimed since it was inserted, changed or released}}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, lease = ARGV[1], whole(ARGV[2], DELAY_MS_MAX)
 local max, seed = whole(ARGV[3], 1000), whole(ARGV[4], 2 ^ 32 - 1)
@@ -87,7 +88,7 @@ if ARGV[5] == '1' then
   end
 end
 
-local tasks = {}
+local tasks, unended = {}, {}
 if #ids > 0 then
   local failure, records = read_fields(STORE, ids)
   if failure then return failure end
@@ -102,7 +103,8 @@ if #ids > 0 then
     count_claims(task[QUEUE], claims, -1)
     count_claims(task[QUEUE], claims + 1, 1)
     task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, NOW + lease, NOW
-    task[CLAIMANT], task[CLAIMS] = CALLER, claims + 1
+    task[CLAIMANT], task[CLAIMS], task[UNENDED] = CALLER, claims + 1, (task[UNENDED] or 0) + 1
+    unended[i] = task[UNENDED]
     put(id, task)
     push_task(tasks, id, task, values[i])
   end
@@ -124,4 +126,4 @@ if ARGV[5] == '1' then
     end
   end
 end
-return {tasks, next_in}
+return {tasks, next_in, unended}

@@ -40,6 +40,9 @@ pub struct Claimed {
     /// For a claim that [waits](Claim::waiting): of each queue, in the order of the request, in how many
     /// milliseconds its next task is available, as far as is known now; 0 if there is one.
     pub next_in_ms: Vec<Option<u64>>,
+    /// Of each task, how often it was claimed since it was inserted, changed or released: 1, or more if a
+    /// lease of it ran out since.
+    pub unended: Vec<u32>,
 }
 
 impl Claim {
@@ -130,6 +133,7 @@ impl Operation for Claim {
         let mut parts = reply.list()?;
         let tasks = Task::decode_all(parts.next()?.list()?, self.max)?;
         let next_in = parts.next()?.list()?;
+        let unended = parts.next()?.list()?;
         parts.end()?;
         if next_in.len() != if self.is_waiting { self.queues.len() } else { 0 } {
             return Err(malformed());
@@ -138,7 +142,11 @@ impl Operation for Claim {
             Reply::Int(-1) => Ok(None),
             next_in => next_in.number().map(Some),
         })?;
-        Ok(Claimed { tasks, next_in_ms })
+        if unended.len() != tasks.len() {
+            return Err(malformed());
+        }
+        let unended = unended.all(self.max, |replies| replies.next()?.number())?;
+        Ok(Claimed { tasks, next_in_ms, unended })
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Claimed> {
@@ -146,20 +154,20 @@ impl Operation for Claim {
         let mut order: Vec<usize> = (0..self.queues.len()).collect();
         chance.shuffle(&mut order);
         let lease_ms = self.lease.as_millis() as u64;
-        let mut tasks = Vec::new();
+        let mut claimed = Claimed::default();
         for index in order {
-            let left = self.max - tasks.len();
+            let left = self.max - claimed.tasks.len();
             if left == 0 {
                 break;
             }
             let taking = embedded::Taking { claimant: &self.claimant, lease_ms, max: left };
-            state.claim(&self.name, &self.queues[index], &taking, &mut chance, &mut tasks, turn);
+            state.claim(&self.name, &self.queues[index], &taking, &mut chance, &mut claimed, turn);
         }
-        let next_in_ms = match self.is_waiting {
-            true => self.queues.iter().map(|queue| state.next_in_ms(queue, turn)).collect(),
-            false => Vec::new(),
-        };
-        Ok(Claimed { tasks, next_in_ms })
+        if self.is_waiting {
+            let next = self.queues.iter().map(|queue| state.next_in_ms(queue, turn));
+            claimed.next_in_ms = next.collect();
+        }
+        Ok(claimed)
     }
 }
 

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 
 use super::claim::Claimed;
-use super::{Claim, LEASE_DEFAULT, Task, TaskStore};
+use super::{Claim, ID_CHARS_MAX, LEASE_DEFAULT, Task, TaskStore, limits};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result, Retry};
+use crate::random;
 use crate::waiters::{Idle, Listener};
 
 /// The loop of a claimant: batches of leased tasks, of one task if nothing is said. An iterator for a
@@ -44,8 +45,12 @@ pub struct Claims<M: Mode = Blocking> {
     wait: Option<Duration>,
     idle: Option<Idle>,
     asked: Option<Pending<Claimed>>,
+    /// Each claim is by a claimant of its own, that of the job which it is for.
+    is_for_jobs: bool,
     /// When the last step was sent: what it answered is leased since then, or later.
     sent: Instant,
+    /// How often the first task of the batch was claimed since its last orderly end.
+    unended: u32,
     /// Set by an error that the same call would meet for ever.
     is_over: bool,
 }
@@ -61,7 +66,9 @@ impl<M: Mode> Claims<M> {
             wait: None,
             idle: None,
             asked: None,
+            is_for_jobs: false,
             sent: Instant::now(),
+            unended: 0,
             is_over: false,
         }
     }
@@ -96,6 +103,26 @@ impl<M: Mode> Claims<M> {
         self.idle = None;
     }
 
+    /// Has each task claimed by a claimant of its own.
+    pub(super) fn for_jobs(mut self) -> Self {
+        self.is_for_jobs = true;
+        self
+    }
+
+    /// How long to wait for tasks from now on; nothing for not at all.
+    pub(super) fn set_wait(&mut self, idle: Option<Duration>) {
+        self.wait = idle;
+    }
+
+    /// Whether an error has ended the loop.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(super) fn unended(&self) -> u32 {
+        self.unended
+    }
+
     pub(super) fn sent(&self) -> Instant {
         self.sent
     }
@@ -106,7 +133,11 @@ impl<M: Mode> Claims<M> {
             Ok(queues) => queues.clone(),
             Err(message) => return Err(Error::new(ErrorKind::InvalidArgument, &**message)),
         };
-        let step = self.store.claim_step(queues, self.lease, self.max)?;
+        let claimant = match self.is_for_jobs {
+            true => claimant_of_job(&self.store.claimant)?,
+            false => self.store.claimant.clone(),
+        };
+        let step = self.store.claim_step_by(claimant, queues, self.lease, self.max)?;
         Ok(step.waiting(self.wait.is_some()))
     }
 
@@ -115,6 +146,7 @@ impl<M: Mode> Claims<M> {
         match answer {
             Ok(claimed) => {
                 self.begin_waiting(&claimed);
+                self.unended = claimed.unended.first().copied().unwrap_or(0);
                 (!claimed.tasks.is_empty()).then(|| {
                     self.stop_waiting();
                     Ok(claimed.tasks)
@@ -164,6 +196,16 @@ impl<M: Mode> Claims<M> {
         let idle = self.idle.as_ref().filter(|idle| !idle.is_over())?;
         Some((&idle.listener, idle.deadline))
     }
+}
+
+/// A claimant that nobody else is, whoever has the same claimant in whatever process: this one, of which no
+/// more is kept than there is room for, with a random number behind it.
+fn claimant_of_job(claimant: &str) -> Result<Arc<str>> {
+    limits::claimant(claimant)?;
+    let number = format!("/{:016x}", random::quick());
+    let mut ends = claimant.char_indices().map(|(end, _)| end);
+    let kept = ends.nth(ID_CHARS_MAX - number.len()).map_or(claimant, |end| &claimant[..end]);
+    Ok(format!("{kept}{number}").into())
 }
 
 impl Iterator for Claims<Blocking> {

@@ -76,6 +76,13 @@ impl Dependency {
             && (self.has_claims() || self.has_claimed_docs())
     }
 
+    /// Whether it names this document.
+    pub(super) fn names_doc(&self, doc: &DocId) -> bool {
+        let missing = self.doc_changes.iter().chain(&self.doc_deletes).chain(&self.doc_depends);
+        let mut named = missing.chain(&self.doc_claims);
+        named.any(|known| known.is_same(doc))
+    }
+
     fn is_empty(&self) -> bool {
         !(self.has_missing()
             || self.has_missing_docs()

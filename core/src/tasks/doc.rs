@@ -62,6 +62,11 @@ impl DocId {
         Self { namespace: namespace.as_ref().into(), id: id.as_ref().into(), version }
     }
 
+    /// Whether the other is the same document, at whatever version.
+    pub(super) fn is_same(&self, other: &DocId) -> bool {
+        self.namespace == other.namespace && self.id == other.id
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         limits::namespace(&self.namespace)?;
         limits::doc_id(&self.id)

@@ -1,20 +1,27 @@
 //! A job: a task that is being worked on, renewed until it ends.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::name::Name;
-use super::worker::Policy;
+use super::worker::{Contention, Policy, RELEASE_DELAY_DEFAULT, backoff, up_to_half_less};
 use super::{
-    Doc, DocChange, DocId, FetchTasks, Modification, Modified, Modify, Renew, Renewed, Task,
-    TaskChange, TaskId, TaskStore,
+    ClaimDocs, Doc, DocChange, DocId, Failure, FetchTasks, Modification, Modified, Modify, Renew,
+    Renewed, Task, TaskChange, TaskId, TaskStore,
 };
-use crate::client::{Blocking, Mode, WeakClient};
+use crate::client::{Blocking, Mode, Then, WeakClient};
 use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::sync::lock;
 use crate::term::Term;
 use crate::timer::{Scheduled, Timer};
+
+/// After how long a wait for documents asks again first, or up to half of it less.
+const ASK_DELAY_FIRST: Duration = Duration::from_millis(4);
+
+/// After how long it asks again at most.
+const ASK_DELAY_MAX: Duration = Duration::from_millis(64);
 
 /// A task that is being worked on; made by [`Jobs`](super::Jobs).
 ///
@@ -23,10 +30,15 @@ use crate::timer::{Scheduled, Timer};
 /// waits for a renewal that is under way and happens to the newest versions. A job that is dropped
 /// without that leaves the task leased until the lease is over. It belongs to its process: in the child of
 /// a fork what ends it answers `FORKED`.
+///
+/// It holds all that under a [claimant](TaskStore::claimant) of its own, the task's. So no two jobs hold
+/// the same, and nobody but the job can change or delete what it holds: end it by its own methods, not by
+/// [`TaskStore::modify`], which is refused.
 pub struct Job<M: Mode = Blocking> {
     store: TaskStore<M>,
     task: Task,
     policy: Arc<Policy>,
+    contention: Arc<Contention>,
     renewal: Arc<Renewal>,
 }
 
@@ -34,6 +46,8 @@ struct Renewal {
     term: Term,
     /// How often the task was claimed, this claim included.
     claims: u32,
+    /// The task is not the job's any more, as the job said what becomes of it.
+    is_done: AtomicBool,
     held: Mutex<Held>,
 }
 
@@ -67,6 +81,8 @@ struct Held {
     is_unsure: bool,
     /// No renewal begins any more.
     is_ended: bool,
+    /// What the last claim of documents said that found one taken.
+    taken: Option<Arc<str>>,
     /// Who waits for the end of the renewal that is under way.
     waiting: Vec<Whenever>,
 }
@@ -78,11 +94,13 @@ impl<M: Mode> Job<M> {
         store: TaskStore<M>,
         task: Task,
         policy: Arc<Policy>,
+        contention: Arc<Contention>,
         claimed: Instant,
     ) -> Self {
         let renewal = Arc::new(Renewal {
             term: Term::of(policy.lease, claimed),
             claims: task.claims,
+            is_done: AtomicBool::new(false),
             held: Mutex::new(Held {
                 task: task.handle(),
                 docs: Vec::new(),
@@ -92,13 +110,14 @@ impl<M: Mode> Job<M> {
                 is_disturbed: false,
                 is_unsure: false,
                 is_ended: false,
+                taken: None,
                 waiting: Vec::new(),
             }),
         });
-        if let Ok(renewer) = Renewer::of(&store, renewal.clone()) {
+        if let Ok(renewer) = Renewer::of(&store, &task, renewal.clone()) {
             renewer.go_on(Next::Renew);
         }
-        Self { store, task, policy, renewal }
+        Self { store, task, policy, contention, renewal }
     }
 
     /// The task, as it was claimed.
@@ -114,7 +133,8 @@ impl<M: Mode> Job<M> {
         }
     }
 
-    /// A modification that deletes the task: the usual end of a job, to add to.
+    /// A modification that deletes the task: the usual end of a job, to add to and to
+    /// [`finish`](Self::finish) with.
     pub fn delete(&self) -> Modification {
         Modification::new().delete(self.handle())
     }
@@ -125,34 +145,81 @@ impl<M: Mode> Job<M> {
         self.renewal.term.is_over()
     }
 
-    /// Leases all documents of this primary key for as long as the job goes on. What ends the job
-    /// releases them, unless it deletes them, says until when they are to be held, or depends on them.
-    /// They are the claimant's: two jobs of one claimant do not keep them from each other, so give each
-    /// loop a [claimant](TaskStore::claimant) of its own where jobs share documents.
+    /// Whether one of the methods that end the job has succeeded. Sends nothing.
+    pub fn is_ended(&self) -> bool {
+        self.renewal.is_done.load(Ordering::Acquire)
+    }
+
+    /// Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are
+    /// the job's alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes
+    /// them or says until when they are to be held.
     ///
     /// # Errors
-    /// As [`TaskStore::claim_docs`]: `DEPENDENCY` if another claimant holds one of them.
+    /// As [`TaskStore::claim_docs`]: `DEPENDENCY` if somebody else holds one of them. A handler that lets this
+    /// error through has not failed: the task is given back, as [`fail`](Self::fail) says.
     pub fn claim_docs(
         &self,
         namespace: impl AsRef<str>,
         key: impl AsRef<str>,
     ) -> M::Reply<Vec<Doc>> {
-        let renewal = self.renewal.clone();
-        let (namespace, key) = (namespace.as_ref(), key.as_ref());
-        let step = renewal
-            .check_process()
-            .and_then(|()| self.store.claim_docs_step(namespace, key, renewal.term.length()));
-        let claiming = step.is_ok().then(|| Claiming::begin(renewal));
-        self.store.client.run_then(step, move |docs| {
-            let Some(Claiming(renewal)) = &claiming else { return docs };
+        self.claim_docs_within(namespace, key, Duration::ZERO)
+    }
+
+    /// [`claim_docs`](Self::claim_docs), and waits up to this time while somebody else holds one of them. It
+    /// asks again after 2 to 4 ms, then half as often each time, up to every 64 ms. The lease is renewed
+    /// meanwhile; it asks no more once that is lost.
+    ///
+    /// # Errors
+    /// As [`claim_docs`](Self::claim_docs), when the time is over.
+    pub fn claim_docs_within(
+        &self,
+        namespace: impl AsRef<str>,
+        key: impl AsRef<str>,
+        wait: Duration,
+    ) -> M::Reply<Vec<Doc>> {
+        let (renewal, contention) = (self.renewal.clone(), self.contention.clone());
+        let claimant = self.task.claimant.clone();
+        let step = renewal.check_process().and_then(|()| {
+            let (name, lease) = (self.store.name()?, renewal.term.length());
+            ClaimDocs::of(name, claimant, namespace.as_ref(), key.as_ref(), lease)
+        });
+        let again = step.as_ref().ok().cloned();
+        let claiming = again.is_some().then(|| Claiming::begin(renewal));
+        // Of a wait without an end there is none.
+        let until = Instant::now().checked_add(wait);
+        let mut asked = 0;
+        let then = move |answer: Result<Vec<Doc>>| {
+            let (Some(Claiming(renewal)), Some(again)) = (&claiming, &again) else {
+                return Then::Done(answer);
+            };
             let mut held = lock(&renewal.held);
-            for doc in &docs {
-                held.docs.retain(|known| known.namespace != doc.namespace || known.id != doc.id);
-                held.docs.push(doc.handle());
+            match &answer {
+                Ok(docs) => {
+                    for doc in docs {
+                        held.docs.retain(|known| !known.is_same(&doc.handle()));
+                        held.docs.push(doc.handle());
+                    }
+                    contention.is_over();
+                }
+                Err(error) if error.dependency().is_some() => {
+                    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                    let is_over = left == Some(Duration::ZERO);
+                    if !is_over && !held.is_ended && !renewal.term.is_over() {
+                        let delay = backoff(ASK_DELAY_FIRST, asked, ASK_DELAY_MAX);
+                        asked += 1;
+                        return Then::Run(
+                            again.clone(),
+                            left.map_or(delay, |left| delay.min(left)),
+                        );
+                    }
+                    held.taken = Some(error.message().into());
+                }
+                Err(_) => {}
             }
             drop(held);
-            docs
-        })
+            Then::Done(answer)
+        };
+        self.store.client.run_when(move |run| run(step), then)
     }
 
     /// Ends the job with a modification, in which the task and the documents that the job holds are
@@ -162,8 +229,8 @@ impl<M: Mode> Job<M> {
     /// As [`TaskStore::modify`]; `DEPENDENCY` also if the lease was lost.
     ///
     /// # Delivery
-    /// As [`TaskStore::modify`]. After an error it can be tried again while the lease lasts, which is
-    /// not renewed any more.
+    /// As [`TaskStore::modify`]. After an error it can be tried again, or ended in another way, while the
+    /// lease lasts, which is not renewed any more.
     pub fn finish(&self, modification: Modification) -> M::Reply<Modified> {
         self.end(move |_| modification)
     }
@@ -174,6 +241,22 @@ impl<M: Mode> Job<M> {
     /// As [`finish`](Self::finish).
     pub fn done(&self) -> M::Reply<Modified> {
         self.end(|task| Modification::new().delete(task.clone()))
+    }
+
+    /// Ends the job as its handler's error does: as [`retry`](Self::retry), with this text as the reason. If
+    /// that has in it what the job's last claim of documents said of one that is taken, nothing has failed:
+    /// the task is given back untried for a short random time, of 8 to 16 ms and twice as long each time its
+    /// worker finds no document free, up to 128 ms.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn fail(&self, err: &str) -> M::Reply<Modified> {
+        let is_taken = self.renewal.check_process().is_ok()
+            && lock(&self.renewal.held).taken.as_ref().is_some_and(|taken| err.contains(&**taken));
+        match is_taken {
+            true => self.end_by(self.task.change().after(self.contention.delay())),
+            false => self.retry(err),
+        }
     }
 
     /// Ends the job and puts the task off for another attempt, as the [`Worker`](super::Worker) says, or
@@ -201,12 +284,22 @@ impl<M: Mode> Job<M> {
         self.end_by(self.task.change().retry(err).queue(queue))
     }
 
-    /// Ends the job and gives the task back as it was, available at once.
+    /// Ends the job and gives the task back untried, available after a random time of
+    /// [`RELEASE_DELAY_DEFAULT`] or up to half of it less, so that it is not given and given back all the
+    /// time. This is no attempt, and no claim without an end.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn release(&self) -> M::Reply<Modified> {
-        self.end_by(self.task.change())
+        self.release_after(up_to_half_less(RELEASE_DELAY_DEFAULT))
+    }
+
+    /// [`release`](Self::release), but after this time; zero for at once.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn release_after(&self, delay: Duration) -> M::Reply<Modified> {
+        self.end_by(self.task.change().after(delay))
     }
 
     fn end_by(&self, change: TaskChange) -> M::Reply<Modified> {
@@ -217,14 +310,15 @@ impl<M: Mode> Job<M> {
         &self,
         modification: impl FnOnce(&TaskId) -> Modification + Send + 'static,
     ) -> M::Reply<Modified> {
-        let store = self.store.clone();
-        let renewal = self.renewal.clone();
+        let (store, task) = (self.store.clone(), self.task.clone());
+        let (renewal, ended) = (self.renewal.clone(), self.renewal.clone());
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| {
             let own = renewal.check_process();
-            let renewer = match own.and_then(|()| Renewer::of(&store, renewal.clone())) {
+            let renewer = match own.and_then(|()| Renewer::of(&store, &task, renewal.clone())) {
                 Ok(renewer) => renewer,
                 Err(error) => return run(Err(error)),
             };
+            let claimant = task.claimant;
             let has_to_look = renewal.end(Box::new(move |task, docs| {
                 let mut modification = modification(&task);
                 modification.at_versions(&[task], &docs);
@@ -234,13 +328,56 @@ impl<M: Mode> Job<M> {
                         modification = modification.change_doc(DocChange::new(doc).release());
                     }
                 }
-                run(store.modify_step(modification));
+                run(store.modify_step_by(&claimant, modification));
             }));
             if has_to_look {
                 renewer.look();
             }
         };
-        self.store.client.run_when(when)
+        self.store.client.run_when(when, move |answer| {
+            match &answer {
+                Ok(_) => ended.is_done.store(true, Ordering::Release),
+                Err(error) => {
+                    // What ends the job after that is not to be refused for these documents as well.
+                    if let Some(refused) = error.dependency() {
+                        lock(&ended.held).docs.retain(|doc| !refused.names_doc(doc));
+                    }
+                }
+            }
+            Then::Done(answer)
+        })
+    }
+}
+
+impl Job {
+    /// Ends the job as a handler of [`Worker::run`](super::Worker::run) says, unless the handler has ended it.
+    /// Returns why that was refused, if it was: the task has been given back then, as [`fail`](Self::fail)
+    /// does, unless its lease was lost.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn settle(&self, outcome: Result<Modification, Failure>) -> Result<Option<Error>> {
+        if self.is_ended() {
+            return Ok(None);
+        }
+        let ended = match outcome {
+            Ok(modification) => self.finish(modification),
+            Err(Failure::Error(err)) => self.fail(&err),
+            Err(Failure::Retry(err)) => self.retry(&err),
+            Err(Failure::RetryAfter(err, delay)) => self.retry_after(&err, delay),
+            Err(Failure::Move(queue, err)) => self.move_to(&queue, &err),
+            Err(Failure::Release) => self.release(),
+            Err(Failure::ReleaseAfter(delay)) => self.release_after(delay),
+        };
+        let Err(refused) = ended else { return Ok(None) };
+        if !matches!(refused.kind(), ErrorKind::Dependency | ErrorKind::InvalidArgument) {
+            return Err(refused);
+        }
+        match self.fail(&refused.to_string()) {
+            // Somebody else has the task now.
+            Err(lost) if lost.kind() == ErrorKind::Dependency => Ok(Some(refused)),
+            ended => ended.map(|_| Some(refused)),
+        }
     }
 }
 
@@ -337,10 +474,9 @@ impl Renewal {
                 held.is_unsure = false;
                 held.task.version = renewed.tasks.first().map_or(held.task.version, |t| t.version);
                 for doc in renewed.docs {
-                    let is_same =
-                        |known: &&mut DocId| known.namespace == doc.namespace && known.id == doc.id;
                     // It may have been claimed again since, and then it is newer.
-                    if let Some(known) = held.docs.iter_mut().find(is_same) {
+                    let known = held.docs.iter_mut().find(|known| known.is_same(&doc));
+                    if let Some(known) = known {
                         known.version = known.version.max(doc.version);
                     }
                 }
@@ -433,8 +569,8 @@ struct Renewer<M: Mode> {
 }
 
 impl<M: Mode> Renewer<M> {
-    fn of(store: &TaskStore<M>, renewal: Arc<Renewal>) -> Result<Self> {
-        let (client, claimant) = (store.client.downgrade(), store.claimant.clone());
+    fn of(store: &TaskStore<M>, task: &Task, renewal: Arc<Renewal>) -> Result<Self> {
+        let (client, claimant) = (store.client.downgrade(), task.claimant.clone());
         Ok(Self { client, name: store.name()?, claimant, renewal })
     }
 

@@ -46,7 +46,9 @@ pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
 pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use time::ReadTime;
 pub use when::When;
-pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, Jobs, Worker};
+pub use worker::{
+    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, Jobs, RELEASE_DELAY_DEFAULT, Worker,
+};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,9 +100,15 @@ impl<M: Mode> TaskStore<M> {
         }
     }
 
-    /// Who claims, and holds what is claimed: 1 to [`ID_CHARS_MAX`] characters. 16 random hexadecimal
-    /// digits for each handle that is made, if not said. It is no secret: whoever takes a claimant's name
-    /// can do what it could.
+    /// Who claims, and holds what is claimed: 1 to [`ID_CHARS_MAX`] characters. By default 16 random
+    /// hexadecimal digits for each handle that is made. It is no secret: whoever takes a claimant's name can
+    /// do what it could.
+    ///
+    /// What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of a
+    /// [`worker`](Self::worker) has a claimant of its own: this one, cut to 47 characters, `/` and 16 random
+    /// hexadecimal digits. So two jobs never hold the same, whatever they share, and what a job holds only
+    /// the job can change: [`modify`](Self::modify) is refused for it, and [`Job::finish`] is the way.
+    /// What a job's end puts off to a time in the future, this claimant holds until then.
     #[must_use]
     pub fn claimant(mut self, claimant: impl AsRef<str>) -> Self {
         self.claimant = claimant.as_ref().into();
@@ -152,9 +160,18 @@ impl<M: Mode> TaskStore<M> {
             .run_all(steps, |done: Vec<Modified>| done.into_iter().next().unwrap_or_default())
     }
 
-    fn modify_step(&self, mut modification: Modification) -> Result<Modify> {
+    fn modify_step(&self, modification: Modification) -> Result<Modify> {
+        self.modify_step_by(&self.claimant, modification)
+    }
+
+    /// What another claimant modifies, and puts off for this one.
+    fn modify_step_by(
+        &self,
+        claimant: &Arc<str>,
+        mut modification: Modification,
+    ) -> Result<Modify> {
         modification.fill_ids(random_id);
-        Modify::of(self.name()?, self.claimant.clone(), modification)
+        Modify::of(self.name()?, claimant.clone(), self.claimant.clone(), modification)
     }
 
     /// Leases one available task of these queues, or answers `None` if there is none now; see
@@ -197,8 +214,18 @@ impl<M: Mode> TaskStore<M> {
     }
 
     fn claim_step(&self, queues: Vec<Arc<str>>, lease: Duration, max: usize) -> Result<Claim> {
+        self.claim_step_by(self.claimant.clone(), queues, lease, max)
+    }
+
+    fn claim_step_by(
+        &self,
+        claimant: Arc<str>,
+        queues: Vec<Arc<str>>,
+        lease: Duration,
+        max: usize,
+    ) -> Result<Claim> {
         let seed = random::quick() as u32;
-        Claim::of(self.name()?, self.claimant.clone(), queues, lease, max, seed)
+        Claim::of(self.name()?, claimant, queues, lease, max, seed)
     }
 
     /// The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
@@ -310,11 +337,10 @@ impl<M: Mode> TaskStore<M> {
         key: impl AsRef<str>,
         lease: Duration,
     ) -> M::Reply<Vec<Doc>> {
-        self.client.run(self.claim_docs_step(namespace.as_ref(), key.as_ref(), lease))
-    }
-
-    fn claim_docs_step(&self, namespace: &str, key: &str, lease: Duration) -> Result<ClaimDocs> {
-        ClaimDocs::of(self.name()?, self.claimant.clone(), namespace, key, lease)
+        self.client.run(self.name().and_then(|name| {
+            let claimant = self.claimant.clone();
+            ClaimDocs::of(name, claimant, namespace.as_ref(), key.as_ref(), lease)
+        }))
     }
 
     /// The document of these keys that was inserted without an id of its own, or `None` if it is not there.

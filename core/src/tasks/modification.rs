@@ -158,21 +158,19 @@ impl Modification {
         }));
         let of_changes = self.doc_changes.iter_mut().map(|change| &mut change.doc);
         for doc in of_changes.chain(&mut self.doc_deletes).chain(&mut self.doc_depends) {
-            let is_held = |held: &&DocId| held.namespace == doc.namespace && held.id == doc.id;
-            if let Some(held) = docs.iter().find(is_held) {
+            if let Some(held) = docs.iter().find(|held| held.is_same(doc)) {
                 doc.version = held.version;
             }
         }
     }
 
-    /// Releases what of these documents is changed without a word of until when it is held.
+    /// Releases what of these documents is changed without a word of until when it is held, or depended on.
     pub(super) fn release_docs(&mut self, held: &[DocId]) {
-        for change in &mut self.doc_changes {
-            let is_it =
-                |held: &DocId| held.namespace == change.doc.namespace && held.id == change.doc.id;
-            if held.iter().any(is_it) {
-                change.at.get_or_insert(When::Now);
-            }
+        let is_held = |doc: &DocId| held.iter().any(|held| held.is_same(doc));
+        let released = self.doc_depends.extract_if(.., |doc| is_held(doc)).map(DocChange::new);
+        self.doc_changes.extend(released);
+        for change in self.doc_changes.iter_mut().filter(|change| is_held(&change.doc)) {
+            change.at.get_or_insert(When::Now);
         }
     }
 
@@ -180,7 +178,7 @@ impl Modification {
     pub(super) fn names_doc(&self, doc: &DocId) -> bool {
         let changed = self.doc_changes.iter().map(|change| &change.doc);
         let mut named = changed.chain(&self.doc_deletes).chain(&self.doc_depends);
-        named.any(|known| known.namespace == doc.namespace && known.id == doc.id)
+        named.any(|known| known.is_same(doc))
     }
 
     fn bytes(&self) -> usize {

@@ -4,15 +4,16 @@
 -- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
 -- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] claimant
--- ARGV[2] inserts      how many; of the others as well
--- ARGV[3] changes
--- ARGV[4] deletes
--- ARGV[5] depends
--- ARGV[6] doc_inserts
--- ARGV[7] doc_changes
--- ARGV[8] doc_deletes
--- ARGV[9] doc_depends
--- ARGV[10…] one kind behind the other:
+-- ARGV[2] holder       who holds what is put off to a time in the future
+-- ARGV[3] inserts      how many; of the others as well
+-- ARGV[4] changes
+-- ARGV[5] deletes
+-- ARGV[6] depends
+-- ARGV[7] doc_inserts
+-- ARGV[8] doc_changes
+-- ARGV[9] doc_deletes
+-- ARGV[10] doc_depends
+-- ARGV[11…] one kind behind the other:
 --   inserts: id, queue, at, attempt, err, priority, ttl_ms or empty, has_value, value, skips
 --   changes: id, version, queue, at, attempt, err, has_value, value
 --   deletes and depends: id, version
@@ -28,8 +29,8 @@
 --   or {0, fault, index from 0, version that is there if the id is taken else 0, …}; the faults are those of Fault in
 --   dependency.rs
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
-local CALLER = ARGV[1]
-if not is_name(CALLER) then return invalid('there is no claimant') end
+local CALLER, HOLDER = ARGV[1], ARGV[2]
+if not is_name(CALLER) or not is_name(HOLDER) then return invalid('there is no claimant') end
 
 -- The kinds of entries in their order: what each has, by the names of its fields.
 local TASK, DOC = {'id', 'version'}, {'namespace', 'id', 'version'}
@@ -67,9 +68,9 @@ local MEANINGS = {
 
 -- The entries of each kind, and the names of all tasks and documents in the order of the arguments.
 local entries, ids, fields, is_named = {}, {}, {}, {}
-local at = 10
+local at = 11
 for kind, names in ipairs(KINDS) do
-  local count = whole(ARGV[kind + 1], 100000)
+  local count = whole(ARGV[kind + 2], 100000)
   if not count then return invalid('a number of entries is not a whole number up to 100000') end
   if at - 1 + count * #names > #ARGV then return invalid('there are fewer entries than it says') end
   local of_kind = {}
@@ -181,7 +182,8 @@ for _, entry in ipairs(changes) do
     if failure then return failure end
   end
   task[QUEUE], task[VERSION], task[AT], task[MODIFIED] = entry.queue, task[VERSION] + 1, entry.at, NOW
-  task[CLAIMANT], task[ATTEMPT], task[ERR] = entry.at > NOW and CALLER or '', entry.attempt, entry.err
+  task[CLAIMANT], task[ATTEMPT], task[ERR] = entry.at > NOW and HOLDER or '', entry.attempt, entry.err
+  task[UNENDED] = nil
   if is_moved then
     failure = enter(entry.id, task)
     if failure then return failure end
@@ -198,7 +200,7 @@ local inserted = {}
 for i, entry in ipairs(inserts) do
   inserted[i] = entry.stored and 0 or 1
   if not entry.stored then
-    local task = {entry.queue, 0, entry.at, NOW, NOW, CALLER,
+    local task = {entry.queue, 0, entry.at, NOW, NOW, HOLDER,
       0, entry.attempt, entry.err, entry.priority, entry.expires}
     failure = enter(entry.id, task)
     if failure then return failure end
@@ -220,7 +222,7 @@ local failure, contents = read_fields(CONTENTS, kept)
 if failure then return failure end
 for i, entry in ipairs(doc_changes) do
   local at = entry.at ~= '' and entry.at or entry.stored[DOC_AT]
-  change_doc(entry.namespace, entry.id, entry.stored, at, CALLER)
+  change_doc(entry.namespace, entry.id, entry.stored, at, HOLDER)
   if entry.has_value then gather('HSET', CONTENTS, kept[i], entry.value) end
   push_doc(changed_docs, entry.namespace, entry.id, entry.stored, entry.has_value and entry.value or contents[i])
 end
@@ -233,7 +235,7 @@ for _, entry in ipairs(doc_inserts) do
     if failure then return failure end
     inserted_docs[n + 1] = 1
   elseif entry.collision == REPLACE then
-    change_doc(entry.namespace, entry.id, doc, doc[DOC_AT], CALLER)
+    change_doc(entry.namespace, entry.id, doc, doc[DOC_AT], HOLDER)
     inserted_docs[n + 1], inserted_docs[n + 2] = 2, doc[DOC_VERSION]
     inserted_docs[n + 3], inserted_docs[n + 4] = doc[DOC_AT], doc[DOC_CREATED]
   else

@@ -21,8 +21,10 @@ static SCRIPT: Script = Script::new(concat!(
 /// Does a [`Modification`], all of it or nothing.
 #[derive(Clone, Debug)]
 pub struct Modify {
-    name: Name,
+    pub(super) name: Name,
     pub(super) claimant: Arc<str>,
+    /// Who holds what is put off to a time in the future.
+    pub(super) holder: Arc<str>,
     pub(super) modification: Modification,
 }
 
@@ -51,16 +53,23 @@ impl Modify {
         claimant: impl AsRef<str>,
         modification: Modification,
     ) -> Result<Self> {
-        Self::of(Name::new(name.as_ref())?, claimant.as_ref().into(), modification)
+        let claimant: Arc<str> = claimant.as_ref().into();
+        Self::of(Name::new(name.as_ref())?, claimant.clone(), claimant, modification)
     }
 
-    pub(super) fn of(name: Name, claimant: Arc<str>, modification: Modification) -> Result<Self> {
+    pub(super) fn of(
+        name: Name,
+        claimant: Arc<str>,
+        holder: Arc<str>,
+        modification: Modification,
+    ) -> Result<Self> {
         limits::claimant(&claimant)?;
+        limits::claimant(&holder)?;
         modification.check()?;
         if modification.inserts.iter().any(|task| task.id.is_none()) {
             return Err(crate::error::invalid("a task that a step inserts needs an id"));
         }
-        Ok(Self { name, claimant, modification })
+        Ok(Self { name, claimant, holder, modification })
     }
 }
 
@@ -78,6 +87,7 @@ impl Operation for Modify {
         let of = &self.modification;
         let mut args = ByteList::default();
         args.push(self.claimant.as_bytes());
+        args.push(self.holder.as_bytes());
         for count in [
             of.inserts.len(),
             of.changes.len(),
@@ -165,7 +175,7 @@ impl Operation for Modify {
     }
 
     fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Modified> {
-        state.modify(&self.name, &self.claimant, &self.modification, turn)
+        state.modify(&self, turn)
     }
 }
 
@@ -183,7 +193,7 @@ impl Modify {
         let mut done = Modified::default();
         for task in &of.inserts {
             if is_inserted(&mut inserted, task.skip_colliding)? {
-                done.inserted.push(task.inserted(&self.claimant, now_ms));
+                done.inserted.push(task.inserted(&self.holder, now_ms));
             }
         }
         inserted.end()?;
@@ -196,7 +206,7 @@ impl Modify {
                 at_ms,
                 created_ms: changed.next()?.number()?,
                 modified_ms: now_ms,
-                claimant: if at_ms > now_ms { self.claimant.clone() } else { "".into() },
+                claimant: if at_ms > now_ms { self.holder.clone() } else { "".into() },
                 claims: changed.next()?.number()?,
                 attempt: change.attempt,
                 err: change.err.clone(),

@@ -65,6 +65,7 @@ if #problems > 1 then return problems end
 for i, task in ipairs(tasks) do
   task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, at, NOW
   task[CLAIMANT] = at > NOW and CALLER or ''
+  if at <= NOW then task[UNENDED] = nil end
   put(ids[i], task)
 end
 for i, doc in ipairs(docs) do

@@ -19,6 +19,8 @@ local CHUNK = 7000
 -- epoch; EXPIRES is 0 for never.
 local QUEUE, VERSION, AT, CREATED, MODIFIED, CLAIMANT = 1, 2, 3, 4, 5, 6
 local CLAIMS, ATTEMPT, ERR, PRIORITY, EXPIRES = 7, 8, 9, 10, 11
+-- How often the task was claimed since it was inserted or changed; not there for 0.
+local UNENDED = 12
 
 -- zset: task id -> at, of the tasks of one priority.
 local function at_key(queue, priority)

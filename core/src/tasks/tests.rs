@@ -400,10 +400,11 @@ fn a_job_whose_task_was_changed_is_lost() {
     store.insert("inbox", "1").unwrap();
     let worker = store.worker(["inbox"]).lease(Duration::from_millis(100));
     let job = worker.jobs().next().unwrap().unwrap();
+    let same = store.clone().claimant(&job.task().claimant);
     loop {
         // A renewal may come in between.
         let change = store.fetch([&job.task().id]).unwrap()[0].change().after(MINUTE);
-        if store.modify(Modification::new().change(change)).is_ok() {
+        if same.modify(Modification::new().change(change)).is_ok() {
             break;
         }
     }
@@ -444,6 +445,109 @@ fn what_ends_its_workers_is_put_aside_unseen() {
     worker.run(|_| panic!("nobody sees it")).unwrap();
     let tasks = store.list("dead", TaskQuery::new()).unwrap().tasks;
     assert_eq!(&*tasks[0].err, "claimed 2 times without an end");
+}
+
+/// Only leases that ran out are held against a task: the ends of its jobs begin anew, on disk as well.
+#[test]
+fn releases_and_retries_are_no_claims_without_an_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("file:{}", directory.path().display());
+    let mut client = crate::connect(&url).unwrap();
+    client.tasks("shop").insert("inbox", "1").unwrap();
+    let again = |client: &mut Client| {
+        client.close().unwrap();
+        *client = crate::connect(&url).unwrap();
+        client.tasks("shop")
+    };
+    let none = Duration::ZERO;
+    let worker = |store: &TaskStore| store.worker(["inbox"]).max_claims(2).backoff(none, none);
+    for n in 0..6 {
+        let store = again(&mut client);
+        // Twice it is not ended, which is as often as may be.
+        let first = worker(&store).jobs().next().unwrap().unwrap();
+        let same = store.claimant(&first.task().claimant);
+        same.renew([first.handle()], [], Duration::from_millis(1)).unwrap();
+        drop(first);
+        let store = again(&mut client);
+        let job = worker(&store).wait(MINUTE).jobs().next().unwrap().unwrap();
+        assert_eq!(job.task().claims, 2 * n + 2);
+        match n % 3 {
+            0 => job.release_after(none),
+            1 => job.retry("e"),
+            _ => job.finish(Modification::new().change(job.task().change())),
+        }
+        .unwrap();
+    }
+    let store = again(&mut client);
+    for _ in 0..2 {
+        store.claim(["inbox"], none).unwrap().unwrap();
+    }
+    let store = again(&mut client);
+    worker(&store).run(|_| panic!("nobody sees it")).unwrap();
+    let task = store.claim(["inbox/err"], MINUTE).unwrap().unwrap();
+    assert_eq!(&*task.err, "e\ne\nclaimed 2 times without an end");
+    // What was moved back begins anew.
+    store.modify(Modification::new().change(task.change().queue("inbox"))).unwrap();
+    let mut seen = 0;
+    worker(&store)
+        .run(|job| {
+            seen += 1;
+            Ok(job.delete())
+        })
+        .unwrap();
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn each_job_has_a_claimant_of_its_own() {
+    let long = "é".repeat(ID_CHARS_MAX);
+    for (claimant, kept) in [("ann", "ann"), (&*long, &long[..2 * 47])] {
+        let store = store().claimant(claimant);
+        let inserts = (0..50).fold(Modification::new(), |m, _| m.insert(NewTask::new("q")));
+        store.modify(inserts).unwrap();
+        let jobs: Vec<_> = store.worker(["q"]).jobs().map(Result::unwrap).collect();
+        let claimants: std::collections::HashSet<_> =
+            jobs.iter().map(|job| job.task().claimant.clone()).collect();
+        assert_eq!(claimants.len(), 50);
+        for of_job in claimants {
+            let number = of_job.strip_prefix(kept).and_then(|rest| rest.strip_prefix('/')).unwrap();
+            assert!(number.len() == 16 && u64::from_str_radix(number, 16).is_ok(), "{number}");
+        }
+    }
+    for claimant in ["", &"x".repeat(ID_CHARS_MAX + 1)] {
+        let error = store().claimant(claimant).worker(["q"]).jobs().next().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+/// What a job holds is nobody else's, the claimant's of its store neither; what its end puts off is.
+#[test]
+fn a_job_ends_only_by_itself() {
+    let store = store();
+    store.insert("q", "1").unwrap();
+    let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
+    let error = store.modify(job.delete()).unwrap_err();
+    assert_eq!(error.dependency().unwrap().claims, [job.handle()]);
+    let later = NewTask::new("q").id("later").after(MINUTE);
+    job.finish(Modification::new().change(job.task().change().after(MINUTE)).insert(later))
+        .unwrap();
+    assert!(job.is_ended());
+    for task in store.fetch([&*job.task().id, "later"]).unwrap() {
+        assert_eq!(&*task.claimant, "ann");
+        store.modify(Modification::new().delete(&task)).unwrap();
+    }
+}
+
+/// It would be held for a lease by a job that is over.
+#[test]
+fn a_document_that_an_end_depends_on_is_released() {
+    let store = store();
+    store.insert("q", "1").unwrap();
+    store.modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d"))).unwrap();
+    let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
+    let docs = job.claim_docs("n", "k").unwrap();
+    job.finish(job.delete().depend_doc(&docs[0])).unwrap();
+    assert_eq!(store.claim_docs("n", "k", MINUTE).unwrap().len(), 1);
 }
 
 #[test]

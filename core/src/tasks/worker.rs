@@ -3,16 +3,18 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 
 use super::{
-    Claims, DELAY_MAX, Job, LEASE_DEFAULT, Modification, Modified, Task, TaskChange, TaskStore,
+    Claims, DELAY_MAX, Job, LEASE_DEFAULT, Modification, Modified, Modify, Task, TaskChange,
+    TaskStore,
 };
 use crate::client::{Async, Blocking, Mode, Pending};
-use crate::error::{ErrorKind, Result, invalid};
+use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::random;
 
 /// How long a task that failed for the first time is put off if nobody says.
@@ -20,6 +22,16 @@ pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 
 /// The longest that a task that failed is put off if nobody says.
 pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
+
+/// How long a task that is given back is put off at most if nobody says.
+pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
+
+/// How long a task whose documents are taken is put off at first, and at most.
+const TAKEN_DELAY_FIRST: Duration = Duration::from_millis(16);
+const TAKEN_DELAY_MAX: Duration = Duration::from_millis(128);
+
+/// By how much later than said here a task may be available on the clock of a server.
+const TAKEN_SLACK: Duration = Duration::from_millis(50);
 
 /// What is leased for less cannot be renewed.
 const LEASE_MIN: Duration = Duration::from_millis(1);
@@ -46,6 +58,19 @@ pub struct Worker<M: Mode = Blocking> {
     queues: Result<Vec<Arc<str>>, Arc<str>>,
     policy: Policy,
     wait: Option<Duration>,
+    on_error: Option<OnError>,
+}
+
+/// Is told of a job that could not end as its handler said.
+#[derive(Clone)]
+struct OnError(Arc<Hook>);
+
+type Hook = dyn Fn(&Job, &Error) + Send + Sync;
+
+impl fmt::Debug for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnError")
+    }
 }
 
 /// What becomes of tasks that fail.
@@ -59,22 +84,26 @@ pub(super) struct Policy {
     error_queue: Option<Arc<str>>,
 }
 
-/// Why a task was not done, for [`Worker::run`]. Any error becomes a [`Retry`](Self::Retry).
+/// Why a task was not done, for [`Worker::run`]. Any error becomes an [`Error`](Self::Error).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
+    /// This went wrong: what [`Job::fail`] does.
+    Error(String),
     /// Try again later, for this reason.
     Retry(String),
     /// Try again after this time, for this reason.
     RetryAfter(String, Duration),
     /// Move it to this queue, for this reason.
     Move(String, String),
-    /// Give it back untried, for another worker.
+    /// Give it back untried, for another worker, after a short random time.
     Release,
+    /// Give it back untried, for another worker, after this time.
+    ReleaseAfter(Duration),
 }
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure::Retry(error.to_string())
+        Failure::Error(error.to_string())
     }
 }
 
@@ -89,7 +118,7 @@ impl<M: Mode> Worker<M> {
             error_queue: None,
         };
         let queues = queues.map_err(|error| error.message().into());
-        Self { store, queues, policy, wait: None }
+        Self { store, queues, policy, wait: None, on_error: None }
     }
 
     /// How long a task is leased; [`LEASE_DEFAULT`] if not said. A native thread renews it twice a lease.
@@ -112,9 +141,10 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// A task that was claimed more often than this, attempts that ended in order not counted, goes to the
-    /// error queue and to no handler, as it may be what ends the workers; 0, if not said, for never. Claims
-    /// stay counted: to give it back, delete it and insert it anew, in one modification.
+    /// A task that was claimed more often than this since it was last inserted, changed or released goes to
+    /// the error queue and to no handler, as it may be what ends the workers; 0, the default, for never. So
+    /// only leases that ran out count: every end of a job, a retry and a release too, begins anew, and so
+    /// does a task that is moved back from the error queue.
     pub fn max_claims(mut self, claims: u32) -> Self {
         self.policy.max_claims = claims;
         self
@@ -144,23 +174,41 @@ impl<M: Mode> Worker<M> {
             true => Err(invalid("a worker's lease has to be a millisecond or more")),
             false => queues,
         };
-        let mut claims = self.store.claims_of(queues).lease(self.policy.lease);
+        let mut claims = self.store.claims_of(queues).lease(self.policy.lease).for_jobs();
         if let Some(wait) = self.wait {
             claims = claims.wait(wait);
         }
         let policy = Arc::new(self.policy.clone());
-        Jobs { store: self.store.clone(), claims, policy, putting_aside: None }
+        let contention = Arc::new(Contention::new());
+        Jobs {
+            store: self.store.clone(),
+            claims,
+            policy,
+            wait: self.wait,
+            contention,
+            putting_aside: None,
+        }
     }
 }
 
 impl Worker<Blocking> {
+    /// Is told of each job that [`run`](Self::run) could not end as the handler said: with the `DEPENDENCY`
+    /// of a refused modification, or the `INVALID_ARGUMENT` of one that no store could do. The job has been
+    /// given back by then, unless its lease was lost. By default nobody is told, but the reason is in the
+    /// task's `err`.
+    pub fn on_error(mut self, hook: impl Fn(&Job, &Error) + Send + Sync + 'static) -> Self {
+        self.on_error = Some(OnError(Arc::new(hook)));
+        self
+    }
+
     /// Works until there is nothing left to do and the [`wait`](Self::wait) is over. What the handler
-    /// answers happens to the job in one step, with the job's own versions; a job that it does not
-    /// name, such as with a modification of nothing, stays leased until its lease is over. A job
-    /// whose lease was lost, or with a modification that the store refuses, is left to whoever has it
-    /// now.
+    /// returns happens to the job in one step, with the job's own versions; a job that it does not
+    /// name, such as with a modification of nothing, stays leased until its lease is over. Nothing is done
+    /// to a job that the handler ended itself.
     ///
-    /// A modification that no store could do is a failure as well, and tried again later.
+    /// A modification that is refused, as something that it depends on has changed, or that no store could
+    /// do is a failure of the handler: the task is given back at once as [`Job::fail`] does, and
+    /// [`on_error`](Self::on_error) is told. A task whose lease was lost is left to whoever has it now.
     ///
     /// # Errors
     /// Those of the connection.
@@ -170,20 +218,9 @@ impl Worker<Blocking> {
     ) -> Result<()> {
         for job in self.jobs() {
             let job = job?;
-            let ended = match handler(&job) {
-                Ok(modification) => job.finish(modification).or_else(|error| match error.kind() {
-                    // What no store could do is the handler's failure, and no reason to stop.
-                    ErrorKind::InvalidArgument => job.retry(&error.to_string()),
-                    _ => Err(error),
-                }),
-                Err(Failure::Retry(err)) => job.retry(&err),
-                Err(Failure::RetryAfter(err, delay)) => job.retry_after(&err, delay),
-                Err(Failure::Move(queue, err)) => job.move_to(&queue, &err),
-                Err(Failure::Release) => job.release(),
-            };
-            match ended {
-                Err(error) if error.kind() != ErrorKind::Dependency => return Err(error),
-                _ => {}
+            let refused = job.settle(handler(&job))?;
+            if let (Some(OnError(hook)), Some(error)) = (&self.on_error, refused) {
+                hook(&job, &error);
             }
         }
         Ok(())
@@ -207,26 +244,76 @@ impl Policy {
 
     /// How long to put off a task that was tried so often before.
     fn delay(&self, attempts: u32) -> Duration {
-        let doubled = self.backoff.saturating_mul(2_u32.saturating_pow(attempts));
-        let most = doubled.min(self.backoff_max.max(self.backoff)).min(DELAY_MAX);
-        let less = (random::quick() >> 11) as f64 / (1_u64 << 53) as f64 / 2.0;
-        most.mul_f64(1.0 - less)
+        let most = self.backoff_max.max(self.backoff).min(DELAY_MAX);
+        backoff(self.backoff, attempts, most)
+    }
+}
+
+/// A delay that doubles with the number of those before, up to a limit, and at random is up to half of it
+/// less.
+pub(super) fn backoff(first: Duration, before: u32, most: Duration) -> Duration {
+    up_to_half_less(first.saturating_mul(2_u32.saturating_pow(before)).min(most))
+}
+
+pub(super) fn up_to_half_less(delay: Duration) -> Duration {
+    let less = (random::quick() >> 11) as f64 / (1_u64 << 53) as f64 / 2.0;
+    delay.mul_f64(1.0 - less)
+}
+
+/// The tasks that a loop of jobs has given back because their documents were taken. Nothing here is behind a
+/// lock, for the children of forks.
+pub(super) struct Contention {
+    began: Instant,
+    /// How many tasks one after the other.
+    releases: AtomicU32,
+    /// Until when the last of them is put off, in milliseconds from `began`.
+    until_ms: AtomicU64,
+}
+
+#[allow(clippy::disallowed_methods, reason = "a part of the driver")]
+impl Contention {
+    fn new() -> Self {
+        let (releases, until_ms) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { began: Instant::now(), releases, until_ms }
+    }
+
+    /// How long to put off another one.
+    pub(super) fn delay(&self) -> Duration {
+        let before = self.releases.fetch_add(1, Ordering::Relaxed);
+        let delay = backoff(TAKEN_DELAY_FIRST, before, TAKEN_DELAY_MAX);
+        let until = self.began.elapsed() + delay + TAKEN_SLACK;
+        self.until_ms.fetch_max(until.as_millis() as u64, Ordering::Relaxed);
+        delay
+    }
+
+    /// Documents were free.
+    pub(super) fn is_over(&self) {
+        self.releases.store(0, Ordering::Relaxed);
+    }
+
+    /// How long until all those tasks are available again, if they are not.
+    fn left(&self) -> Option<Duration> {
+        let until = Duration::from_millis(self.until_ms.load(Ordering::Relaxed));
+        until.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
     }
 }
 
 /// The jobs of a [`Worker`]: an iterator for a blocking client, a [`Stream`] for an async one. It ends
-/// as [`Claims`] do.
+/// as [`Claims`] do, but not before it has seen again the tasks that it gave back because their documents
+/// were taken.
 pub struct Jobs<M: Mode = Blocking> {
     store: TaskStore<M>,
     claims: Claims<M>,
     policy: Arc<Policy>,
+    wait: Option<Duration>,
+    contention: Arc<Contention>,
     putting_aside: Option<Pending<Modified>>,
 }
 
 /// What to do with a task that was claimed.
 enum Next<M: Mode> {
     Work(Job<M>),
-    PutAside(Modification),
+    PutAside(Result<Modify>),
 }
 
 impl<M: Mode> Jobs<M> {
@@ -235,17 +322,27 @@ impl<M: Mode> Jobs<M> {
         self.claims.stop_waiting();
     }
 
-    fn next_of(&self, task: Task) -> Next<M> {
-        let policy = &self.policy;
+    fn next_of(&mut self, task: Task) -> Next<M> {
+        self.claims.set_wait(self.wait);
+        let (policy, unended) = (&self.policy, self.claims.unended());
         let queue = policy.error_queue_of(&task);
-        let unended = task.claims.saturating_sub(task.attempt);
         // A worker of the error queue itself is there to see it.
         if policy.max_claims == 0 || unended <= policy.max_claims || queue == task.queue {
+            let (policy, contention) = (policy.clone(), self.contention.clone());
             let claimed = self.claims.sent();
-            return Next::Work(Job::new(self.store.clone(), task, policy.clone(), claimed));
+            return Next::Work(Job::new(self.store.clone(), task, policy, contention, claimed));
         }
         let err = format!("claimed {} times without an end", unended - 1);
-        Next::PutAside(Modification::new().change(task.change().quarantine(&err, &queue)))
+        let change = task.change().quarantine(&err, &queue);
+        let modification = Modification::new().change(change);
+        Next::PutAside(self.store.modify_step_by(&task.claimant, modification))
+    }
+
+    /// Whether to ask again after the loop of claims has ended, as tasks were given back only for a moment.
+    fn goes_on(&mut self) -> bool {
+        let left = self.contention.left().filter(|_| !self.claims.is_over());
+        self.claims.set_wait(left.or(self.wait));
+        left.is_some()
     }
 }
 
@@ -262,14 +359,16 @@ impl Iterator for Jobs<Blocking> {
 
     fn next(&mut self) -> Option<Result<Job>> {
         loop {
-            let task = match self.claims.next()? {
-                Ok(tasks) => tasks.into_iter().next()?,
-                Err(error) => return Some(Err(error)),
+            let task = match self.claims.next() {
+                Some(Ok(tasks)) => tasks.into_iter().next()?,
+                Some(Err(error)) => return Some(Err(error)),
+                None if self.goes_on() => continue,
+                None => return None,
             };
             match self.next_of(task) {
                 Next::Work(job) => return Some(Ok(job)),
-                Next::PutAside(modification) => {
-                    if let Err(error) = put_aside(self.store.modify(modification)) {
+                Next::PutAside(step) => {
+                    if let Err(error) = put_aside(self.store.client.run(step)) {
                         return Some(Err(error));
                     }
                 }
@@ -297,13 +396,14 @@ impl Stream for Jobs<Async> {
             let task = match std::task::ready!(Pin::new(&mut this.claims).poll_next(context)) {
                 Some(Ok(tasks)) => tasks.into_iter().next(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None if this.goes_on() => continue,
                 None => None,
             };
             let Some(task) = task else { return Poll::Ready(None) };
             match this.next_of(task) {
                 Next::Work(job) => return Poll::Ready(Some(Ok(job))),
-                Next::PutAside(modification) => {
-                    this.putting_aside = Some(this.store.modify(modification));
+                Next::PutAside(step) => {
+                    this.putting_aside = Some(this.store.client.run(step));
                 }
             }
         }

@@ -23,7 +23,8 @@ mod tag {
     pub(super) const QUEUE: u8 = 1;
     /// A task, all of it, new or in the place of one of its id.
     pub(super) const TASK: u8 = 2;
-    /// Id, version, at, modified, claimant, claims: what a claim or a renewal changes.
+    /// Id, version, at, modified, claimant, claims: what a claim or a renewal changes. What is claimed once
+    /// more has one more claim without an end.
     pub(super) const LEASE: u8 = 3;
     /// Id: the task is not in this queue any more.
     pub(super) const TASK_REMOVED: u8 = 4;
@@ -37,10 +38,16 @@ mod tag {
     pub(super) const DOC_REMOVED: u8 = 8;
     /// Sequence: the queue or the namespace that was named last was copied before this record.
     pub(super) const COPIED: u8 = 9;
+    /// Id, number: how often the task was claimed since it was inserted, changed or released. 0 for a task of
+    /// which nothing else is said.
+    pub(super) const UNENDED: u8 = 10;
 }
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
+
+/// How many claimants are known at a time while a journal is replayed.
+const CLAIMANTS_MAX: usize = 4_096;
 
 /// What a step changed, as its record.
 pub(super) struct Changes {
@@ -118,6 +125,13 @@ impl Changes {
         });
     }
 
+    pub(super) fn unended(&mut self, queue: &Arc<str>, task: &Record) {
+        self.in_queue(queue, tag::UNENDED, |record| {
+            put_text(&task.id, record);
+            put_integer(task.unended.into(), record);
+        });
+    }
+
     pub(super) fn task_removed(&mut self, queue: &Arc<str>, id: &Arc<str>) {
         self.in_queue(queue, tag::TASK_REMOVED, |record| put_text(id, record));
     }
@@ -155,7 +169,7 @@ impl Changes {
 #[derive(Default)]
 pub(super) struct Replayed {
     copied: HashMap<Section, u64>,
-    /// Claimants, of which there are few, are one text each.
+    /// Claimants, of which many hold more than one thing, are one text each.
     texts: Texts,
 }
 
@@ -169,6 +183,10 @@ impl Replayed {
     fn text(&mut self, text: &str) -> Arc<str> {
         if text.is_empty() {
             return NOBODY.clone();
+        }
+        // Those of jobs are many, and none of them comes back.
+        if self.texts.len() >= CLAIMANTS_MAX {
+            self.texts = Texts::default();
         }
         self.texts.copy(text)
     }
@@ -193,7 +211,10 @@ impl State {
                 (tag::COPIED, Some(section)) => {
                     replayed.copied.insert(section.clone(), record.integer()?);
                 }
-                (tag::TASK | tag::LEASE | tag::TASK_REMOVED, Some(Section::Queue(queue))) => {
+                (
+                    tag::TASK | tag::LEASE | tag::UNENDED | tag::TASK_REMOVED,
+                    Some(Section::Queue(queue)),
+                ) => {
                     self.replay_task(replayed, tag, queue, &mut record, sequence)?;
                 }
                 (tag::DOC | tag::DOC_LEASE | tag::DOC_REMOVED, Some(Section::Namespace(name))) => {
@@ -224,6 +245,7 @@ impl State {
                 claimant: replayed.text(text(record)?),
                 claims: small(record)?,
                 attempt: small(record)?,
+                unended: 0,
                 priority: record.byte()?,
                 err: shared(&text(record)?.into()),
                 value: optional_text(record)?,
@@ -246,6 +268,7 @@ impl State {
             (None, Some(lease)) => lease.id.into(),
             (None, None) => text(record)?.into(),
         };
+        let unended = (tag == tag::UNENDED).then(|| small(record)).transpose()?;
         if replayed.holds(&Section::Queue(queue.clone()), sequence) {
             return Ok(());
         }
@@ -274,9 +297,15 @@ impl State {
                     task.at_ms = lease.at_ms;
                     task.modified_ms = lease.modified_ms;
                     task.claimant = lease.claimant;
+                    task.unended += lease.claims.saturating_sub(task.claims);
                     task.claims = lease.claims;
                 });
             })?,
+            (None, None, Some(found)) if let Some(unended) = unended => {
+                self.replay_on(&found, |queue, slot| {
+                    queue.update(slot, |task| task.unended = unended);
+                })?;
+            }
             (None, None, Some(found)) => {
                 self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
                 self.index.remove(&id);
@@ -357,7 +386,12 @@ impl State {
             drop(guard);
             let mut copy = Copy::new(Section::Queue(queue.name.clone()), next, out);
             for record in tasks.records() {
-                copy.write(|changes| changes.task(&queue.name, record));
+                copy.write(|changes| {
+                    changes.task(&queue.name, record);
+                    if record.unended > 0 {
+                        changes.unended(&queue.name, record);
+                    }
+                });
             }
             copy.end();
         }

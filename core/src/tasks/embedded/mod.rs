@@ -35,7 +35,7 @@ use names::{Content, Guard, Names};
 use namespace::Namespace;
 use queue::{NOBODY, Queue, Texts};
 
-use super::claim::Chance;
+use super::claim::{Chance, Claimed};
 use super::dependency::Dependency;
 use super::name::Name;
 use super::{
@@ -88,7 +88,7 @@ impl State {
         queue: &Arc<str>,
         taking: &Taking<'_>,
         chance: &mut Chance,
-        tasks: &mut Vec<Task>,
+        claimed: &mut Claimed,
         turn: &mut Turn<'_>,
     ) {
         let now_ms = turn.now() / 1_000;
@@ -99,7 +99,8 @@ impl State {
             for slot in &taken {
                 let record = guard.lease(*slot, taking.claimant, until_ms, now_ms);
                 changes.lease(queue, record);
-                tasks.push(record.to_task(queue, false));
+                claimed.unended.push(record.unended);
+                claimed.tasks.push(record.to_task(queue, false));
             }
             if !taken.is_empty() {
                 turn.wake_in(|| name.topic(queue), taking.lease_ms);
@@ -160,13 +161,20 @@ impl State {
                     let (number, slot) = work.find(&task.id).expect("it was found");
                     let queue = &mut work.queues[number];
                     let name = queue.name().clone();
+                    let is_released = at_ms <= now_ms && queue.record(slot).unended > 0;
                     let record = queue.update(slot, |record| {
                         record.version += 1;
                         record.at_ms = at_ms;
                         record.modified_ms = now_ms;
                         record.claimant = holder.clone();
+                        if is_released {
+                            record.unended = 0;
+                        }
                     });
                     changes.lease(&name, record);
+                    if is_released {
+                        changes.unended(&name, record);
+                    }
                     announcements.note(number, at_ms, now_ms);
                 }
                 announcements.tell(name, rooms.queues(), now_ms, turn);

@@ -13,8 +13,7 @@ use crate::error::Result;
 use crate::operation::Turn;
 use crate::tasks::dependency::{Dependency, Fault, Problem};
 use crate::tasks::doc::Collision;
-use crate::tasks::name::Name;
-use crate::tasks::{Doc, DocId, Modification, Modified, TaskId};
+use crate::tasks::{Doc, DocId, Modification, Modified, Modify, TaskId};
 
 /// The queues and namespaces of a step, each once.
 pub(super) struct Rooms {
@@ -30,13 +29,8 @@ pub(super) struct Work<'a> {
 }
 
 impl State {
-    pub(in crate::tasks) fn modify(
-        &self,
-        name: &Name,
-        claimant: &Arc<str>,
-        of: &Modification,
-        turn: &mut Turn<'_>,
-    ) -> Result<Modified> {
+    pub(in crate::tasks) fn modify(&self, step: &Modify, turn: &mut Turn<'_>) -> Result<Modified> {
+        let Modify { name, claimant, holder, modification: of } = step;
         let ids = || {
             let inserted = of.inserts.iter().filter_map(|task| task.id.as_ref());
             let handles = of.deletes.iter().chain(&of.depends).map(|task| &task.id);
@@ -63,7 +57,7 @@ impl State {
             let skipped = work.check(of, claimant, now_ms);
             let done = skipped.map(|skipped| {
                 let mut announcements = Announcements::new(work.queues.len());
-                let step = Apply { claimant, now_ms };
+                let step = Apply { holder, now_ms };
                 let done =
                     step.apply(of, &skipped, &rooms, &mut work, &mut changes, &mut announcements);
                 announcements.tell(name, rooms.queues(), now_ms, turn);
@@ -283,7 +277,7 @@ fn position<T: Content>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
 
 /// Does what was checked.
 struct Apply<'a> {
-    claimant: &'a Arc<str>,
+    holder: &'a Arc<str>,
     now_ms: u64,
 }
 
@@ -318,16 +312,21 @@ impl Apply<'_> {
                 record.at_ms = at_ms;
                 record.modified_ms = self.now_ms;
                 record.claimant = self.holder(at_ms);
+                record.unended = 0;
                 record.attempt = change.attempt;
                 record.err = shared(&change.err);
                 record.value.clone_from(&change.value);
             };
             let name = work.queues[to].name().clone();
             let slot = if from == to {
+                let was_unended = before.unended > 0;
                 let record = work.queues[to].update(slot, changed);
                 match only_time {
                     true => changes.lease(&name, record),
                     false => changes.task(&name, record),
+                }
+                if only_time && was_unended {
+                    changes.unended(&name, record);
                 }
                 slot
             } else {
@@ -348,7 +347,7 @@ impl Apply<'_> {
                 continue;
             }
             let to = position(&work.queues, &new.queue).expect(CHECKED);
-            let task = new.inserted(self.claimant, self.now_ms);
+            let task = new.inserted(self.holder, self.now_ms);
             let record = Record::of(&task);
             changes.task(work.queues[to].name(), &record);
             let slot = work.queues[to].insert(record);
@@ -420,6 +419,6 @@ impl Apply<'_> {
 
     /// Who holds something until this time after a change.
     fn holder(&self, at_ms: u64) -> Arc<str> {
-        if at_ms > self.now_ms { self.claimant.clone() } else { NOBODY.clone() }
+        if at_ms > self.now_ms { self.holder.clone() } else { NOBODY.clone() }
     }
 }

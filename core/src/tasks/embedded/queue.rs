@@ -32,6 +32,8 @@ pub(super) struct Record {
     pub(super) version: u64,
     pub(super) claims: u32,
     pub(super) attempt: u32,
+    /// How often it was claimed since it was inserted, changed or released.
+    pub(super) unended: u32,
     pub(super) priority: u8,
 }
 
@@ -85,6 +87,7 @@ impl Record {
             version: task.version,
             claims: task.claims,
             attempt: task.attempt,
+            unended: 0,
             priority: task.priority,
         }
     }
@@ -105,6 +108,10 @@ pub(super) fn shared(text: &Arc<str>) -> Arc<str> {
 pub(super) struct Texts(HashMap<Arc<str>, ()>);
 
 impl Texts {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn copy(&mut self, text: &str) -> Arc<str> {
         self.0.entry_ref(text).insert(()).key().clone()
     }
@@ -219,6 +226,7 @@ impl Queue {
         record.claimant = claimant.clone();
         record.version += 1;
         record.claims = record.claims.saturating_add(1);
+        record.unended = record.unended.saturating_add(1);
         record.modified_ms = now_ms;
         self.attach(slot);
         self.record(slot)

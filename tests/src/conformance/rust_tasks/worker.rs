@@ -1,5 +1,7 @@
 //! The adapter for Rust: the workers of task stores.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use millpond::Client;
@@ -31,7 +33,14 @@ pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Resul
 pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
     let mut said = request["jobs"].as_array().into_iter().flatten();
     let mut seen = Vec::new();
-    worker(store, request)?.run(|job| {
+    let told = Arc::new(Mutex::new(HashMap::new()));
+    let tell = told.clone();
+    let worker = worker(store, request)?.on_error(move |job, error| {
+        let claim = (job.task().id.clone(), job.task().version);
+        tell.lock().expect("no handler panics").insert(claim, error.kind().name());
+    });
+    let mut claims = Vec::new();
+    worker.run(|job| {
         let Some(said) = said.next() else { return Err(Failure::Retry("no such job".to_owned())) };
         let (mut docs, mut is_lost) = (Vec::new(), false);
         let outcome = meanwhile(client, job, said, &mut docs).and_then(|()| {
@@ -40,11 +49,20 @@ pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result
         });
         let (answer, outcome) = match outcome {
             Ok(outcome) => (Ok(Value::Null), outcome),
-            Err(failure) => (Err(failure), Err(Failure::Release)),
+            Err(rust::Failure::Error(error)) => {
+                let failure = Failure::from(&error);
+                (Err(error.into()), Err(failure))
+            }
+            Err(unsupported) => (Err(unsupported), Err(Failure::Release)),
         };
+        claims.push((job.task().id.clone(), job.task().version));
         seen.push(self::seen(job, docs, is_lost, rust::answer(answer)));
         outcome
     })?;
+    let told = told.lock().expect("no handler panics");
+    for (seen, claim) in seen.iter_mut().zip(claims) {
+        seen["told"] = json!(told.get(&claim));
+    }
     Ok(seen.into())
 }
 
@@ -74,12 +92,21 @@ fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
 /// What a job does before it ends; notes the documents that it claims.
 fn meanwhile(client: &Client, job: &Job, said: &Value, claimed: &mut Vec<Value>) -> Result<()> {
     for pair in said["claim_docs"].as_array().into_iter().flatten() {
-        let found = docs(&job.claim_docs(text(&pair[0])?, text(&pair[1])?)?);
+        let (namespace, key) = (text(&pair[0])?, text(&pair[1])?);
+        let found = match given(&said["claim_wait_ms"]) {
+            Some(wait) => job.claim_docs_within(namespace, key, duration(wait)?)?,
+            None => job.claim_docs(namespace, key)?,
+        };
+        let found = docs(&found);
         claimed.extend(found.as_array().into_iter().flatten().cloned());
     }
     for request in list(&said["run"], Ok)? {
+        let mut request = request.clone();
+        if request["claimant"].is_null() {
+            request["claimant"] = (&*job.task().claimant).into();
+        }
         // What comes of it shows in the job.
-        let _ = rust::perform(client, request);
+        let _ = rust::perform(client, &request);
     }
     if let Some(ms) = given(&said["sleep_ms"]) {
         thread::sleep(duration(ms)?);
@@ -98,7 +125,10 @@ fn end(job: &Job, said: &Value) -> Result<Value> {
             None => job.retry(err)?,
         },
         "move" => job.move_to(text(&said["queue"])?, err)?,
-        "release" => job.release()?,
+        "release" => match given(&said["after_ms"]) {
+            Some(delay) => job.release_after(duration(delay)?)?,
+            None => job.release()?,
+        },
         "leave" => return Ok(Value::Null),
         other => return Err(unsupported(&format!("the end {other}"))),
     };
@@ -116,7 +146,10 @@ fn outcome(job: &Job, said: &Value) -> Result<std::result::Result<Modification, 
             None => Failure::Retry(err),
         }),
         "move" => Err(Failure::Move(text(&said["queue"])?.to_owned(), err)),
-        "release" => Err(Failure::Release),
+        "release" => Err(match given(&said["after_ms"]) {
+            Some(delay) => Failure::ReleaseAfter(duration(delay)?),
+            None => Failure::Release,
+        }),
         "fail" => Err(std::io::Error::other(err).into()),
         other => return Err(unsupported(&format!("the end {other}"))),
     })

@@ -30,6 +30,7 @@ pub(super) struct Task {
     pub(super) priority: u64,
     /// 0 for never.
     pub(super) expires_ms: u64,
+    pub(super) unended: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -88,12 +89,14 @@ impl Task {
             err: fields.text()?,
             priority: fields.number()?,
             expires_ms: fields.number()?,
+            unended: fields.last_number()?,
         };
-        fields.end().map(|()| task)
+        Ok(task)
     }
 
     pub(super) fn check(&self, id: &[u8]) -> Result<()> {
         let is_sound = self.claims <= self.version
+            && self.unended <= self.claims
             && self.created_ms <= self.modified_ms
             && (self.version > 0 || self.created_ms == self.modified_ms)
             && self.priority <= 9;
@@ -139,6 +142,15 @@ impl<I: Iterator<Item = Item>> Fields<I> {
         match self.0.next() {
             Some(Item::Text(text)) => Ok(text),
             other => Err(format!("a text belongs where {other:?} is")),
+        }
+    }
+
+    /// The number at the end, 0 if it is left out.
+    fn last_number(&mut self) -> Result<u64> {
+        match self.0.next() {
+            None => Ok(0),
+            Some(Item::Number(number)) => self.end().map(|()| number),
+            other => Err(format!("a number belongs where {other:?} is")),
         }
     }
 
