@@ -42,6 +42,11 @@ impl Job {
         ask!(&self.core, |job| job.is_lost())
     }
 
+    #[getter]
+    fn is_ended(&self) -> bool {
+        ask!(&self.core, |job| job.is_ended())
+    }
+
     fn delete(&self, py: Python<'_>) -> Modification {
         Modification::new(py.detach(|| ask!(&self.core, |job| job.delete())))
     }
@@ -51,9 +56,15 @@ impl Job {
         py: Python<'_>,
         namespace: &Bound<'_, PyAny>,
         key: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let (namespace, key) = (convert::text("namespace", namespace)?, convert::text("key", key)?);
-        call!(py, &self.core, |job| job.claim_docs(namespace, key), doc::list)
+        match wait.map(|wait| convert::duration("wait", wait)).transpose()? {
+            None => call!(py, &self.core, |job| job.claim_docs(namespace, key), doc::list),
+            Some(wait) => {
+                call!(py, &self.core, |job| job.claim_docs_within(namespace, key, wait), doc::list)
+            }
+        }
     }
 
     fn finish(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -63,6 +74,11 @@ impl Job {
 
     fn done(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         call!(py, &self.core, |job| job.done(), modification::done)
+    }
+
+    fn fail(&self, py: Python<'_>, err: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let err = convert::text("err", err)?;
+        call!(py, &self.core, |job| job.fail(&err), modification::done)
     }
 
     fn retry(
@@ -90,7 +106,12 @@ impl Job {
         call!(py, &self.core, |job| job.move_to(&queue, &err), modification::done)
     }
 
-    fn release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        call!(py, &self.core, |job| job.release(), modification::done)
+    fn release(&self, py: Python<'_>, delay: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        match delay.map(|delay| convert::duration("delay", delay)).transpose()? {
+            None => call!(py, &self.core, |job| job.release(), modification::done),
+            Some(delay) => {
+                call!(py, &self.core, |job| job.release_after(delay), modification::done)
+            }
+        }
     }
 }

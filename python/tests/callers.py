@@ -16,7 +16,7 @@ CALLS |= {"delete_dead_letters"}
 CALLS |= {"insert", "modify", "claim", "claim_many", "renew", "fetch", "list", "queues"}
 CALLS |= {"are_empty", "queue_stats", "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs"}
 CALLS |= {"namespace_stats"}
-CALLS |= {"time", "finish", "done", "retry", "move_to", "run"}
+CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run"}
 
 
 class Awaited:

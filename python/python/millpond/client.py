@@ -147,7 +147,10 @@ class Client(Generic[AnyStr]):
 
         ``claimant`` says who claims, and holds what is claimed: 1 to 64 characters, 16 random
         hexadecimal digits for each store that is made if not said. It is no secret: whoever takes a
-        claimant's name can do what it could.
+        claimant's name can do what it could. Each job of a worker has a claimant of its own: this
+        one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs never hold the
+        same, and :meth:`TaskStore.modify` is refused for what a job holds. What a job's end puts off
+        to a time in the future, this claimant holds until then.
         """
         return TaskStore(self._native.tasks(name, claimant))
 

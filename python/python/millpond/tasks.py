@@ -193,8 +193,9 @@ class TaskStore:
         at once. A task that failed is put off for ``backoff`` seconds, then twice as long each time
         up to ``backoff_max``, and each time by chance up to half of it less. After ``max_attempts``
         it goes to the ``error_queue``, which is the queue that it is in with ``/err`` behind it, if
-        not said. A task that was claimed more often than ``max_claims`` goes there too and to no
-        handler, as it may be what ends the workers. Both are 0 for never.
+        not said. A task that was claimed more often than ``max_claims`` since it was last inserted,
+        changed or released goes there too and to no handler, as it may be what ends the workers:
+        only leases that ran out count. Both are 0 for never.
         """
         native = self._native.worker(
             queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue

@@ -246,25 +246,34 @@ class Tasks:
                 raise RuntimeError("no such job")
             one = {"task": shown(job.task), "docs": [], "is_lost": False}
             seen.append(one)
-            one["answer"] = await self.session.answered(self.meanwhile(job, said, one))
-            if "error" in one["answer"]:
-                raise millpond.Release
+            one["told"] = None
+            try:
+                await self.meanwhile(job, said, one)
+            except Exception as error:
+                one["answer"] = await self.session.answered(raised(error))
+                raise
+            one["answer"] = {"result": None}
             return handled(said)
+
+        def on_error(job, error):
+            seen[-1]["told"] = error.name
 
         worker = self.worker(store, request)
         if self.session.is_async:
-            await worker.run(handler)
+            await worker.run(handler, on_error)
         else:
-            worker.run(lambda job: finished(handler(job)))
+            worker.run(lambda job: finished(handler(job)), on_error)
         return seen
 
     async def meanwhile(self, job, said, one):
         """What a job does before it ends."""
+        wait = given(said, (), ("claim_wait",))
         for namespace, key in said.get("claim_docs") or ():
-            one["docs"] += shown(await settled(job.claim_docs(namespace, key)))
+            found = job.claim_docs(namespace, key, wait=wait.get("claim_wait"))
+            one["docs"] += shown(await settled(found))
         for request in said.get("run") or ():
             # What comes of it shows in the job.
-            await self.session.answer(request)
+            await self.session.answer({"claimant": job.task.claimant, **request})
         if said.get("sleep_ms") is not None:
             await settled(self.session.sleep(seconds(said["sleep_ms"])))
         one["is_lost"] = job.is_lost
@@ -292,10 +301,15 @@ async def ended(job, said):
     elif then == "move":
         await settled(job.move_to(said["queue"], err))
     elif then == "release":
-        await settled(job.release())
+        await settled(job.release(**after(said)))
     elif then != "leave":
         raise Unsupported(f"the end {then} is not known")
     return None
+
+
+async def raised(error):
+    """The answer that an error is."""
+    raise error
 
 
 def handled(said):
@@ -310,7 +324,7 @@ def handled(said):
     if then == "move":
         raise millpond.Move(said["queue"], err)
     if then == "release":
-        raise millpond.Release
+        raise millpond.Release(**after(said))
     if then == "fail":
         raise RuntimeError(err)
     raise Unsupported(f"the end {then} is not known")

@@ -10,13 +10,13 @@ from collections.abc import Awaitable
 from typing import Any, Callable, Optional, Union
 
 from .._native import Doc, Modification, Task
-from ..errors import DependencyError, InvalidArgumentError
+from ..errors import DependencyError, InvalidArgumentError, MillpondError
 from ..task_values import Modified, TaskId
-from ..task_worker import failed
+from ..task_worker import failed, log
 from ..values import Seconds
 from .loops import Loop
 
-__all__ = ["Handler", "Job", "Jobs", "Worker"]
+__all__ = ["Handler", "Job", "Jobs", "OnError", "Worker"]
 
 
 class Worker:
@@ -49,20 +49,23 @@ class Worker:
         """The jobs, one after the other; see :class:`Jobs`."""
         return Jobs(self._native.jobs())
 
-    async def run(self, handler: Handler) -> None:
+    async def run(self, handler: Handler, on_error: OnError | None = None) -> None:
         """Works until there is nothing left to do and the ``wait`` is over.
 
         The handler, a coroutine function or a plain one, is called with a :class:`Job`. The
         :class:`~millpond.Modification` that it returns happens in one step, with the job's own
         versions; None deletes the task. It can raise :class:`~millpond.Retry`,
         :class:`~millpond.Move` and :class:`~millpond.Release`; any other :class:`Exception` is a
-        retry with its class and message. What ends a program, such as :class:`KeyboardInterrupt`,
-        and cancelling ends the run and gives the task back.
+        failure with its class and message, as :meth:`Job.fail` says. What ends a program, such as
+        :class:`KeyboardInterrupt`, and cancelling ends the run and gives the task back at once.
+        Nothing is done to a job that the handler ended itself.
 
-        A job whose lease was lost, or with a modification that the store refuses with a
-        :class:`~millpond.DependencyError`, is left to whoever has it now, and the run goes on.
-        A modification that no store could do is a failure as well, and tried again later. Other
-        errors of the store end the run, and so does the :class:`TypeError` for what is none.
+        A modification that the store refuses with a :class:`~millpond.DependencyError`, or that no
+        store could do, is a failure too: the task is given back at once, unless its lease was lost,
+        and ``on_error``, a coroutine function or a plain one, is called with the job and the error.
+        By default the logger ``millpond`` is told. The run goes on. Other errors of the store end
+        the run, and so do the :class:`TypeError` for what is no modification and what ``on_error``
+        raises.
         """
         async for job in self.jobs():
             try:
@@ -75,17 +78,18 @@ class Worker:
                 job._let_go()
                 raise
             else:
-                end = job.done if done is None else functools.partial(_finish, job, done)
-            with contextlib.suppress(DependencyError):
+                end = job.done if done is None else functools.partial(job.finish, done)
+            if job.is_ended:
+                continue
+            try:
                 await end()
-
-
-async def _finish(job: Job, modification: Modification) -> None:
-    """Ends a job whose handler returned this. What no store could do is the handler's failure."""
-    try:
-        await job.finish(modification)
-    except InvalidArgumentError as failure:
-        await failed(job, failure)()
+            except (DependencyError, InvalidArgumentError) as error:
+                # Somebody else may have the task by now.
+                with contextlib.suppress(DependencyError):
+                    await failed(job, error)()
+                told = (on_error or log)(job, error)
+                if inspect.isawaitable(told):
+                    await told
 
 
 class Jobs(Loop["Job"]):
@@ -121,8 +125,12 @@ class Job:
     the newest versions. A job that is forgotten without that leaves the task leased until the lease
     is over.
 
-    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost. After another
-    error it can be tried again while the lease lasts, which is not renewed any more.
+    A job holds what it holds under a claimant of its own, ``job.task.claimant``. So no two jobs hold
+    the same, and only the job can end its task: :meth:`TaskStore.modify` is refused for it.
+
+    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost, or if something
+    else that it names is not as it has to be. It can be tried again then, or ended in another way,
+    while the lease lasts, which is not renewed any more.
 
     >>> import asyncio
     >>> import millpond.aio
@@ -163,19 +171,29 @@ class Job:
         """
         return self._native.is_lost  # type: ignore[no-any-return]
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether one of the methods that end the job has succeeded."""
+        return self._native.is_ended  # type: ignore[no-any-return]
+
     def delete(self) -> Modification:
         """A modification that deletes the task: the usual end of a job, to add to and to
         :meth:`finish` with. Makes no call.
         """
         return self._native.delete()  # type: ignore[no-any-return]
 
-    async def claim_docs(self, namespace: str, key: str) -> list[Doc]:
-        """Leases all documents of this primary key for as long as the job goes on. What ends the
-        job releases them, unless it names them: a change without ``release`` keeps the hold until
-        the lease is over. Raises :class:`~millpond.DependencyError` if another claimant holds one
-        of them.
+    async def claim_docs(
+        self, namespace: str, key: str, wait: Seconds | None = None
+    ) -> list[Doc]:
+        """Leases all documents of this primary key for as long as the job goes on; no other job gets
+        them meanwhile. What ends the job releases them, unless it deletes them or says until when
+        they are to be held.
+
+        Raises :class:`~millpond.DependencyError` if somebody else holds one of them, and still does
+        after ``wait`` seconds. A handler that lets this error through has not failed: the task is
+        given back for some milliseconds, as :meth:`fail` says.
         """
-        return await self._native.claim_docs(namespace, key)  # type: ignore[no-any-return]
+        return await self._native.claim_docs(namespace, key, wait)  # type: ignore[no-any-return]
 
     async def finish(self, modification: Modification) -> Modified:
         """Ends the job with a modification, in which the task and the documents that the job holds
@@ -188,6 +206,14 @@ class Job:
         """Ends the job and deletes the task."""
         return Modified(*await self._native.done())
 
+    async def fail(self, err: str) -> Modified:
+        """Ends the job as an exception of its handler does: as :meth:`retry`, with this reason. If that
+        has in it the message of the error by which the job's last :meth:`claim_docs` found a document
+        taken, nothing has failed: the task is given back untried for a short random time, of 8 to
+        16 milliseconds and twice as long each time its worker finds no document free, up to 128.
+        """
+        return Modified(*await self._native.fail(err))
+
     async def retry(self, err: str, delay: Seconds | None = None) -> Modified:
         """Ends the job and puts the task off for another attempt, for ``delay`` seconds or as the
         worker says, or into its error queue if that was the last.
@@ -198,16 +224,22 @@ class Job:
         """Ends the job and moves the task to this queue, with one more attempt and this reason."""
         return Modified(*await self._native.move_to(queue, err))
 
-    async def release(self) -> Modified:
-        """Ends the job and gives the task back as it was, available at once."""
-        return Modified(*await self._native.release())
+    async def release(self, delay: Seconds | None = None) -> Modified:
+        """Ends the job and gives the task back untried, available after ``delay`` seconds; 0 is at
+        once. By default it is a random time of 0.05 to 0.1 seconds, so that a task is not given and
+        given back all the time. This is no attempt, and does not count for ``max_claims``.
+        """
+        return Modified(*await self._native.release(delay))
 
     def _let_go(self) -> None:
         """Gives the task back and waits for nothing: the caller is about to end."""
         with contextlib.suppress(Exception):
-            released: asyncio.Future[Any] = self._native.release()
+            released: asyncio.Future[Any] = self._native.release(0)
             released.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 Handler = Callable[[Job], Union[Optional[Modification], Awaitable[Optional[Modification]]]]
 """What works on a job: it returns how the job ends, or None if it is done."""
+
+OnError = Callable[[Job, MillpondError], object]
+"""What is told of a job that could not end as its handler said; what it awaits is awaited."""
