@@ -1426,7 +1426,10 @@ export interface Renewed {
 export interface TaskStoreOptions {
   /**
    * Who claims, and holds what is claimed: 1 to 64 characters; 16 random hexadecimal digits by
-   * default. It is no secret: whoever takes a claimant's name can do what it could.
+   * default. It is no secret: whoever takes a claimant's name can do what it could. Each job of a
+   * worker has a claimant of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal
+   * digits. So two jobs never hold the same, and {@link TaskStore.modify} is refused for what a job
+   * holds. What a job's end puts off to a time in the future, this claimant holds until then.
    */
   claimant?: string
 }
@@ -1471,8 +1474,9 @@ export interface TaskWorkerOptions {
   /** After so many attempts a task goes to the error queue; 0, the default, for never. */
   maxAttempts?: number | bigint
   /**
-   * A task that was claimed more often goes to the error queue and to no handler, as it may be what
-   * ends the workers; 0, the default, for never.
+   * A task that was claimed more often since it was last inserted, changed or released goes to the
+   * error queue and to no handler, as it may be what ends the workers: only leases that ran out
+   * count. 0, the default, for never.
    */
   maxClaims?: number | bigint
   /**
@@ -1833,19 +1837,26 @@ export class TaskWorker {
   jobs(options?: CallOptions): Jobs
 
   /**
-   * Works until there is nothing left to do and `waitMs` is over. What the handler answers happens
+   * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
    * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws say what
-   * becomes of the task; with any other exception it is tried again later, with the exception's
-   * name and message as its `err`. A job whose lease was lost, or with a modification that the
-   * store refuses with {@link DependencyError}, is left to whoever has it now.
+   * becomes of the task; any other exception is a failure with the exception's name and message, as
+   * {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
    *
-   * A modification that no store could do, or an answer that is none, is a failure as well, and
-   * tried again later.
+   * A modification that the store refuses with {@link DependencyError}, or that no store could do,
+   * is a failure too: the task is given back at once, unless its lease was lost, and `onError` is
+   * called with the job and the error. By default it is a warning of the process. The run goes on;
+   * what `onError` throws ends it.
    *
    * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
    * an `AbortError` then has given back its task. It rejects as {@link TaskStore.claim} does.
    */
-  run(handler: (job: Job) => Handled | Promise<Handled>, options?: CallOptions): Promise<void>
+  run(handler: (job: Job) => Handled | Promise<Handled>, options?: RunOptions): Promise<void>
+}
+
+/** How {@link TaskWorker.run} works. */
+export interface RunOptions extends CallOptions {
+  /** Is told of a job that could not end as its handler said; what it promises is awaited. */
+  onError?: (job: Job, error: MillpondError) => unknown
 }
 
 /** Thrown by a handler: its task is to be tried again. */
@@ -1861,8 +1872,14 @@ export class Move extends Error {
   readonly queue: string
 }
 
-/** Thrown by a handler: its task is given back untried, for another worker. */
-export class Release extends Error {}
+/**
+ * Thrown by a handler: its task is given back untried, for another worker, after `delayMs`
+ * milliseconds or a short random time; see {@link Job.release}.
+ */
+export class Release extends Error {
+  constructor(message?: string, options?: { delayMs?: number })
+  readonly delayMs: number | undefined
+}
 
 /**
  * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job does
@@ -1902,9 +1919,13 @@ export class Jobs {
  * A native thread renews it, and the documents that it claims, twice a lease, so a busy event loop
  * keeps them. A job ends by one of the methods that say what becomes of the task, or by {@link
  * leave}; one that is forgotten is left when it is collected as garbage. Methods that end a job
- * wait for a renewal that is under way, answer what was modified, and reject with {@link
- * DependencyError} if the lease was lost. After another error they can be tried again while the
- * lease lasts, which is not renewed any more.
+ * wait for a renewal that is under way, return what was modified, and reject with {@link
+ * DependencyError} if the lease was lost or something else that they name is not as it has to be.
+ * They can be tried again then, or the job ended in another way, while the lease lasts, which is
+ * not renewed any more.
+ *
+ * A job holds what it holds under a claimant of its own, `job.task.claimant`. So no two jobs hold
+ * the same, and only the job can end its task: {@link TaskStore.modify} is refused for it.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1943,14 +1964,26 @@ export class Job {
    */
   readonly signal: AbortSignal
 
-  /** A modification that deletes the task: the usual end of a job, to add to. */
+  /** Whether one of the methods that end the job has succeeded, or the job was left. */
+  readonly isEnded: boolean
+
+  /** A modification that deletes the task: the usual end of a job, to add to and to {@link finish}. */
   delete(): { deletes: TaskHandle[] }
 
   /**
-   * Leases all documents of this primary key for as long as the job goes on. What ends the job
-   * releases them, unless it changes or deletes them. See {@link TaskStore.claimDocs}.
+   * Leases all documents of this primary key for as long as the job goes on; no other job gets them
+   * meanwhile. What ends the job releases them, unless it deletes them or says until when they are
+   * to be held. See {@link TaskStore.claimDocs}.
+   *
+   * It rejects with {@link DependencyError} if somebody else holds one of them, and still does after
+   * `waitMs` milliseconds. A handler that lets this error through has not failed: the task is given
+   * back for some milliseconds, as {@link fail} says.
    */
-  claimDocs(namespace: string, key: string, options?: CallOptions): Promise<Doc[]>
+  claimDocs(
+    namespace: string,
+    key: string,
+    options?: CallOptions & { waitMs?: number }
+  ): Promise<Doc[]>
 
   /**
    * Ends the job with a modification, in which the task and the documents that the job holds are
@@ -1962,6 +1995,14 @@ export class Job {
   done(options?: CallOptions): Promise<Modified>
 
   /**
+   * Ends the job as an exception of its handler does: as {@link retry}, with this reason. If that has
+   * in it the message of the error by which the job's last {@link claimDocs} found a document taken,
+   * nothing has failed: the task is given back untried for a short random time, of 8 to 16
+   * milliseconds and twice as long each time its worker finds no document free, up to 128.
+   */
+  fail(err?: string, options?: CallOptions): Promise<Modified>
+
+  /**
    * Ends the job and puts the task off for another attempt, as the worker says or for `delayMs`
    * milliseconds, or into the error queue if that was the last.
    */
@@ -1970,8 +2011,12 @@ export class Job {
   /** Ends the job and moves the task to this queue, with one more attempt and this reason. */
   moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
 
-  /** Ends the job and gives the task back as it was, available at once. */
-  release(options?: CallOptions): Promise<Modified>
+  /**
+   * Ends the job and gives the task back untried, available after `delayMs` milliseconds; 0 is at
+   * once. By default it is a random time of 50 to 100, so that a task is not given and given back
+   * all the time. This is no attempt, and does not count for `maxClaims`.
+   */
+  release(options?: CallOptions & { delayMs?: number }): Promise<Modified>
 
   /**
    * Lets go of the job: it is not renewed any more, and the task comes back when its lease is over.

@@ -10,22 +10,16 @@ const { Job: Native } = require('./native.js')
 const answers = require('./task-answers.js')
 
 const SIGNAL = { signal: check.abortSignal }
-const RETRY = { delayMs: check.milliseconds, ...SIGNAL }
+const DELAY = { delayMs: check.milliseconds, ...SIGNAL }
+const WAIT = { waitMs: check.milliseconds, ...SIGNAL }
 
 /** How often a signal looks whether the lease is lost. */
 const LOOK_MS = 100
-
-/** Whether somebody has ended a job, or left it. */
-let isEnded
 
 class Job {
   #native
   #lost
   #isEnded = false
-
-  static {
-    isEnded = (job) => job.#isEnded
-  }
 
   constructor(native, task) {
     this.#native = madeBy('jobs() of a TaskWorker', native, Native)
@@ -38,6 +32,10 @@ class Job {
 
   get isLost() {
     return this.#native.isLost
+  }
+
+  get isEnded() {
+    return this.#isEnded
   }
 
   get signal() {
@@ -63,9 +61,9 @@ class Job {
   }
 
   async claimDocs(namespace, key, options) {
-    const { signal } = check.options(options, SIGNAL)
+    const { waitMs, signal } = check.options(options, WAIT)
     const names = [check.text('namespace', namespace), check.text('key', key)]
-    const send = (number) => this.#native.claimDocs(number, ...names)
+    const send = (number) => this.#native.claimDocs(number, ...names, waitMs)
     return unwrap(await begin(signal, answers.docs, send))
   }
 
@@ -80,8 +78,14 @@ class Job {
     return this.#end(signal, (number) => this.#native.done(number))
   }
 
+  async fail(err = '', options = undefined) {
+    const { signal } = check.options(options, SIGNAL)
+    check.text('err', err)
+    return this.#end(signal, (number) => this.#native.fail(number, err))
+  }
+
   async retry(err = '', options = undefined) {
-    const { delayMs, signal } = check.options(options, RETRY)
+    const { delayMs, signal } = check.options(options, DELAY)
     check.text('err', err)
     return this.#end(signal, (number) => this.#native.retry(number, err, delayMs))
   }
@@ -93,8 +97,8 @@ class Job {
   }
 
   async release(options) {
-    const { signal } = check.options(options, SIGNAL)
-    return this.#end(signal, (number) => this.#native.release(number))
+    const { delayMs, signal } = check.options(options, DELAY)
+    return this.#end(signal, (number) => this.#native.release(number, delayMs))
   }
 
   leave() {
@@ -117,4 +121,4 @@ function lost() {
   return new classes.LeaseLostError('the lease of the task was lost')
 }
 
-module.exports = { Job, isEnded }
+module.exports = { Job }

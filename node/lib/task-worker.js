@@ -1,14 +1,16 @@
 'use strict'
 
+const process = require('node:process')
 const { inspect, types } = require('node:util')
 
 const check = require('./arguments.js')
 const { atOnce, classes } = require('./errors.js')
-const { isEnded } = require('./job.js')
 const { Jobs } = require('./jobs.js')
 const { TaskStore: Native } = require('./native.js')
 
 const SIGNAL = { signal: check.abortSignal }
+const RUN = { onError: handling, ...SIGNAL }
+const DELAY = { delayMs: check.milliseconds }
 const RETRY = { delayMs: check.milliseconds, cause: (_, value) => value }
 
 /** Thrown by a handler: try the task again later. */
@@ -29,7 +31,12 @@ class Move extends Error {
 }
 
 /** Thrown by a handler: give the task back untried. */
-class Release extends Error {}
+class Release extends Error {
+  constructor(message = '', options = undefined) {
+    super(check.text('message', message))
+    this.delayMs = check.options(options, DELAY).delayMs
+  }
+}
 
 for (const found of [Retry, Move, Release]) {
   Object.defineProperty(found.prototype, 'name', { value: found.name, configurable: true })
@@ -55,11 +62,11 @@ class TaskWorker {
   }
 
   async run(handler, options) {
-    if (typeof handler !== 'function') throw check.wrong('handler', 'a function', handler)
-    const { signal } = check.options(options, SIGNAL)
+    handling('handler', handler)
+    const { onError = warn, signal } = check.options(options, RUN)
     const jobs = this.jobs({ signal })
     try {
-      for await (const job of jobs) await work(job, handler, signal)
+      for await (const job of jobs) await work(job, handler, onError, signal)
     } finally {
       await jobs.return()
     }
@@ -67,16 +74,41 @@ class TaskWorker {
 }
 
 /** Has a handler work on a job, and ends the job as it says. */
-async function work(job, handler, signal) {
+async function work(job, handler, onError, signal) {
   try {
     const end = await ending(job, handler, signal)
-    await end()
-  } catch (error) {
-    // Somebody else has the task now.
-    if (!(error instanceof classes.DependencyError)) throw error
+    try {
+      await end()
+    } catch (error) {
+      const { DependencyError, InvalidArgumentError } = classes
+      if (!(error instanceof DependencyError || error instanceof InvalidArgumentError)) throw error
+      await giveBack(job, error)
+      await onError(job, error)
+    }
   } finally {
     job.leave()
   }
+}
+
+/** Gives back a job that could not end as its handler said. */
+async function giveBack(job, error) {
+  try {
+    await job.fail(textOf(error))
+  } catch (again) {
+    // Somebody else has the task now.
+    if (!(again instanceof classes.DependencyError)) throw again
+  }
+}
+
+/** Tells whoever runs the program of such a job. */
+function warn({ task }, error) {
+  const message = `the end of task ${task.id} of queue ${task.queue} was refused: ${error.message}`
+  process.emitWarning(message, 'MillpondWarning')
+}
+
+function handling(argument, value) {
+  if (typeof value !== 'function') throw check.wrong(argument, 'a function', value)
+  return value
 }
 
 /** What becomes of a job: how to end it. */
@@ -84,23 +116,15 @@ async function ending(job, handler, signal) {
   try {
     const modification = (await handler(job)) ?? null
     // What a job's own method answered is no modification.
-    if (isEnded(job)) return () => undefined
-    return () => (modification === null ? job.done() : finish(job, modification))
+    if (job.isEnded) return () => undefined
+    return () => (modification === null ? job.done() : job.finish(modification))
   } catch (thrown) {
+    if (job.isEnded) return () => undefined
     if (thrown instanceof Retry) return () => job.retry(thrown.message, { delayMs: thrown.delayMs })
     if (thrown instanceof Move) return () => job.moveTo(thrown.queue, thrown.message)
-    if (thrown instanceof Release || isAbort(thrown, signal)) return () => job.release()
-    return () => job.retry(textOf(thrown))
-  }
-}
-
-/** Ends a job with a modification. What no store could do is the handler's failure. */
-async function finish(job, modification) {
-  try {
-    await job.finish(modification)
-  } catch (error) {
-    if (!(error instanceof classes.InvalidArgumentError)) throw error
-    await job.retry(textOf(error))
+    if (thrown instanceof Release) return () => job.release({ delayMs: thrown.delayMs })
+    if (isAbort(thrown, signal)) return () => job.release({ delayMs: 0 })
+    return () => job.fail(textOf(thrown))
   }
 }
 

@@ -62,8 +62,17 @@ impl Job {
 
     /// Answers documents.
     #[napi]
-    pub fn claim_docs(&self, number: u32, namespace: String, key: String) -> bool {
-        let claim = |job: &Core| job.claim_docs(namespace, key);
+    pub fn claim_docs(
+        &self,
+        number: u32,
+        namespace: String,
+        key: String,
+        wait_ms: Option<f64>,
+    ) -> bool {
+        let claim = |job: &Core| match wait_ms {
+            Some(wait) => job.claim_docs_within(namespace, key, duration(wait)),
+            None => job.claim_docs(namespace, key),
+        };
         self.call(number, claim, |env, docs| converted::docs(env, &docs))
     }
 
@@ -86,6 +95,12 @@ impl Job {
         self.end(number, Core::done)
     }
 
+    /// What becomes of the task when its handler throws an error of this text.
+    #[napi]
+    pub fn fail(&self, number: u32, err: String) -> bool {
+        self.end(number, |job| job.fail(&err))
+    }
+
     /// Puts the task off, as the worker says without a time.
     #[napi]
     pub fn retry(&self, number: u32, err: String, delay_ms: Option<f64>) -> bool {
@@ -101,10 +116,13 @@ impl Job {
         self.end(number, |job| job.move_to(&queue, &err))
     }
 
-    /// Gives the task back.
+    /// Gives the task back, for a short random time without a time.
     #[napi]
-    pub fn release(&self, number: u32) -> bool {
-        self.end(number, Core::release)
+    pub fn release(&self, number: u32, delay_ms: Option<f64>) -> bool {
+        self.end(number, |job| match delay_ms {
+            Some(delay) => job.release_after(duration(delay)),
+            None => job.release(),
+        })
     }
 
     /// Renews it no more.

@@ -161,9 +161,9 @@ function worker(store, request) {
 /** What a job does before it ends. */
 async function meanwhile(job, said, docs, perform) {
   for (const [namespace, key] of said.claim_docs ?? []) {
-    docs.push(...(await job.claimDocs(namespace, key)))
+    docs.push(...(await job.claimDocs(namespace, key, { waitMs: given(said.claim_wait_ms) })))
   }
-  for (const request of said.run ?? []) await perform(request)
+  for (const request of said.run ?? []) await perform({ claimant: job.task.claimant, ...request })
   if (given(said.sleep_ms) !== undefined) await sleep(said.sleep_ms)
 }
 
@@ -172,7 +172,7 @@ const ENDS = {
   finish: (job, said) => job.finish(modification(said.modification)),
   retry: (job, said) => job.retry(given(said.err), { delayMs: given(said.after_ms) }),
   move: (job, said) => job.moveTo(said.queue, given(said.err)),
-  release: (job) => job.release(),
+  release: (job, said) => job.release({ delayMs: given(said.after_ms) }),
   leave: (job) => job.leave()
 }
 
@@ -186,8 +186,8 @@ const OUTCOMES = {
   move(said) {
     throw new Move(said.queue, given(said.err))
   },
-  release() {
-    throw new Release()
+  release(said) {
+    throw new Release('', { delayMs: given(said.after_ms) })
   },
   fail(said) {
     throw new Error(said.err)
@@ -228,20 +228,30 @@ export function taskCalls({ perform, answer, Unsupported }) {
   async function run(store, request) {
     const jobs = request.jobs.values()
     const seen = []
+    const onError = (_, error) => {
+      seen.at(-1).told = error.code
+    }
     await worker(store, request).run(async (job) => {
       const { value: said, done } = jobs.next()
       if (done) throw new Retry('no such job')
       const docs = []
       let isLost = false
+      let failure
       const before = await answer(async () => {
-        await meanwhile(job, said, docs, perform)
+        try {
+          await meanwhile(job, said, docs, perform)
+        } catch (error) {
+          failure = error
+          throw error
+        }
         isLost = job.isLost
         return null
       })
-      seen.push({ task: task(job.task), docs: docs.map(doc), is_lost: isLost, answer: before })
-      if (before.result === undefined) throw new Release()
+      const one = { task: task(job.task), docs: docs.map(doc), is_lost: isLost, answer: before }
+      seen.push({ ...one, told: null })
+      if (failure !== undefined) throw failure
       return endOf(OUTCOMES, said)(said)
-    })
+    }, { onError })
     return seen
   }
 
