@@ -52,6 +52,7 @@ typedef enum {
     MILLPOND_TASK_RETRY = 2,
     MILLPOND_TASK_MOVE = 3,
     MILLPOND_TASK_RELEASE = 4,
+    MILLPOND_TASK_FAIL = 5,
 } millpond_task_end;
 
 typedef struct millpond_batches millpond_batches;
@@ -432,6 +433,10 @@ typedef struct {
     bool only_claims;
 } millpond_dependency;
 
+typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
+                                            const millpond_error *error,
+                                            void *context);
+
 typedef struct {
     int64_t lease_ms;
     int64_t wait_ms;
@@ -440,6 +445,7 @@ typedef struct {
     uint32_t max_attempts;
     uint32_t max_claims;
     millpond_bytes error_queue;
+    millpond_task_error_handler on_error;
 } millpond_tasks_worker_options;
 
 typedef struct {
@@ -1079,11 +1085,16 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
 
+millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
+                                            bool *ended,
+                                            millpond_error **error);
+
 millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *namespace_name,
                                               size_t namespace_name_length,
                                               const char *key,
                                               size_t key_length,
+                                              int64_t wait_ms,
                                               millpond_tasks_answer **answer,
                                               millpond_error **error);
 
@@ -1093,6 +1104,11 @@ millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
 
 millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
                                          const char *err,
@@ -1107,7 +1123,9 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
                                         size_t err_length,
                                         millpond_error **error);
 
-millpond_status millpond_tasks_job_release(millpond_tasks_job *job, millpond_error **error);
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
+                                           int64_t delay_ms,
+                                           millpond_error **error);
 
 void millpond_tasks_job_free(millpond_tasks_job *job);
 

@@ -228,9 +228,13 @@ typedef enum {
      */
     MILLPOND_TASK_MOVE = 3,
     /**
-     * It is given back untried, as by `millpond_tasks_job_release`.
+     * It is given back untried, as by `millpond_tasks_job_release` with `delay_ms`.
      */
     MILLPOND_TASK_RELEASE = 4,
+    /**
+     * The work has failed, as by `millpond_tasks_job_fail` with `err`.
+     */
+    MILLPOND_TASK_FAIL = 5,
 } millpond_task_end;
 
 /**
@@ -365,9 +369,12 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 /**
  * A task that is being worked on. A native thread renews it, and the documents that it claims,
  * twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
- * becomes of the task (finish, done, retry, move, release), which waits for a renewal that is
+ * becomes of the task (finish, done, fail, retry, move, release), which waits for a renewal that is
  * under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
  * of those calls the task stays leased until the lease is over.
+ *
+ * It holds what it holds under a claimant of its own, the task's. So no two jobs hold the same, and
+ * only these calls can end its task: `millpond_tasks_modify` is refused for it.
  *
  * Any number of threads may use one job at a time. In the child of a fork it answers
  * `MILLPOND_FORKED`.
@@ -1594,6 +1601,16 @@ typedef struct {
 } millpond_dependency;
 
 /**
+ * Is told of a job that could not end as its handler said, with why: a refused modification
+ * (`MILLPOND_DEPENDENCY`), or one that no store could do (`MILLPOND_INVALID_ARGUMENT`). The task has
+ * been given back by then, unless its lease was lost. `error` and `job` are freed after the call, and
+ * `context` is the one of `millpond_tasks_run`. It must return.
+ */
+typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
+                                            const millpond_error *error,
+                                            void *context);
+
+/**
  * How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
  */
 typedef struct {
@@ -1621,8 +1638,9 @@ typedef struct {
      */
     uint32_t max_attempts;
     /**
-     * A task that was claimed more often goes to the error queue and becomes no job, as it may be
-     * what ends the workers; 0 for never.
+     * A task that was claimed more often since it was last inserted, changed or released goes to the
+     * error queue and becomes no job, as it may be what ends the workers; 0 for never. Only leases
+     * that ran out count: every end of a job begins anew.
      */
     uint32_t max_claims;
     /**
@@ -1630,6 +1648,11 @@ typedef struct {
      * with `/err` behind it.
      */
     millpond_bytes error_queue;
+    /**
+     * What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL: not
+     * given, and nobody is told. A loop of jobs has no use for it.
+     */
+    millpond_task_error_handler on_error;
 } millpond_tasks_worker_options;
 
 /**
@@ -1655,7 +1678,8 @@ typedef struct {
      */
     millpond_bytes queue;
     /**
-     * In how many milliseconds it is tried again. -1: not given, as the worker's options say.
+     * In how many milliseconds it is tried again or available. -1: not given, as the worker's options
+     * say, or of a release a short random time.
      */
     int64_t delay_ms;
 } millpond_task_outcome;
@@ -3305,8 +3329,11 @@ void millpond_task_change_init(millpond_task_change *change, const millpond_task
 /**
  * The store of tasks of this name, for a claimant: who claims, and holds what is claimed. It has 1
  * to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: whoever takes a
- * claimant's name can do what it could. Makes no call: what no store can have is refused by the
- * step that needs it.
+ * claimant's name can do what it could. Each job of a worker has a claimant of its own: this one,
+ * cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
+ * `millpond_tasks_modify` is refused for what a job holds. What a job's end puts off to a time in
+ * the future, this claimant holds until then. Makes no call: what no store can have is refused by
+ * the step that needs it.
  *
  * `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
  * failure to NULL.
@@ -3818,13 +3845,28 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            millpond_error **error);
 
 /**
- * Leases all documents of a primary key for as long as the job goes on. What ends the job releases
- * them, unless it changes or deletes them.
+ * Whether one of the calls that end the job has succeeded. Sends nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
+                                            bool *ended,
+                                            millpond_error **error);
+
+/**
+ * Leases all documents of a primary key for as long as the job goes on; no other job gets them
+ * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to
+ * be held. If somebody else holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1
+ * not at all.
  *
  * `answer` is set to them, by secondary key, which the caller frees with
  * `millpond_tasks_answer_free`, or on failure to NULL.
  *
- * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork.
+ * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork. After a
+ * `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
+ * gives the task back untried, as nothing has failed.
  *
  * Threads: any.
  */
@@ -3833,6 +3875,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               size_t namespace_name_length,
                                               const char *key,
                                               size_t key_length,
+                                              int64_t wait_ms,
                                               millpond_tasks_answer **answer,
                                               millpond_error **error);
 
@@ -3846,8 +3889,8 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
  * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
  * `MILLPOND_FORKED` in the child of a fork.
  *
- * Delivery: as `millpond_tasks_modify`. After an error it can be tried again while the lease
- * lasts, which is not renewed any more.
+ * Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or the job ended in
+ * another way, while the lease lasts, which is not renewed any more.
  *
  * Threads: any.
  */
@@ -3866,6 +3909,23 @@ millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
  * Threads: any.
  */
 millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+/**
+ * Ends the job whose work has failed: as `millpond_tasks_job_retry`, with why in `err`. If that has
+ * in it the message of the error by which the job's last `millpond_tasks_job_claim_docs` found a
+ * document taken, nothing has failed: the task is given back untried for a short random time, of 8
+ * to 16 milliseconds and twice as long each time its loop finds no document free, up to 128.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Delivery: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
 
 /**
  * Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
@@ -3901,7 +3961,9 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and gives the task back as it was, available at once.
+ * Ends the job and gives the task back untried, available after `delay_ms` milliseconds; 0 is at
+ * once. For -1 it is a random time of 50 to 100, so that a task is not given and given back all the
+ * time. This is no attempt, and does not count for `max_claims`.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3909,7 +3971,9 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
  *
  * Threads: any.
  */
-millpond_status millpond_tasks_job_release(millpond_tasks_job *job, millpond_error **error);
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
+                                           int64_t delay_ms,
+                                           millpond_error **error);
 
 /**
  * Frees a job. The task of one that did not end stays leased until the lease is over, which is not
@@ -3939,7 +4003,7 @@ void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
  *         const char *failure = work_on(millpond_tasks_job_data(job)->tasks);
  *         status = failure == NULL
  *             ? millpond_tasks_job_done(job, &error)
- *             : millpond_tasks_job_retry(job, failure, strlen(failure), -1, &error);
+ *             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
  *         if (status == MILLPOND_DEPENDENCY)
  *             millpond_error_free(error); // the lease was lost: somebody else has the task
  *         else if (status != MILLPOND_OK)
@@ -3985,16 +4049,17 @@ void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
 
 /**
  * Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
- * with one job after the other and with `context`, and does to each what the handler says. A job
- * whose lease was lost, or with a modification that the store refuses, is left to whoever has the
- * task now.
+ * with one job after the other and with `context`, and does to each what the handler says, unless
+ * the handler ended it itself. What cannot be done, as a modification is refused or is none that a
+ * store could do, has failed: the task is given back at once, unless its lease was lost, and
+ * `on_error` of the options is called.
  *
  * The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
  * are there until what the handler says is done, and are freed then. For more threads run several.
  *
  *     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
- *             outcome->end = MILLPOND_TASK_RETRY;
+ *             outcome->end = MILLPOND_TASK_FAIL;
  *             outcome->err = (millpond_bytes){"no such image", 13};
  *         }
  *     }

@@ -25,7 +25,7 @@ static void claims_unless_embedded(void *argument) {
     /* A job is its process's, wherever the store is. */
     FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
     FAILS(MILLPOND_FORKED, "process that claimed it",
-          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), &answer, &error));
+          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), -1, &answer, &error));
     OK(millpond_tasks_job_version(parents->job, &version, &error));
     OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
     CHECK(version == 1 && !lost);

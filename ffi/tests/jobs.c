@@ -3,6 +3,7 @@
 #include "tasks.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <valgrind/valgrind.h>
 
@@ -55,7 +56,7 @@ static void end_in_every_way(const struct backend *backend) {
     insert(store, "q", "1");
     job = next(jobs);
     const millpond_task *task = millpond_tasks_job_data(job)->tasks;
-    CHECK(is(task->value, "1") && task->claims == 1 && is(task->claimant, "ann"));
+    CHECK(is(task->value, "1") && task->claims == 1 && strncmp(task->claimant.data, "ann/", 4) == 0);
     OK(millpond_tasks_job_version(job, &version, &error));
     OK(millpond_tasks_job_is_lost(job, &lost, &error));
     CHECK(version == 1 && task->version == 1 && !lost);
@@ -67,7 +68,11 @@ static void end_in_every_way(const struct backend *backend) {
     /* Given back. */
     insert(store, "q", "2");
     job = next(jobs);
-    OK(millpond_tasks_job_release(job, &error));
+    OK(millpond_tasks_job_is_ended(job, &lost, &error));
+    CHECK(!lost);
+    OK(millpond_tasks_job_release(job, 0, &error));
+    OK(millpond_tasks_job_is_ended(job, &lost, &error));
+    CHECK(lost);
     millpond_tasks_job_free(job);
     answer = only(store, "q");
     CHECK(task_of(answer)->attempt == 0 && is(task_of(answer)->claimant, ""));
@@ -116,12 +121,10 @@ static void end_in_every_way(const struct backend *backend) {
 
     /* Claimed too often: put aside, and no job. */
     insert(store, "q", "5");
-    answer = claim(store, "q");
+    millpond_bytes queue = B("q");
     for (int i = 0; i < 2; i++) {
-        millpond_task_change_init(&change, task_of(answer));
-        OK(millpond_tasks_modify(store, &changes, NULL, &error));
+        OK(millpond_tasks_claim(store, &queue, 1, 0, 1, -1, &answer, &error));
         millpond_tasks_answer_free(answer);
-        answer = i == 0 ? claim(store, "q") : NULL;
     }
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
     CHECK(job == NULL && size_of(store, "q") == 0 && size_of(store, "q/err") == 2);
@@ -148,9 +151,9 @@ static void finish_with_documents(const struct backend *backend) {
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
     insert(store, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), &docs, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &docs, &error));
     const millpond_tasks_data *data = millpond_tasks_answer_data(docs);
-    CHECK(data->doc_count == 2 && is(data->docs[0].claimant, "ann"));
+    CHECK(data->doc_count == 2 && strncmp(data->docs[0].claimant.data, "ann/", 4) == 0);
 
     /* The task, by what it was at, one document, and a new task; the other document is released. */
     const millpond_task *task = millpond_tasks_job_data(job)->tasks;
@@ -204,7 +207,7 @@ static void are_renewed(const struct backend *backend) {
     OK(millpond_tasks_modify(ann, &inserts, NULL, &error));
     insert(ann, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), &answer, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &answer, &error));
     millpond_tasks_answer_free(answer);
     /* For longer than a lease nobody else gets either. */
     for (int64_t start = now_ms(); now_ms() - start < lease_ms * 3 / 2; sleep_ms(100)) {
@@ -223,17 +226,24 @@ static void are_renewed(const struct backend *backend) {
     /* One that somebody changed is lost with the next renewal. */
     insert(ann, "q", "2");
     job = next(jobs);
+    char claimant[65];
+    millpond_bytes own = millpond_tasks_job_data(job)->tasks->claimant;
+    snprintf(claimant, sizeof claimant, "%.*s", (int)own.length, own.data);
+    millpond_tasks_store *same = store_of(client, "job renewals", claimant);
     millpond_task_id stolen = {millpond_tasks_job_data(job)->tasks->id, 0};
     do {
         OK(millpond_tasks_job_version(job, &stolen.version, &error));
         millpond_modification delete = {.deletes = &stolen, .delete_count = 1};
-        CHECK(millpond_tasks_modify(ann, &delete, NULL, NULL) != MILLPOND_INVALID_ARGUMENT);
+        FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
+              millpond_tasks_modify(ann, &delete, NULL, &error));
+        CHECK(millpond_tasks_modify(same, &delete, NULL, NULL) != MILLPOND_INVALID_ARGUMENT);
     } while (size_of(ann, "q") == 1);
     for (lost = false; !lost; sleep_ms(10))
         OK(millpond_tasks_job_is_lost(job, &lost, &error));
     FAILS(MILLPOND_DEPENDENCY, "not there", millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
     millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(same);
     millpond_tasks_store_free(ann);
     millpond_tasks_store_free(bob);
     millpond_client_free(client);
@@ -287,6 +297,7 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         break;
     case 3: /* Given back, once. */
         outcome->end = task->claims == 1 ? MILLPOND_TASK_RELEASE : MILLPOND_TASK_DONE;
+        outcome->delay_ms = task->claims == 1 ? 0 : -1;
         break;
     default:
         outcome->end = 77;

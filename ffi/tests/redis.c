@@ -27,14 +27,14 @@ redisReply *redis_script(redisContext *redis, const char *step, const millpond_k
     millpond_script script;
     millpond_error *error;
     char number[8];
-    const char *words[32] = {"EVALSHA", NULL, number};
-    size_t lengths[32] = {7, 40}, length = 3;
+    const char *words[40] = {"EVALSHA", NULL, number};
+    size_t lengths[40] = {7, 40}, length = 3;
 
     OK(millpond_script_find(step, &script, &error));
     words[1] = script.sha1;
     CHECK(strlen(script.sha1) == 40);
     lengths[2] = (size_t)snprintf(number, sizeof number, "%zu", key_count);
-    CHECK(key_count <= millpond_keys_length(keys) && length + key_count + count <= 32);
+    CHECK(key_count <= millpond_keys_length(keys) && length + key_count + count <= 40);
     for (size_t i = 0; i < key_count; i++) {
         words[length] = millpond_keys_data(keys)[i].data;
         lengths[length++] = millpond_keys_data(keys)[i].length;

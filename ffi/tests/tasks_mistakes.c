@@ -275,12 +275,15 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_job_version(handle, &number, &error));
     WRONG(says, millpond_tasks_job_is_lost(handle, &flag, &error));
     CHECK(flag);
-    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), &answer, &error));
+    WRONG(says, millpond_tasks_job_is_ended(handle, &flag, &error));
+    CHECK(!flag);
+    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), -1, &answer, &error));
     WRONG(says, millpond_tasks_job_finish(handle, &nothing, &answer, &error));
     WRONG(says, millpond_tasks_job_done(handle, &error));
+    WRONG(says, millpond_tasks_job_fail(handle, S("e"), &error));
     WRONG(says, millpond_tasks_job_retry(handle, S("e"), -1, &error));
     WRONG(says, millpond_tasks_job_move(handle, S("q"), S("e"), &error));
-    WRONG(says, millpond_tasks_job_release(handle, &error));
+    WRONG(says, millpond_tasks_job_release(handle, -1, &error));
     CHECK(millpond_tasks_answer_data(handle) == NULL);
     CHECK(millpond_tasks_job_data(handle) == NULL);
     CHECK(millpond_error_dependency(handle) == NULL);

@@ -17,9 +17,12 @@ use crate::status::millpond_status;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
 /// twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
-/// becomes of the task (finish, done, retry, move, release), which waits for a renewal that is
+/// becomes of the task (finish, done, fail, retry, move, release), which waits for a renewal that is
 /// under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
 /// of those calls the task stays leased until the lease is over.
+///
+/// It holds what it holds under a claimant of its own, the task's. So no two jobs hold the same, and
+/// only these calls can end its task: `millpond_tasks_modify` is refused for it.
 ///
 /// Any number of threads may use one job at a time. In the child of a fork it answers
 /// `MILLPOND_FORKED`.
@@ -101,13 +104,37 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
     })
 }
 
-/// Leases all documents of a primary key for as long as the job goes on. What ends the job releases
-/// them, unless it changes or deletes them.
+/// Whether one of the calls that end the job has succeeded. Sends nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_is_ended(
+    job: *const millpond_tasks_job,
+    ended: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let ended = caller.out("ended", ended, false)?;
+        ended.set(caller.held::<Job>("job", job)?.job.is_ended());
+        Ok(())
+    })
+}
+
+/// Leases all documents of a primary key for as long as the job goes on; no other job gets them
+/// meanwhile. What ends the job releases them, unless it deletes them or says until when they are to
+/// be held. If somebody else holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1
+/// not at all.
 ///
 /// `answer` is set to them, by secondary key, which the caller frees with
 /// `millpond_tasks_answer_free`, or on failure to NULL.
 ///
-/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork.
+/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork. After a
+/// `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
+/// gives the task back untried, as nothing has failed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -117,6 +144,7 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
     namespace_name_length: usize,
     key: *const c_char,
     key_length: usize,
+    wait_ms: i64,
     answer: *mut *mut millpond_tasks_answer,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -127,7 +155,8 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
         let job = caller.held::<Job>("job", job)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let key = caller.key(key, key_length)?;
-        answer.set(Parts::docs(&job.job.claim_docs(namespace, key)?));
+        let wait = Duration::from_millis(given("wait_ms", wait_ms)?.unwrap_or(0));
+        answer.set(Parts::docs(&job.job.claim_docs_within(namespace, key, wait)?));
         Ok(())
     })
 }
@@ -141,8 +170,8 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
 /// Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
 /// `MILLPOND_FORKED` in the child of a fork.
 ///
-/// Delivery: as `millpond_tasks_modify`. After an error it can be tried again while the lease
-/// lasts, which is not renewed any more.
+/// Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or the job ended in
+/// another way, while the lease lasts, which is not renewed any more.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -178,6 +207,29 @@ pub unsafe extern "C" fn millpond_tasks_job_done(
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     end(job, error, |_, job| job.done())
+}
+
+/// Ends the job whose work has failed: as `millpond_tasks_job_retry`, with why in `err`. If that has
+/// in it the message of the error by which the job's last `millpond_tasks_job_claim_docs` found a
+/// document taken, nothing has failed: the task is given back untried for a short random time, of 8
+/// to 16 milliseconds and twice as long each time its loop finds no document free, up to 128.
+///
+/// Errors: as `millpond_tasks_job_finish`.
+///
+/// Delivery: as `millpond_tasks_job_finish`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_fail(
+    job: *mut millpond_tasks_job,
+    err: *const c_char,
+    err_length: usize,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    end(job, error, |caller, job| {
+        let err = millpond_bytes { data: err, length: err_length };
+        job.fail(caller.text(|| "err".to_owned(), err)?)
+    })
 }
 
 /// Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
@@ -231,7 +283,9 @@ pub unsafe extern "C" fn millpond_tasks_job_move(
     })
 }
 
-/// Ends the job and gives the task back as it was, available at once.
+/// Ends the job and gives the task back untried, available after `delay_ms` milliseconds; 0 is at
+/// once. For -1 it is a random time of 50 to 100, so that a task is not given and given back all the
+/// time. This is no attempt, and does not count for `max_claims`.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -241,9 +295,17 @@ pub unsafe extern "C" fn millpond_tasks_job_move(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_job_release(
     job: *mut millpond_tasks_job,
+    delay_ms: i64,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
-    end(job, error, |_, job| job.release())
+    end(job, error, |_, job| release(job, delay_ms))
+}
+
+pub(super) fn release(job: &tasks::Job, delay_ms: i64) -> Result<Modified> {
+    match given("delay_ms", delay_ms)? {
+        None => job.release(),
+        Some(delay_ms) => job.release_after(Duration::from_millis(delay_ms)),
+    }
 }
 
 /// A call that ends a job.

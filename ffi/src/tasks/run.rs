@@ -4,14 +4,15 @@ use std::ffi::c_void;
 use std::ptr;
 use std::time::Duration;
 
-use millpond::{ErrorKind, Result};
+use millpond::Result;
+use millpond::tasks::{Failure, Modification};
 
 use super::job::{Job, millpond_tasks_job};
 use super::modification::millpond_modification;
 use super::store::{Store, millpond_tasks_store};
 use super::worker::{self, millpond_tasks_worker_options};
 use crate::caller::{Caller, invalid};
-use crate::error::millpond_error;
+use crate::error::{self, millpond_error};
 use crate::handle;
 use crate::keys::millpond_bytes;
 use crate::options::given;
@@ -29,8 +30,10 @@ pub enum millpond_task_end {
     MILLPOND_TASK_RETRY = 2,
     /// It is moved, as by `millpond_tasks_job_move` with `queue` and `err`.
     MILLPOND_TASK_MOVE = 3,
-    /// It is given back untried, as by `millpond_tasks_job_release`.
+    /// It is given back untried, as by `millpond_tasks_job_release` with `delay_ms`.
     MILLPOND_TASK_RELEASE = 4,
+    /// The work has failed, as by `millpond_tasks_job_fail` with `err`.
+    MILLPOND_TASK_FAIL = 5,
 }
 
 use millpond_task_end::*;
@@ -49,7 +52,8 @@ pub struct millpond_task_outcome {
     pub err: millpond_bytes,
     /// Where it moves to.
     pub queue: millpond_bytes,
-    /// In how many milliseconds it is tried again. -1: not given, as the worker's options say.
+    /// In how many milliseconds it is tried again or available. -1: not given, as the worker's options
+    /// say, or of a release a short random time.
     pub delay_ms: i64,
 }
 
@@ -62,29 +66,33 @@ impl millpond_task_outcome {
         delay_ms: -1,
     };
 
-    fn end(&self, caller: &Caller, job: &millpond::tasks::Job) -> Result<()> {
+    fn read(
+        &self,
+        caller: &Caller,
+        job: &millpond::tasks::Job,
+    ) -> Result<std::result::Result<Modification, Failure>> {
+        let text = |name: &str, bytes| caller.text(|| name.to_owned(), bytes).map(str::to_owned);
         const DONE: u32 = MILLPOND_TASK_DONE as u32;
         const FINISH: u32 = MILLPOND_TASK_FINISH as u32;
         const RETRY: u32 = MILLPOND_TASK_RETRY as u32;
         const MOVE: u32 = MILLPOND_TASK_MOVE as u32;
         const RELEASE: u32 = MILLPOND_TASK_RELEASE as u32;
-        let err = || caller.text(|| "err".to_owned(), self.err);
-        let ended = match self.end {
-            DONE => job.done(),
-            FINISH => job.finish(caller.modification(self.modification)?),
-            RETRY => match given("delay_ms", self.delay_ms)? {
-                None => job.retry(err()?),
-                Some(delay_ms) => job.retry_after(err()?, Duration::from_millis(delay_ms)),
-            },
-            MOVE => job.move_to(caller.text(|| "queue".to_owned(), self.queue)?, err()?),
-            RELEASE => job.release(),
+        const FAIL: u32 = MILLPOND_TASK_FAIL as u32;
+        Ok(match self.end {
+            DONE => Ok(job.delete()),
+            FINISH => Ok(caller.modification(self.modification)?),
+            FAIL => Err(Failure::Error(text("err", self.err)?)),
+            RETRY => Err(match given("delay_ms", self.delay_ms)? {
+                None => Failure::Retry(text("err", self.err)?),
+                Some(ms) => Failure::RetryAfter(text("err", self.err)?, Duration::from_millis(ms)),
+            }),
+            MOVE => Err(Failure::Move(text("queue", self.queue)?, text("err", self.err)?)),
+            RELEASE => Err(match given("delay_ms", self.delay_ms)? {
+                None => Failure::Release,
+                Some(ms) => Failure::ReleaseAfter(Duration::from_millis(ms)),
+            }),
             other => return Err(invalid(format!("end is {other}, which is no millpond_task_end"))),
-        };
-        match ended {
-            // Somebody else has the task now, or what it depended on is gone.
-            Err(error) if error.kind() == ErrorKind::Dependency => Ok(()),
-            ended => ended.map(drop),
-        }
+        })
     }
 }
 
@@ -98,16 +106,17 @@ pub type millpond_task_handler = Option<
 >;
 
 /// Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
-/// with one job after the other and with `context`, and does to each what the handler says. A job
-/// whose lease was lost, or with a modification that the store refuses, is left to whoever has the
-/// task now.
+/// with one job after the other and with `context`, and does to each what the handler says, unless
+/// the handler ended it itself. What cannot be done, as a modification is refused or is none that a
+/// store could do, has failed: the task is given back at once, unless its lease was lost, and
+/// `on_error` of the options is called.
 ///
 /// The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
 /// are there until what the handler says is done, and are freed then. For more threads run several.
 ///
 ///     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
 ///         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
-///             outcome->end = MILLPOND_TASK_RETRY;
+///             outcome->end = MILLPOND_TASK_FAIL;
 ///             outcome->err = (millpond_bytes){"no such image", 13};
 ///         }
 ///     }
@@ -136,13 +145,26 @@ pub unsafe extern "C" fn millpond_tasks_run(
         let handler = handler.ok_or_else(|| invalid("handler is NULL"))?;
         let store = caller.held::<Store>("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
+        let on_error = worker::options(&caller, options)?.on_error;
         for job in worker::of(&caller, &store, queues, options)?.jobs() {
             let handle = handle::make(Job::new(job?));
             let job = caller.held::<Job>("job", handle as *const millpond_tasks_job)?;
             let mut outcome = millpond_task_outcome::DONE;
             // SAFETY: the header says what a handler has to be; the job is there until it is freed.
             unsafe { handler(handle as *mut millpond_tasks_job, &raw mut outcome, context) };
-            let ended = outcome.end(&caller, job.job());
+            let ended = outcome.read(&caller, job.job()).and_then(|said| job.job().settle(said));
+            if let (Ok(Some(refused)), Some(on_error)) = (&ended, on_error) {
+                let error = handle::make(error::Failure::new(refused));
+                // SAFETY: the header says what it has to be; the error is there until it is freed.
+                unsafe {
+                    on_error(
+                        handle as *mut millpond_tasks_job,
+                        error as *const millpond_error,
+                        context,
+                    );
+                }
+                handle::free::<error::Failure>(error);
+            }
             handle::free::<Job>(handle);
             ended?;
         }

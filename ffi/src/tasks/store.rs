@@ -23,8 +23,11 @@ pub(crate) type Store = Box<TaskStore>;
 
 /// The store of tasks of this name, for a claimant: who claims, and holds what is claimed. It has 1
 /// to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: whoever takes a
-/// claimant's name can do what it could. Makes no call: what no store can have is refused by the
-/// step that needs it.
+/// claimant's name can do what it could. Each job of a worker has a claimant of its own: this one,
+/// cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
+/// `millpond_tasks_modify` is refused for what a job holds. What a job's end puts off to a time in
+/// the future, this claimant holds until then. Makes no call: what no store can have is refused by
+/// the step that needs it.
 ///
 /// `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
 /// failure to NULL.

@@ -1,5 +1,6 @@
 //! A worker: jobs one after the other. The core does the loop; this asks it for the next job.
 
+use std::ffi::c_void;
 use std::time::Duration;
 
 use millpond::Result;
@@ -34,6 +35,18 @@ impl Jobs {
     }
 }
 
+/// Is told of a job that could not end as its handler said, with why: a refused modification
+/// (`MILLPOND_DEPENDENCY`), or one that no store could do (`MILLPOND_INVALID_ARGUMENT`). The task has
+/// been given back by then, unless its lease was lost. `error` and `job` are freed after the call, and
+/// `context` is the one of `millpond_tasks_run`. It must return.
+pub type millpond_task_error_handler = Option<
+    unsafe extern "C" fn(
+        job: *mut millpond_tasks_job,
+        error: *const millpond_error,
+        context: *mut c_void,
+    ),
+>;
+
 /// How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -51,12 +64,16 @@ pub struct millpond_tasks_worker_options {
     pub backoff_max_ms: i64,
     /// After so many attempts a task goes to the error queue; 0 for never.
     pub max_attempts: u32,
-    /// A task that was claimed more often goes to the error queue and becomes no job, as it may be
-    /// what ends the workers; 0 for never.
+    /// A task that was claimed more often since it was last inserted, changed or released goes to the
+    /// error queue and becomes no job, as it may be what ends the workers; 0 for never. Only leases
+    /// that ran out count: every end of a job begins anew.
     pub max_claims: u32,
     /// Where tasks go that failed too often. NULL: not given, which is the queue that each is in
     /// with `/err` behind it.
     pub error_queue: millpond_bytes,
+    /// What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL: not
+    /// given, and nobody is told. A loop of jobs has no use for it.
+    pub on_error: millpond_task_error_handler,
 }
 
 impl millpond_tasks_worker_options {
@@ -68,6 +85,7 @@ impl millpond_tasks_worker_options {
         max_attempts: 0,
         max_claims: 0,
         error_queue: millpond_bytes::NONE,
+        on_error: None,
     };
 
     fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
@@ -91,6 +109,13 @@ impl millpond_tasks_worker_options {
     }
 }
 
+pub(super) fn options(
+    caller: &Caller,
+    options: *const millpond_tasks_worker_options,
+) -> Result<millpond_tasks_worker_options> {
+    caller.options(options, millpond_tasks_worker_options::NOT_GIVEN)
+}
+
 /// The worker that a call asks for.
 pub(super) fn of(
     caller: &Caller,
@@ -98,7 +123,7 @@ pub(super) fn of(
     queues: Vec<&str>,
     options: *const millpond_tasks_worker_options,
 ) -> Result<Worker> {
-    let options = caller.options(options, millpond_tasks_worker_options::NOT_GIVEN)?;
+    let options = self::options(caller, options)?;
     options.apply(caller, store.worker(queues))
 }
 
@@ -126,7 +151,7 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
 ///         const char *failure = work_on(millpond_tasks_job_data(job)->tasks);
 ///         status = failure == NULL
 ///             ? millpond_tasks_job_done(job, &error)
-///             : millpond_tasks_job_retry(job, failure, strlen(failure), -1, &error);
+///             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
 ///         if (status == MILLPOND_DEPENDENCY)
 ///             millpond_error_free(error); // the lease was lost: somebody else has the task
 ///         else if (status != MILLPOND_OK)

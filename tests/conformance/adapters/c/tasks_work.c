@@ -33,16 +33,17 @@ static millpond_tasks_worker_options options_of(struct request *request) {
 }
 
 /* Claims all documents that the job asks for, into a list. */
-static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json_t *list,
+static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json_t *how,
                           millpond_error **error) {
-    json_t *found = json_array(), *item;
+    json_t *list = json_object_get(how, "claim_docs"), *found = json_array(), *item;
+    int64_t wait_ms = whole(request, how, "claim_wait_ms");
     size_t i;
     json_array_foreach(list, i, item) {
         millpond_bytes space = bytes(request, json_array_get(item, 0));
         millpond_bytes key = bytes(request, json_array_get(item, 1));
         millpond_tasks_answer *answer;
         if (millpond_tasks_job_claim_docs(job, space.data, space.length, key.data, key.length,
-                                          &answer, error) != MILLPOND_OK)
+                                          wait_ms, &answer, error) != MILLPOND_OK)
             break;
         const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
         json_t *docs = json_docs(data->docs, data->doc_count);
@@ -72,7 +73,7 @@ static json_t *end(struct request *request, millpond_tasks_job *job, json_t *how
     } else if (strcmp(then, "move") == 0) {
         millpond_tasks_job_move(job, queue.data, queue.length, err.data, err.length, error);
     } else if (strcmp(then, "release") == 0) {
-        millpond_tasks_job_release(job, error);
+        millpond_tasks_job_release(job, whole(request, how, "after_ms"), error);
     } else {
         unsupported(request, "this end of a job");
     }
@@ -86,9 +87,16 @@ static json_t *begin(struct request *request, millpond_tasks_job *job, json_t *h
     json_t *tasks = json_tasks(data->tasks, data->task_count), *item;
     size_t i;
     bool lost;
-    json_t *docs = claim_docs(request, job, json_object_get(how, "claim_docs"), error);
+    json_t *docs = claim_docs(request, job, how, error);
     if (*error == NULL) {
-        json_array_foreach(json_object_get(how, "run"), i, item) json_decref(answer_to(item));
+        json_array_foreach(json_object_get(how, "run"), i, item) {
+            json_t *given = json_copy(item);
+            millpond_bytes own = data->tasks[0].claimant;
+            if (json_object_get(given, "claimant") == NULL)
+                json_object_set_new(given, "claimant", json_stringn(own.data, own.length));
+            json_decref(answer_to(given));
+            json_decref(given);
+        }
         sleep_ms(whole(request, how, "sleep_ms"));
     }
     millpond_tasks_job_is_lost(job, &lost, NULL);
@@ -138,6 +146,8 @@ struct handling {
     struct request *request;
     json_t *all;
     millpond_modification modification;
+    /* Why the job failed that the handler was called with last, until it is called again. */
+    char *failure;
 };
 
 /* Says what becomes of a job, as the request does. */
@@ -149,7 +159,9 @@ static void decide(struct handling *handling, json_t *how, millpond_task_outcome
         handling->modification = modification(request, json_object_get(how, "modification"));
         outcome->end = MILLPOND_TASK_FINISH;
         outcome->modification = &handling->modification;
-    } else if (then != NULL && (strcmp(then, "retry") == 0 || strcmp(then, "fail") == 0)) {
+    } else if (then != NULL && strcmp(then, "fail") == 0) {
+        outcome->end = MILLPOND_TASK_FAIL;
+    } else if (then != NULL && strcmp(then, "retry") == 0) {
         outcome->end = MILLPOND_TASK_RETRY;
         outcome->delay_ms = whole(request, how, "after_ms");
     } else if (then != NULL && strcmp(then, "move") == 0) {
@@ -157,6 +169,7 @@ static void decide(struct handling *handling, json_t *how, millpond_task_outcome
         outcome->queue = text(request, how, "queue");
     } else if (then != NULL && strcmp(then, "release") == 0) {
         outcome->end = MILLPOND_TASK_RELEASE;
+        outcome->delay_ms = whole(request, how, "after_ms");
     } else if (then == NULL || strcmp(then, "done") != 0) {
         unsupported(request, "this end of a job");
     }
@@ -173,12 +186,26 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         return;
     }
     json_t *seen = begin(handling->request, job, how, &error);
-    if (error == NULL)
+    free(handling->failure);
+    handling->failure = NULL;
+    if (error == NULL) {
         decide(handling, how, outcome);
-    else
-        outcome->end = MILLPOND_TASK_RELEASE;
+    } else {
+        handling->failure = strdup(millpond_error_message(error));
+        outcome->end = MILLPOND_TASK_FAIL;
+        outcome->err = (millpond_bytes){handling->failure, strlen(handling->failure)};
+    }
     note_answer(seen, json_null(), error);
+    json_object_set_new(seen, "told", json_null());
     json_array_append_new(handling->all, seen);
+}
+
+/* Notes with which error the worker told of the last job. */
+static void on_error(millpond_tasks_job *job, const millpond_error *error, void *context) {
+    struct handling *handling = context;
+    json_t *last = json_array_get(handling->all, json_array_size(handling->all) - 1);
+    (void)job;
+    json_object_set_new(last, "told", json_string(millpond_error_name(error)));
 }
 
 static json_t *call_run(struct request *request) {
@@ -186,11 +213,13 @@ static json_t *call_run(struct request *request) {
     millpond_bytes *queues = texts(request, request->json, "queues", &queue_count);
     millpond_tasks_worker_options options = options_of(request);
     struct handling handling = {.request = request, .all = json_array()};
+    options.on_error = on_error;
     millpond_tasks_store *store = store_of(request);
     if (store != NULL)
         millpond_tasks_run(store, queues, queue_count, &options, handle, &handling,
                            &request->error);
     millpond_tasks_store_free(store);
+    free(handling.failure);
     return handling.all;
 }
 
