@@ -33,7 +33,9 @@ class TasksWorkerTest < MillpondTest
     assert_includes 50_000..100_000, tried.at_ms - tried.modified_ms
     assert_equal 7_000, later.at_ms - later.modified_ms
     assert_equal ["p", 1, "why", ""], [moved.queue, moved.attempt, moved.err, moved.claimant]
-    assert_equal [0, "", "", 2], [released.attempt, released.err, released.claimant, released.version]
+    assert_equal [0, "", store.claimant, 2], [released.attempt, released.err, released.claimant, released.version]
+    assert_includes 50..100, released.at_ms - released.modified_ms
+    assert jobs.all?(&:ended?)
     jobs.each { |job| assert_raises(Millpond::DependencyError) { job.done } }
   end
 
@@ -92,7 +94,9 @@ class TasksWorkerTest < MillpondTest
     store.insert("q", id: "t")
     job = store.worker("q", lease: 0.3).jobs.first
     # Whoever takes a claimant's name can do what it could.
-    same = @clients.first.tasks(name_of_queue, claimant: "ann")
+    assert_match %r{\Aann/\h{16}\z}, job.task.claimant
+    assert_raises(Millpond::DependencyError) { store.modify(modification.delete(job.handle)) }
+    same = @clients.first.tasks(name_of_queue, claimant: job.task.claimant)
     same.modify(modification.delete(job.handle))
     Timeout.timeout(10) { sleep 0.01 until job.lost? }
     [-> { job.done }, -> { job.retry("why") }, -> { job.finish(job.delete.insert("q")) }].each do |call|
@@ -116,31 +120,36 @@ class TasksWorkerTest < MillpondTest
     }
     ends.each_key { |name| store.insert("q", id: name) }
     seen = []
-    store.worker("q", backoff: 60).run do |job|
+    told = []
+    on_error = ->(job, error) { told << [job.task.id, job.ended?, error.class] }
+    store.worker("q", backoff: 60).run(on_error: on_error) do |job|
       seen << job.task.id
       ends.fetch(job.task.id).call(job)
     end
+    assert_equal [["refused", true, Millpond::DependencyError]], told
     assert_equal ends.keys.sort, seen.sort
     assert_equal ["next"], store.list("next").tasks.map(&:queue)
     assert_equal [["itself", "itself", 1], ["move", "why", 1]],
                  store.list("p").tasks.map { |task| [task.id, task.err, task.attempt] }.sort
     left = store.list("q").tasks.to_h { |task| [task.id, task.err] }
-    assert_equal({ "retry" => "why", "bare" => "", "error" => "IndexError: it broke", "refused" => "",
+    assert_equal({ "retry" => "why", "bare" => "", "error" => "IndexError: it broke",
+                   "refused" => "Millpond::DependencyError: tasks.modify: " \
+                                "tasks to depend on that are not there: none:v3",
                    "bytes" => "RuntimeError: \uFFFD\uFFFD é", "wide" => "RuntimeError: é",
                    "missing" => "NotImplementedError: soon", "deep" => "SystemStackError: deep",
                    "dependency" => "Millpond::DependencyError: tasks.modify: " \
                                    "tasks to delete that are not there: none:v3" },
                  left)
-    assert_equal ["refused"], store.list("q").tasks.select { |task| task.attempt.zero? }.map(&:id)
+    assert_empty store.list("q").tasks.select { |task| task.attempt.zero? }
   end
 
   on_every_backend :a_handler_gives_back do |url|
     store = store_on(url)
     store.insert("q")
     claims = []
-    store.worker("q").run do |job|
+    store.worker("q", max_claims: 1).run do |job|
       claims << job.task.claims
-      raise Millpond::Release if claims.size < 3
+      raise Millpond::Release.new(delay: 0) if claims.size < 3
     end
     assert_equal [1, 2, 3], claims
   end
@@ -182,9 +191,59 @@ class TasksWorkerTest < MillpondTest
   def test_an_error_of_the_store_ends_the_run
     store = store_on("memory:")
     %w[a b c].each { |queue| store.insert(queue) }
-    assert_raises(Millpond::InvalidArgumentError) { store.worker("a").run { raise Millpond::Move, "" } }
+    _, warned = capture_io { store.worker("a", max_attempts: 1).run { raise Millpond::Move, "" } }
+    assert_match(/\Amillpond: the end of task \h+ of queue a was refused: .*name is empty$/, warned)
+    assert_equal({ "a/err" => 1, "b" => 1, "c" => 1 }, store.queues)
     assert_raises(TypeError) { store.worker("b").run { raise Millpond::Retry, nil } }
     assert_raises(Millpond::ClosedError) { store.worker("c", wait: 60).run { close_clients } }
+  end
+
+  on_every_backend :threads_that_need_one_document do |url|
+    # How fast the disk is is not what this is about.
+    next if url.start_with?("file:")
+
+    client = connect(url)
+    took = []
+    # A busy machine may take its time now and then; without exclusion it is always a lease.
+    until took.last&.<(2) || took.size == 3
+      store = client.tasks("#{name_of_queue}#{took.size}")
+      all = Millpond::Modification.new.insert_doc("n", "k", content: 0)
+      40.times { all.insert("q") }
+      store.modify(all)
+      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      workers = Array.new(2) do
+        Thread.new do
+          store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).run do |job|
+            doc, = job.claim_docs("n", "k")
+            sleep 0.01
+            job.delete.change_doc(doc.change(content: doc.content + 1))
+          end
+        end
+      end
+      workers.each(&:join)
+      took << Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
+      assert_empty store.queues
+      assert_equal 40, store.list_docs("n").docs.first.content
+    end
+    assert_operator took.last, :<, 2
+  end
+
+  on_every_backend :a_job_waits_for_documents do |url|
+    client = connect(url)
+    store = client.tasks(name_of_queue)
+    other = client.tasks(name_of_queue)
+    store.insert("q")
+    store.modify(modification.insert_doc("n", "k", id: "d"))
+    doc, = other.claim_docs("n", "k", lease: 60)
+    job = store.worker("q").jobs.first
+    taken = assert_raises(Millpond::DependencyError) { job.claim_docs("n", "k", wait: 0.05) }
+    other.renew(docs: [doc], lease: 0.05)
+    assert_equal 1, job.claim_docs("n", "k", wait: 60).size
+    # What it says of a document that was taken is no failed attempt; anything else is.
+    job.fail("as it was: #{taken.message}")
+    released = store.list("q").tasks.first
+    assert_equal [0, ""], [released.attempt, released.err]
+    assert_includes 8..16, released.at_ms - released.modified_ms
   end
 
   on_every_backend :a_modification_that_no_store_could_do_is_a_failure do |url|

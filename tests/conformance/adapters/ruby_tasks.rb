@@ -111,13 +111,20 @@ module TaskCalls
   def run(store, request)
     seen = []
     left = request["jobs"].dup
-    worker(store, request).run do |job|
+    on_error = ->(_, error) { seen.last[:told] = error.name }
+    worker(store, request).run(on_error: on_error) do |job|
       said = left.shift
       raise "no such job" unless said
 
       seen << (one = seen_of(job))
-      one[:answer] = answered { meanwhile(job, said, one) }
-      raise Millpond::Release if one[:answer].key?(:error)
+      one[:told] = nil
+      failure = nil
+      one[:answer] = answered do
+        meanwhile(job, said, one)
+      rescue StandardError => failure
+        raise
+      end
+      raise failure if failure
 
       outcome(said)
     end
@@ -130,8 +137,11 @@ module TaskCalls
 
   # What a job does before it ends.
   def meanwhile(job, said, one)
-    (said["claim_docs"] || []).each { |namespace, key| one[:docs].concat(docs(job.claim_docs(namespace, key))) }
-    (said["run"] || []).each { |request| answer(request) }
+    wait = seconds(said["claim_wait_ms"])
+    (said["claim_docs"] || []).each do |namespace, key|
+      one[:docs].concat(docs(job.claim_docs(namespace, key, wait: wait)))
+    end
+    (said["run"] || []).each { |request| answer({ "claimant" => job.task.claimant }.merge(request)) }
     sleep(said["sleep_ms"] / 1000.0) if said["sleep_ms"]
     one[:is_lost] = job.lost?
     nil
@@ -144,7 +154,7 @@ module TaskCalls
     when "finish" then modified(job.finish(modification(said["modification"])))
     when "retry" then job.retry(err || "", delay: seconds(said["after_ms"]))
     when "move" then job.move_to(said["queue"], err || "")
-    when "release" then job.release
+    when "release" then job.release(delay: seconds(said["after_ms"]))
     when "leave" then job.leave
     else raise Unsupported, "the end #{said['then']} is not known"
     end
@@ -158,7 +168,7 @@ module TaskCalls
     when "finish" then modification(said["modification"])
     when "retry" then raise Millpond::Retry.new(err || "", delay: seconds(said["after_ms"]))
     when "move" then raise Millpond::Move.new(said["queue"], err || "")
-    when "release" then raise Millpond::Release
+    when "release" then raise Millpond::Release.new(delay: seconds(said["after_ms"]))
     when "fail" then raise err
     else raise Unsupported, "the end #{said['then']} is not known"
     end

@@ -93,7 +93,10 @@ module Millpond
     # @param name [String] any bytes, at most 64 KiB
     # @param claimant [String, nil] who claims, and holds what is claimed: 1 to 64 characters. Without it,
     #   16 random hexadecimal digits for each store that is made. It is no secret: whoever takes a
-    #   claimant's name can do what it could.
+    #   claimant's name can do what it could. Each job of a worker has a claimant of its own: this one, cut
+    #   to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
+    #   {TaskStore#modify} is refused for what a job holds. What a job's end puts off to a time in the
+    #   future, this claimant holds until then.
     # @return [TaskStore]
     # @raise [TypeError] for what is no String
     # @raise [InvalidArgumentError] for a claimant that is not UTF-8

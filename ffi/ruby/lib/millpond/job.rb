@@ -6,10 +6,14 @@ module Millpond
   # A task that is being worked on; made by {Worker#jobs} and {Worker#run}.
   #
   # A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
-  # them. It ends by one of the methods that say what becomes of the task ({#finish}, {#done}, {#retry},
-  # {#move_to}, {#release}), which waits for a renewal that is under way and happens to the newest
-  # versions. They raise {DependencyError} if the lease was lost. After another error they can be tried
-  # again while the lease lasts, which is not renewed any more.
+  # them. It ends by one of the methods that say what becomes of the task ({#finish}, {#done}, {#fail},
+  # {#retry}, {#move_to}, {#release}), which waits for a renewal that is under way and happens to the newest
+  # versions. They raise {DependencyError} if the lease was lost or something else that they name is not as
+  # it has to be. They can be tried again then, or the job ended in another way, while the lease lasts,
+  # which is not renewed any more.
+  #
+  # It holds what it holds under a claimant of its own, `job.task.claimant`. So no two jobs hold the same,
+  # and only the job can end its task: {TaskStore#modify} is refused for it.
   #
   # Any number of threads may use one job at a time. After a fork it stays the parent's: in the child, what
   # ends it raises {ForkedError}.
@@ -62,6 +66,21 @@ module Millpond
       Call.number(:bool) { |place, error| Native.millpond_tasks_job_is_lost(@native, place, error) }
     end
 
+    # Whether one of the methods that end the job has succeeded. Makes no call.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
+    #   job = store.worker("inbox").jobs.first
+    #   job.ended? # => false
+    #   job.done
+    #   job.ended? # => true
+    def ended?
+      Call.number(:bool) { |place, error| Native.millpond_tasks_job_is_ended(@native, place, error) }
+    end
+
     # A modification that deletes the task: the usual end of a job, to add to and to {#finish} with.
     # Makes no call.
     #
@@ -77,25 +96,29 @@ module Millpond
       Modification.new.delete(handle)
     end
 
-    # Leases all documents of this primary key for as long as the job goes on. What ends the job
-    # releases them, unless it changes or deletes them.
+    # Leases all documents of this primary key for as long as the job goes on; no other job gets them
+    # meanwhile. What ends the job releases them, unless it deletes them or says until when they are to be
+    # held.
     #
     # @param namespace [String]
     # @param key [String]
+    # @param wait [Numeric, nil] up to how many seconds to wait while somebody else holds one of them
     # @return [Array<Doc>] by secondary key
-    # @raise [DependencyError] if another claimant holds one of them; then none is leased
+    # @raise [DependencyError] if somebody else holds one of them; then none is leased. A handler that lets
+    #   this error through has not failed: the task is given back for some milliseconds, as {#fail} says
     # @raise (see TaskStore#claim_docs)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.claim_docs("accounts", "ann") # => []
-    def claim_docs(namespace, key)
+    def claim_docs(namespace, key, wait: nil)
       namespace = Convert.bytes("namespace", namespace)
       key = Convert.bytes("key", key)
+      wait_ms = TaskArguments.milliseconds("wait", wait)
       TaskAnswers.docs do |place, error|
-        Native.millpond_tasks_job_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, place,
-                                             error)
+        Native.millpond_tasks_job_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, wait_ms,
+                                             place, error)
       end
     end
 
@@ -131,6 +154,26 @@ module Millpond
     #   store.are_empty?(exact: "inbox") # => true
     def done
       finished { |error| Native.millpond_tasks_job_done(@native, error) }
+    end
+
+    # Ends the job as an error of its handler does: as {#retry}, with this reason. If that has in it the
+    # message of the error by which the job's last {#claim_docs} found a document taken, nothing has failed:
+    # the task is given back untried for a short random time, of 8 to 16 milliseconds and twice as long
+    # each time its worker finds no document free, up to 128.
+    #
+    # @param err [String] why
+    # @return [nil]
+    # @raise [TypeError] for what is no text
+    # @raise [DependencyError] if the lease was lost
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox", value: 7)
+    #   store.worker("inbox").jobs { |job| job.fail("no paper") }
+    #   store.list("inbox").tasks.map { |task| [task.attempt, task.err] } # => [[1, "no paper"]]
+    def fail(err = "")
+      err = Convert.bytes("err", err)
+      finished { |error| Native.millpond_tasks_job_fail(@native, err, err.bytesize, error) }
     end
 
     # Ends the job and puts the task off for another attempt, as the worker's `backoff` says, or into
@@ -174,18 +217,23 @@ module Millpond
       end
     end
 
-    # Ends the job and gives the task back as it was, available at once.
+    # Ends the job and gives the task back untried. This is no attempt, and does not count for
+    # `max_claims`.
     #
+    # @param delay [Numeric, nil] after how many seconds it is available; 0 is at once, and nil a random
+    #   time of 0.05 to 0.1 seconds, so that a task is not given and given back all the time
     # @return [nil]
+    # @raise [InvalidArgumentError, TypeError] for a wrong time
     # @raise [DependencyError] if the lease was lost
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox", value: 7)
-    #   store.worker("inbox").jobs.first.release
+    #   store.worker("inbox").jobs.first.release(delay: 0)
     #   store.claim("inbox").claims # => 2
-    def release
-      finished { |error| Native.millpond_tasks_job_release(@native, error) }
+    def release(delay: nil)
+      delay_ms = TaskArguments.milliseconds("delay", delay)
+      finished { |error| Native.millpond_tasks_job_release(@native, delay_ms, error) }
     end
 
     # Forgets the job: the task stays leased until the lease is over, which is not renewed any more. For

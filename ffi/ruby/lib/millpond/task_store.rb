@@ -232,8 +232,9 @@ module Millpond
     #   then twice as long each time, and each time by chance up to half of it less
     # @param backoff_max [Numeric, nil] how many seconds it is put off at most (an hour)
     # @param max_attempts [Integer] after so many a task goes to the error queue; 0 for never
-    # @param max_claims [Integer] a task that was claimed more often goes to the error queue and to no
-    #   handler, as it may be what ends the workers; 0 for never
+    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed or
+    #   released goes to the error queue and to no handler, as it may be what ends the workers: only leases
+    #   that ran out count; 0 for never
     # @param error_queue [String, nil] without it, the queue that a task is in with `/err` behind it
     # @return [Worker]
     # @raise [InvalidArgumentError, TypeError] for what is no queue, no time or no number; what is beyond

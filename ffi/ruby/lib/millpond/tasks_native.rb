@@ -132,7 +132,7 @@ module Millpond
     class TasksWorkerOptions < FFI::Struct
       layout :lease_ms, :int64, :wait_ms, :int64, :backoff_ms, :int64, :backoff_max_ms, :int64,
              :max_attempts, :uint32, :max_claims, :uint32,
-             :error_queue, :pointer, :error_queue_length, :size_t
+             :error_queue, :pointer, :error_queue_length, :size_t, :on_error, :pointer
     end
 
     bytes = [:buffer_in, :size_t]
@@ -176,12 +176,14 @@ module Millpond
     attach :tasks_job_data, [:pointer], :pointer
     attach :tasks_job_version, [:pointer, :pointer, :pointer]
     attach :tasks_job_is_lost, [:pointer, :pointer, :pointer]
-    attach_waiting :tasks_job_claim_docs, [:pointer, *bytes, *bytes, :pointer]
+    attach :tasks_job_is_ended, [:pointer, :pointer, :pointer]
+    attach_waiting :tasks_job_claim_docs, [:pointer, *bytes, *bytes, :int64, :pointer]
     attach_waiting :tasks_job_finish, [:pointer, Modification.by_ref, :pointer]
     attach_waiting :tasks_job_done, [:pointer]
+    attach_waiting :tasks_job_fail, [:pointer, *bytes]
     attach_waiting :tasks_job_retry, [:pointer, *bytes, :int64]
     attach_waiting :tasks_job_move, [:pointer, *bytes, *bytes]
-    attach_waiting :tasks_job_release, [:pointer]
+    attach_waiting :tasks_job_release, [:pointer, :int64]
     attach :tasks_job_free, [:pointer], :void
 
     # Handles that the garbage collector frees; see {Client}.

@@ -53,8 +53,24 @@ module Millpond
     end
   end
 
-  # Raised by a handler of {Worker#run}: give the task back untried, for another worker.
+  # Raised by a handler of {Worker#run}: give the task back untried, for another worker; see {Job#release}.
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   store.insert("inbox", value: 7)
+  #   store.worker("inbox").run { raise Millpond::Release.new(delay: 60) }
+  #   store.list("inbox").tasks.map(&:attempt) # => [0]
   class Release < StandardError
+    # @return [Numeric, nil] after how many seconds; nil for a short random time
+    attr_reader :delay
+
+    # @param delay [Numeric, nil] after how many seconds it is available again
+    # @example
+    #   Millpond::Release.new(delay: 60).delay # => 60
+    def initialize(delay: nil)
+      super()
+      @delay = delay
+    end
   end
 
   # Says how tasks are worked on; made by {TaskStore#worker}. {#jobs} or {#run} begin the work; run
@@ -119,15 +135,18 @@ module Millpond
     #
     # The handler gets a {Job}. A {Modification} that it answers happens in one step, with the job's own
     # versions; whatever else it answers, the task is done and is deleted. It can raise {Retry}, {Move}
-    # and {Release}; any other error is a retry with its class and message. What ends a program or a
-    # thread, such as an Interrupt or SystemExit, ends the run and gives the task back, and so does
-    # `break`.
+    # and {Release}; any other error is a failure with its class and message, as {Job#fail} says. What ends
+    # a program or a thread, such as an Interrupt or SystemExit, ends the run and gives the task back at
+    # once, and so does `break`. Nothing is done to a job that the handler ended itself.
     #
-    # A job whose lease was lost, or with a modification that the store refuses with a
-    # {DependencyError}, is left to whoever has it now, and the run goes on. A modification that no store
-    # could do is a failure as well, and tried again later. Other errors of the store end the run.
+    # A modification that the store refuses with a {DependencyError}, or that no store could do, is a
+    # failure too: the task is given back at once, unless its lease was lost, and `on_error` is called. By
+    # default it is a warning, as of `Kernel#warn`. The run goes on. Other errors of the store end the run,
+    # and so does what `on_error` raises.
     #
     # @param handler [#call, nil] in place of the block
+    # @param on_error [#call, nil] is called with the {Job} and the {Error} of a job that could not end as
+    #   its handler said
     # @yieldparam job [Job]
     # @return [self]
     # @raise (see TaskStore#claims)
@@ -137,8 +156,9 @@ module Millpond
     #   store.insert("inbox", value: 7)
     #   store.worker("inbox").run { |job| job.delete.insert("outbox", value: job.task.value * 6) }
     #   store.claim("outbox").value # => 42
-    def run(handler = nil, &block)
+    def run(handler = nil, on_error: nil, &block)
       handler ||= block
+      on_error ||= Worker.method(:warn_of)
       raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
 
       jobs do |job|
@@ -148,12 +168,27 @@ module Millpond
         ensure
           Worker.give_back(job) unless ending
         end
-        begin
-          ending.call
-        rescue DependencyError
-          nil
-        end
+        Worker.settle(job, ending, on_error) unless job.ended?
       end
+    end
+
+    # Ends a job as its handler said, or gives it back where that is refused.
+    #
+    # @api private
+    def self.settle(job, ending, on_error)
+      ending.call
+    rescue DependencyError, InvalidArgumentError => refused
+      begin
+        job.fail(told(refused))
+      rescue DependencyError
+        nil # somebody else has the task now
+      end
+      on_error.call(job, refused)
+    end
+
+    # @api private
+    def self.warn_of(job, error)
+      Kernel.warn("millpond: the end of task #{job.task.id} of queue #{job.task.queue} was refused: #{error.message}")
     end
 
     # How a job ends with which this handler was called.
@@ -161,36 +196,26 @@ module Millpond
     # @api private
     def self.ending(handler, job)
       done = handler.call(job)
-      done.is_a?(Modification) ? -> { finish(job, done) } : -> { job.done }
+      done.is_a?(Modification) ? -> { job.finish(done) } : -> { job.done }
     rescue Retry => failure
       -> { job.retry(failure.err, delay: failure.delay) }
     rescue Move => failure
       -> { job.move_to(failure.queue, failure.err) }
-    rescue Release
-      -> { job.release }
+    rescue Release => failure
+      -> { job.release(delay: failure.delay) }
     rescue StandardError, ScriptError, SystemStackError => failure
       told = told(failure)
-      -> { job.retry(told) }
+      -> { job.fail(told) }
     end
 
     # What ends the run matters more than whether the task comes back at once or after its lease.
     #
     # @api private
     def self.give_back(job)
-      job.release
+      job.release(delay: 0)
     rescue Error
       nil
     end
-
-    # What no store could do is the handler's failure.
-    #
-    # @api private
-    def self.finish(job, modification)
-      job.finish(modification)
-    rescue InvalidArgumentError => failure
-      job.retry(told(failure))
-    end
-    private_class_method :finish
 
     # @api private
     def self.told(failure)
