@@ -73,7 +73,11 @@ interface Client
      * @param string      $name     any bytes but none, at most 64 KiB
      * @param string|null $claimant who claims, and holds what is claimed: 1 to 64 characters; null is 16
      *                              random hexadecimal digits. It is no secret: whoever takes a claimant's
-     *                              name can do what it could
+     *                              name can do what it could. Each job of a worker has a claimant of its
+     *                              own: this one, cut to 47 characters, `/` and 16 random hexadecimal
+     *                              digits. So two jobs never hold the same, and `TaskStore::modify()` is
+     *                              refused for what a job holds. What a job's end puts off to a time in
+     *                              the future, this claimant holds until then
      *
      * @throws Exception\InvalidArgumentException over a connection that is not Millpond's own; names that
      *                                            no store can have are refused by the step that needs them

@@ -6,6 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\Move;
@@ -36,7 +37,8 @@ final class TaskWorkerTest extends TestCase
         $seen = [];
         foreach ($store->worker('q', lease: 60)->jobs() as $number => $job) {
             self::assertInstanceOf(Job::class, $job);
-            self::assertSame([1, 'ann', 1], [$job->task->version, $job->task->claimant, $job->task->claims]);
+            self::assertSame([1, 1], [$job->task->version, $job->task->claims]);
+            self::assertMatchesRegularExpression('#^ann/[0-9a-f]{16}$#', $job->task->claimant);
             self::assertEquals($job->task->handle(), $job->handle());
             self::assertFalse($job->isLost());
             $seen[$number] = $job->task->value();
@@ -85,8 +87,9 @@ final class TaskWorkerTest extends TestCase
 
         $next('released')->release();
         $task = self::only($store, 'q');
-        self::assertSame([0, '', ''], [$task->attempt, $task->err, $task->claimant]);
-        self::assertLessThanOrEqual($store->time(), $task->atMs);
+        self::assertSame([0, '', 'ann'], [$task->attempt, $task->err, $task->claimant]);
+        self::assertGreaterThanOrEqual(50, $task->atMs - $task->modifiedMs);
+        self::assertLessThanOrEqual(100, $task->atMs - $task->modifiedMs);
     }
 
     /** @dataProvider ownKinds */
@@ -134,7 +137,10 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store($kind);
         $store->insert('q');
         $job = $store->worker('q', lease: 0.4)->jobs()->next();
-        $store->modify((new Modification())->delete($job->task));
+        $thrown = self::thrown(static fn () => $store->modify((new Modification())->delete($job->task)));
+        self::assertSame($job->task->id, $thrown->claims[0]->id);
+        $same = $this->store($kind, $job->task->claimant, $store);
+        $same->modify((new Modification())->delete($job->task));
         for ($tries = 0; $tries < 400 && !$job->isLost(); ++$tries) {
             \usleep(5_000);
         }
@@ -151,7 +157,7 @@ final class TaskWorkerTest extends TestCase
         $store->modify((new Modification())
             ->insert('q', 'null')->insert('q', 'modification')->insert('q', 'retry')->insert('q', 'retry later')
             ->insert('q', 'move')->insert('q', 'error')->insert('q', 'bytes')->insert('q', 'refused'));
-        $calls = 0;
+        [$calls, $told] = [0, []];
         $store->worker('q', maxAttempts: 1, errorQueue: 'failed')->run(static function (Job $job) use (&$calls): ?Modification {
             ++$calls;
 
@@ -165,16 +171,18 @@ final class TaskWorkerTest extends TestCase
                 'bytes' => throw new \DomainException("\xff!"),
                 'refused' => $job->delete()->depend(new TaskId('x', 1)),
             };
+        }, static function (Job $job, MillpondException $refused) use (&$told): void {
+            $told[] = [$job->task->value(), $job->isEnded(), $refused::class];
         });
+        self::assertSame([['refused', true, DependencyException::class]], $told);
         self::assertSame(8, $calls);
-        self::assertSame(['failed' => 4, 'moved' => 1, 'out' => 1, 'q' => 1], $store->queues());
+        self::assertSame(['failed' => 5, 'moved' => 1, 'out' => 1], $store->queues());
         $errs = \array_column($store->list('failed')->tasks, 'err', 'json');
         \ksort($errs);
         self::assertSame(['"bytes"' => "DomainException: \u{fffd}!", '"error"' => 'DivisionByZeroError: Division by zero',
+            '"refused"' => DependencyException::class . ': tasks.modify: tasks to depend on that are not there: x:v1',
             '"retry later"' => 'later', '"retry"' => 'tried'], $errs);
         self::assertSame(['why', 1], [self::only($store, 'moved')->err, self::only($store, 'moved')->attempt]);
-        self::assertSame(['"refused"', 0, 'ann'],
-            [self::only($store, 'q')->json, self::only($store, 'q')->attempt, self::only($store, 'q')->claimant]);
     }
 
     /** @dataProvider ownKinds */
@@ -199,8 +207,8 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store('memory');
         $store->insert('q');
         $turns = 0;
-        $store->worker('q')->run(static function () use (&$turns): void {
-            ++$turns < 3 ? throw new Release() : null;
+        $store->worker('q', maxClaims: 1)->run(static function () use (&$turns): void {
+            ++$turns < 3 ? throw new Release(0) : null;
         });
         self::assertSame([3, []], [$turns, $store->queues()]);
     }
@@ -246,19 +254,45 @@ final class TaskWorkerTest extends TestCase
         self::assertSame(['next' => 1], $store->queues());
     }
 
-    public function testAnErrorThatIsNoneOfAHandlersEndsTheWork(): void
+    public function testARefusedEndIsLoggedAndWhatTheHookThrowsEndsTheWork(): void
     {
         $store = $this->store('memory');
         $store->insert('q', id: 'x');
-        $calls = 0;
-        $handler = static function () use (&$calls): never {
-            ++$calls;
+        $handler = static fn () => throw new Move('', 'nowhere');
+        $log = \ini_set('error_log', $file = \tempnam(\sys_get_temp_dir(), 'millpond'));
+        try {
+            $store->worker('q', maxAttempts: 1)->run($handler);
+        } finally {
+            \ini_set('error_log', $log);
+        }
+        $logged = \file_get_contents($file);
+        \unlink($file);
+        self::assertStringContainsString('millpond: the end of task x of queue q was refused: ', $logged);
+        self::assertSame(1, self::only($store, 'q/err')->attempt);
 
-            throw new Move('', 'nowhere');
-        };
-        $thrown = self::thrown(static fn () => $store->worker('q')->run($handler));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertSame([1, 'ann'], [$calls, self::only($store, 'q')->claimant]);
+        $store->insert('q');
+        $stop = new \RuntimeException('stop');
+        $hook = static fn () => throw $stop;
+        self::assertSame($stop, self::thrown(static fn () => $store->worker('q')->run($handler, $hook)));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testAJobWaitsForDocuments(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert('q');
+        $store->modify((new Modification())->insertDoc('n', 'k', id: 'd'));
+        $docs = $store->claimDocs('n', 'k', lease: 60);
+        $job = $store->worker('q')->jobs()->next();
+        $taken = self::thrown(static fn () => $job->claimDocs('n', 'k', wait: 0.05));
+        self::assertInstanceOf(DependencyException::class, $taken);
+        $store->renew(docs: $docs, lease: 0.05);
+        self::assertCount(1, $job->claimDocs('n', 'k', wait: 60));
+        // What it says of a document that was taken is no failed attempt; anything else is.
+        $job->fail('as it was: ' . $taken->getMessage());
+        $task = self::only($store, 'q');
+        self::assertSame([0, ''], [$task->attempt, $task->err]);
+        self::assertContains($task->atMs - $task->modifiedMs, \range(8, 16));
     }
 
     public function testWorkersDoNotGetInEachOthersWay(): void

@@ -8,6 +8,7 @@ declare(strict_types=1);
 
 use Millpond\Client;
 use Millpond\Exception\DependencyException;
+use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocChange;
 use Millpond\Tasks\DocId;
@@ -191,9 +192,14 @@ function worker(TaskStore $store, array $request): Worker
 function meanwhile(Job $job, array $said, callable $perform, array &$docs): void
 {
     foreach ($said['claim_docs'] ?? [] as [$namespace, $key]) {
-        $docs = [...$docs, ...array_map(doc(...), $job->claimDocs($namespace, $key))];
+        $found = $job->claimDocs($namespace, $key, ...given($said, ['claim_wait_ms' => 'wait']));
+        $docs = [...$docs, ...array_map(doc(...), $found)];
     }
-    array_map($perform, $said['run'] ?? []);
+    foreach ($said['run'] ?? [] as $request) {
+        $request = clone $request;
+        $request->claimant ??= $job->task->claimant;
+        $perform($request);
+    }
     usleep(($said['sleep_ms'] ?? 0) * 1000);
 }
 
@@ -214,7 +220,7 @@ function ended(Job $job, array $said): ?array
             $job->moveTo($said['queue'], $err);
             break;
         case 'release':
-            $job->release();
+            $job->release(...given($said, ['after_ms' => 'delay']));
             break;
         case 'leave':
             break;
@@ -235,7 +241,7 @@ function outcome(array $said): ?Modification
         'finish' => modification($said['modification']),
         'retry' => throw new Retry($err, ...given($said, ['after_ms' => 'delay'])),
         'move' => throw new Move($said['queue'], $err),
-        'release' => throw new Release(),
+        'release' => throw new Release(...given($said, ['after_ms' => 'delay'])),
         'fail' => throw new RuntimeException($err),
         default => throw new Unsupported("the end {$said['then']}"),
     };
@@ -271,14 +277,21 @@ function run(Worker $worker, array $request, callable $perform): array
     $seen = [];
     $worker->run(static function (Job $job) use ($request, $perform, &$seen): ?Modification {
         $said = $request['jobs'][count($seen)] ?? throw new Retry('no such job');
-        [$docs, $isLost] = [[], false];
-        $answer = answer(static function () use ($job, $said, $perform, &$docs, &$isLost): void {
-            meanwhile($job, $said, $perform, $docs);
+        [$docs, $isLost, $failure] = [[], false, null];
+        $answer = answer(static function () use ($job, $said, $perform, &$docs, &$isLost, &$failure): void {
+            try {
+                meanwhile($job, $said, $perform, $docs);
+            } catch (\Throwable $failure) {
+                throw $failure;
+            }
             $isLost = $job->isLost();
         });
-        $seen[] = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $answer];
+        $one = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $answer];
+        $seen[] = [...$one, 'told' => null];
 
-        return array_key_exists('result', $answer) ? outcome($said) : throw new Release();
+        return $failure === null ? outcome($said) : throw $failure;
+    }, static function (Job $job, MillpondException $error) use (&$seen): void {
+        $seen[array_key_last($seen)]['told'] = $error->errorName;
     });
 
     return $seen;

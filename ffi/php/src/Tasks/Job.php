@@ -93,6 +93,22 @@ final class Job
     }
 
     /**
+     * Whether one of the methods that end the job has succeeded. Makes no call.
+     */
+    public function isEnded(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_is_ended(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
+    /**
      * A modification that deletes the task: the usual end of a job, to add to and to finish() with. Makes
      * no call.
      */
@@ -102,21 +118,29 @@ final class Job
     }
 
     /**
-     * Leases all documents of a primary key for as long as the job goes on. What ends the job releases
-     * them, unless it changes or deletes them.
+     * Leases all documents of a primary key for as long as the job goes on; no other job gets them
+     * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to be
+     * held.
+     *
+     * @param float|null $wait up to how many seconds to wait while somebody else holds one of them
      *
      * @return list<Doc>
      *
-     * @throws Exception\DependencyException if another claimant holds one of them
+     * @throws Exception\DependencyException if somebody else holds one of them. A handler that lets this
+     *                                       exception through has not failed: the task is given back for
+     *                                       some milliseconds, as fail() says
      */
-    public function claimDocs(string $namespace, string $key): array
+    public function claimDocs(string $namespace, string $key, ?float $wait = null): array
     {
+        $milliseconds = Arguments::wait('wait', $wait);
+
         return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_claim_docs(
             $this->handle,
             $namespace,
             \strlen($namespace),
             $key,
             \strlen($key),
+            $milliseconds,
             $call->answer,
             $call->error,
         ));
@@ -151,6 +175,21 @@ final class Job
     {
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_tasks_job_done($this->handle, $call->error);
+        $this->library->check($status, $call);
+    }
+
+    /**
+     * Ends the job as an exception of its handler does: as retry(), with this reason. If that has in it the
+     * message of the exception by which the job's last claimDocs() found a document taken, nothing has
+     * failed: the task is given back untried for a short random time, of 8 to 16 milliseconds and twice as
+     * long each time its worker finds no document free, up to 128.
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function fail(string $err): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_fail($this->handle, $err, \strlen($err), $call->error);
         $this->library->check($status, $call);
     }
 
@@ -196,14 +235,18 @@ final class Job
     }
 
     /**
-     * Ends the job and gives the task back as it was, available at once.
+     * Ends the job and gives the task back untried. This is no attempt, and does not count for `maxClaims`.
+     *
+     * @param float|null $delay in how many seconds it is available; 0 is at once, and null a random time of
+     *                          0.05 to 0.1 seconds, so that a task is not given and given back all the time
      *
      * @throws Exception\MillpondException as finish()
      */
-    public function release(): void
+    public function release(?float $delay = null): void
     {
+        $milliseconds = Arguments::wait('delay', $delay);
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_release($this->handle, $call->error);
+        $status = $this->library->ffi->millpond_tasks_job_release($this->handle, $milliseconds, $call->error);
         $this->library->check($status, $call);
     }
 

@@ -9,4 +9,12 @@ namespace Millpond\Tasks;
  */
 final class Release extends \Exception
 {
+    /**
+     * @param float|null $delay in how many seconds it is available again; null is a short random time, as
+     *                          `Job::release()` says
+     */
+    public function __construct(public readonly ?float $delay = null)
+    {
+        parent::__construct();
+    }
 }

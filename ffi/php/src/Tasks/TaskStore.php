@@ -256,9 +256,10 @@ final class TaskStore
      * @param float                   $backoffMax  seconds that a task is put off at most
      * @param int                     $maxAttempts after so many attempts a task goes to the error queue; 0
      *                                             for never
-     * @param int                     $maxClaims   a task that was claimed more often goes to the error queue
-     *                                             and to no handler, as it may be what ends the workers; 0
-     *                                             for never
+     * @param int                     $maxClaims   a task that was claimed more often since it was last
+     *                                             inserted, changed or released goes to the error queue and
+     *                                             to no handler, as it may be what ends the workers: only
+     *                                             leases that ran out count; 0 for never
      * @param string|null             $errorQueue  null is the queue that each task is in with `/err` behind
      *                                             it
      *

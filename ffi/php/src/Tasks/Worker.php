@@ -45,68 +45,91 @@ final class Worker
      *
      * The Modification that the handler returns happens in one step, with the job's own versions; null
      * deletes the task. The handler may throw a `Retry`, a `Move` or a `Release`; any other exception is a
-     * retry with its class and message. That holds also for one that a signal handler throws while a task
-     * is worked on: to stop a worker by a signal, let it set a flag, and look at it in a loop over jobs(). A
-     * handler that only sets a flag does not end a wait, so let the worker wait for a second, and begin the
+     * failure with its class and message, as `Job::fail()` says. That holds also for one that a signal
+     * handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and look at
+     * it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the worker wait for a second, and begin the
      * loop again until the flag is set.
      *
-     * A job whose lease was lost, or with a modification that the store refuses with a
-     * DependencyException, is left to whoever has it now, and the work goes on. A modification that no
-     * store could do is a failure as well, and tried again later.
+     * Nothing is done to a job that the handler ended itself.
      *
-     * @param callable(Job): ?Modification $handler
+     * A modification that the store refuses with a DependencyException, or that no store could do, is a
+     * failure too: the task is given back at once, unless its lease was lost, and $onError is called with
+     * the job and the exception. By default error_log() is told. The work goes on; what $onError throws ends
+     * it.
+     *
+     * @param callable(Job): ?Modification                     $handler
+     * @param (callable(Job, MillpondException): mixed)|null   $onError
      *
      * @throws MillpondException        what `Jobs::next()` throws, and the other exceptions of what ends a
      *                                  job
      * @throws InvalidArgumentException if the handler returns something else; the task stays leased until
      *                                  the lease is over
      */
-    public function run(callable $handler): void
+    public function run(callable $handler, ?callable $onError = null): void
     {
+        $onError ??= self::log(...);
         foreach ($this->jobs() as $job) {
             try {
-                $end = self::finished($job, $handler($job));
+                $done = $handler($job);
+                $end = self::finished($job, $done);
             } catch (Retry $failure) {
                 $end = static fn () => $job->retry($failure->getMessage(), $failure->delay);
             } catch (Move $failure) {
                 $end = static fn () => $job->moveTo($failure->queue, $failure->getMessage());
-            } catch (Release) {
-                $end = $job->release(...);
+            } catch (Release $failure) {
+                $end = static fn () => $job->release($failure->delay);
             } catch (\Throwable $failure) {
-                $end = static fn () => $job->retry(self::told($failure));
+                $end = static fn () => $job->fail(self::told($failure));
+            }
+            if ($end === null) {
+                throw new InvalidArgumentException(
+                    'a handler must return Modification or null, not ' . \get_debug_type($done),
+                );
+            }
+            if ($job->isEnded()) {
+                continue;
             }
             try {
                 $end();
-            } catch (DependencyException) {
-                // Somebody else has the task now.
+            } catch (DependencyException | InvalidArgumentException $refused) {
+                self::giveBack($job, $refused);
+                $onError($job, $refused);
             }
         }
     }
 
     /**
-     * How a job ends whose handler returned this.
+     * Gives back a job that could not end as its handler said.
      */
-    private static function finished(Job $job, mixed $done): \Closure
+    private static function giveBack(Job $job, MillpondException $refused): void
     {
-        return match (true) {
-            $done === null => $job->done(...),
-            $done instanceof Modification => static fn () => self::finish($job, $done),
-            default => static fn () => throw new InvalidArgumentException(
-                'a handler must return Modification or null, not ' . \get_debug_type($done),
-            ),
-        };
+        try {
+            $job->fail(self::told($refused));
+        } catch (DependencyException) {
+            // Somebody else has the task now.
+        }
+    }
+
+    private static function log(Job $job, MillpondException $refused): void
+    {
+        \error_log(\sprintf(
+            'millpond: the end of task %s of queue %s was refused: %s',
+            $job->task->id,
+            $job->task->queue,
+            $refused->getMessage(),
+        ));
     }
 
     /**
-     * Ends a job with a modification. What no store could do is the handler's failure.
+     * How a job ends whose handler returned this; null for what no handler may return.
      */
-    private static function finish(Job $job, Modification $modification): void
+    private static function finished(Job $job, mixed $done): ?\Closure
     {
-        try {
-            $job->finish($modification);
-        } catch (InvalidArgumentException $failure) {
-            $job->retry(self::told($failure));
-        }
+        return match (true) {
+            $done === null => $job->done(...),
+            $done instanceof Modification => static fn () => $job->finish($done),
+            default => null,
+        };
     }
 
     /**
