@@ -53,13 +53,16 @@ fn open(directory: &Path, clock: &Arc<ManualClock>) -> Result<Client, millpond::
     Options::file(directory).sync(SyncMode::Never).clock(clock.clone()).connect()
 }
 
-/// A directory as a kill leaves it.
+/// A directory as a kill leaves it: a kill is one instant, so nothing is taken that a snapshot changed
+/// while it was copied.
 fn killed(directory: &Path) -> TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    for file in files(directory) {
-        fs::copy(directory.join(&file), copy.path().join(&file)).unwrap();
+    loop {
+        let (copy, names) = (tempfile::tempdir().unwrap(), files(directory));
+        let copied = |name: &String| fs::copy(directory.join(name), copy.path().join(name)).is_ok();
+        if names.iter().all(copied) && files(directory) == names {
+            return copy;
+        }
     }
-    copy
 }
 
 fn files(directory: &Path) -> Vec<String> {

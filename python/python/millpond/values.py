@@ -81,7 +81,8 @@ class Recovery(NamedTuple):
     def _of(cls, values: Any) -> Recovery | None:
         if values is None:
             return None
-        sizes, closed, suspicion, told = values
+        (records, torn_bytes, snapshot_bytes, log_bytes), closed, suspicion, told = values
+        sizes = records, torn_bytes, snapshot_bytes, log_bytes
         return cls(*sizes, closed, suspicion, tuple(told))
 
 

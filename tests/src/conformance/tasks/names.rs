@@ -70,7 +70,9 @@ impl Names {
         if let Some(text) = object.get("$text") {
             let text = text.as_str().ok_or("$text is a text")?;
             let times = object["times"].as_u64().ok_or("$text is there so many times")?;
-            return Ok(Value::String(self.filled_text(text).repeat(times as usize)));
+            let around = object.get("around").and_then(Value::as_str).unwrap_or_default();
+            let text = self.filled_text(text).repeat(times as usize);
+            return Ok(Value::String(format!("{around}{text}{around}")));
         }
         let filled = object.iter().map(|(key, value)| Ok((key.clone(), self.filled(value)?)));
         Ok(Value::Object(filled.collect::<Result<_>>()?))

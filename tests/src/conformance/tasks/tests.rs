@@ -165,6 +165,7 @@ fn names_are_filled_in() {
         (json!({"$": "t.list.0.at", "plus": [-1, 4]}), json!({"$between": [4, 9]})),
         (json!("a{i}-{j}"), json!("a3-{j}")),
         (json!({"$text": "ab", "times": 2}), json!("abab")),
+        (json!({"$text": "ab", "times": 2, "around": "\""}), json!("\"abab\"")),
         (list, json!([0, {"id": "t1", "number": 1}, {"id": "t2", "number": 2}])),
     ] {
         assert_eq!(names.filled(&value), Ok(filled), "{value}");
