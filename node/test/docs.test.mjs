@@ -37,4 +37,4 @@ examples('the README', inReadme.map(([, program]) => program), 8)
 
 const inDeclarations = [...read('../index.d.ts').matchAll(/@example\n([^]*?)\n *\*\//g)]
 const stripped = inDeclarations.map(([, program]) => program.replaceAll(/^ *\* ?/gm, ''))
-examples('the declarations', stripped, 21)
+examples('the declarations', stripped, 25)

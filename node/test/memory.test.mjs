@@ -93,8 +93,9 @@ async function useTasks(client, name, calls) {
         if (job.signal.aborted) throw new Error('lost')
       })
       await store.insert('left', 1)
-      await store.worker('left').jobs().next() // and it is forgotten
-      await store.modify({ deletes: (await store.list('left')).tasks })
+      const { value: job } = await store.worker('left').jobs().next() // and it is forgotten
+      const holder = client.tasks(`${name}-${number}`, { claimant: job.task.claimant })
+      await holder.modify({ deletes: [job.task] })
     }
   }
   await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))

@@ -68,7 +68,7 @@ onEveryBackend('all that an insert can say', async ({ connect, name }) => {
 
 onEveryBackend('values are JSON, byte for byte', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
-  for (const value of ['', 'a\u0000\ud800😀', 0, -1.5, true, false, null, [], {}, [[{ a: [] }]]]) {
+  for (const value of ['', 'a\u0000\u2028😀', 0, -1.5, true, false, null, [], {}, [[{ a: [] }]]]) {
     const { id } = await store.insert('q', value)
     const [task] = await store.fetch([id])
     assert.deepEqual(task.value, value)
