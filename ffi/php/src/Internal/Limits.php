@@ -50,7 +50,8 @@ final class Limits
     private static function read(FFI $ffi): self
     {
         $found = $ffi->new('millpond_limits');
-        $ffi->millpond_limits_init(FFI::addr($found));
+        $address = FFI::addr($found);
+        $ffi->millpond_limits_init($address);
 
         return new self(
             $found->items,
