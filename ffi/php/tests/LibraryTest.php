@@ -164,8 +164,9 @@ final class LibraryTest extends TestCase
             'millpond_doc_change' => ['doc' => 0, 'content' => 40, 'at_ms' => 56, 'delay_ms' => 64, '' => 72],
             'millpond_modification' => ['inserts' => 0, 'insert_count' => 8, 'changes' => 16, 'change_count' => 24,
                 'deletes' => 32, 'delete_count' => 40, 'depends' => 48, 'depend_count' => 56, 'doc_inserts' => 64,
-                'doc_insert_count' => 72, 'doc_changes' => 80, 'doc_change_count' => 88, 'doc_deletes' => 96,
-                'doc_delete_count' => 104, 'doc_depends' => 112, 'doc_depend_count' => 120, '' => 128],
+                'doc_insert_count' => 72, 'doc_puts' => 80, 'doc_put_count' => 88, 'doc_changes' => 96,
+                'doc_change_count' => 104, 'doc_deletes' => 112, 'doc_delete_count' => 120, 'doc_depends' => 128,
+                'doc_depend_count' => 136, '' => 144],
             'millpond_shuffle_message' => ['receipt' => 0, 'deliveries' => 24, 'fields' => 32, 'field_count' => 40, '' => 48],
         ];
         foreach ($layouts as $name => $layout) {

@@ -199,7 +199,7 @@ final class MemoryTest extends TestCase
             \$store = \$client->tasks('t');
             for (\$number = 0; \$number < 3; ++\$number) {
                 \$long = '"' . str_repeat((string) \$number, 16_000_000) . '"';
-                \$store->modify((new Millpond\Tasks\Modification())->insert('q', json: \$long)->insertDoc('n', 'k', json: \$long));
+                \$store->modify((new Millpond\Tasks\Modification())->insert('q', json: \$long)->insertDoc('n', "k\$number", json: \$long));
             }
             \$jobs = \$store->worker('q')->jobs();
             unset(\$long);

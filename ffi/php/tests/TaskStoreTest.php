@@ -111,7 +111,7 @@ final class TaskStoreTest extends TestCase
     public function testTextsAreKeptByteForByte(string $kind): void
     {
         $store = $this->store($kind);
-        $json = " {\"n\" : 123456789012345678901234567890, \"n\":1e400, \"u\":\"\\u00e4\", \"e\":{} }\n";
+        $json = " {\"n\" : 123456789012345678901234567890, \"n\":1.50E+300, \"u\":\"\\u00e4\", \"e\":{} }\n";
         $store->insert('inbox', json: $json);
         $task = $store->claim('inbox');
         self::assertSame($json, $task->json);
@@ -124,10 +124,35 @@ final class TaskStoreTest extends TestCase
         $task = $this->store('memory')->insert('inbox', json: '{"n":123456789012345678901,"e":{}}');
         self::assertSame(['n' => '123456789012345678901', 'e' => []], $task->value());
         self::assertEquals((object) ['n' => '123456789012345678901', 'e' => new \stdClass()], $task->value(associative: false));
-        $deep = \str_repeat('[', 600) . \str_repeat(']', 600);
-        $task = $this->store('memory')->insert('inbox', json: $deep);
-        self::assertSame($deep, $task->json);
-        self::assertInstanceOf(\JsonException::class, self::thrown($task->value(...)));
+    }
+
+    /** Only as an object: a property of PHP cannot have such a name. */
+    public function testATextThatPhpCannotHold(): void
+    {
+        $store = $this->store('memory');
+        $json = '{"\u0000n":1}';
+        $held = [$store->insert('inbox', json: $json), $store->putDoc('n', 'k', json: $json)];
+        self::assertSame([$json, $json], \array_column($held, 'json'));
+        self::assertSame(["\0n" => 1], $held[0]->value());
+        self::assertSame(["\0n" => 1], $held[1]->content());
+        self::assertInstanceOf(\JsonException::class, self::thrown(static fn () => $held[0]->value(associative: false)));
+        self::assertInstanceOf(\JsonException::class, self::thrown(static fn () => $held[1]->content(associative: false)));
+    }
+
+    public function testATextThatSomeLanguageCannotReadIsRefused(): void
+    {
+        $store = $this->store('memory');
+        $deepest = \str_repeat('[', 100) . \str_repeat(']', 100);
+        $task = $store->insert('inbox', json: $deepest);
+        self::assertSame([$deepest, $deepest], [$task->json, \json_encode($task->value())]);
+        foreach (["[$deepest]", '1e400', '"\ud800"'] as $json) {
+            $refused = self::thrown(static fn () => $store->insert('inbox', json: $json));
+            self::assertInstanceOf(Exception\InvalidArgumentException::class, $refused, $json);
+            self::assertStringContainsString('not a JSON text that every language can read', $refused->getMessage());
+        }
+        self::assertInstanceOf(Exception\InvalidArgumentException::class,
+            self::thrown(static fn () => $store->insert('inbox', \json_decode("[$deepest]"))));
+        self::assertSame(['inbox' => 1], $store->queues());
     }
 
     /** @dataProvider ownKinds */

@@ -51,7 +51,7 @@ final class Doc
     /**
      * The content as PHP has it, as `Task::value()` has a value.
      *
-     * @throws \JsonException for what PHP cannot hold, such as more than 512 levels
+     * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
      */
     public function content(bool $associative = true): mixed
     {

@@ -62,7 +62,7 @@ final class Task
      * @param bool $associative whether objects become arrays; without it an empty one stays an object
      *                          when the value is given to a store again
      *
-     * @throws \JsonException for what PHP cannot hold, such as more than 512 levels
+     * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
      */
     public function value(bool $associative = true): mixed
     {
