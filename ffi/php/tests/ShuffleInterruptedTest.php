@@ -118,12 +118,9 @@ final class ShuffleInterruptedTest extends TestCase
             pcntl_async_signals(true);
             pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
             $queue = Millpond\Millpond::connect($argv[2])->shuffleQueue($argv[3], 1);
-            $redis = new Redis();
-            $redis->connect('127.0.0.1', parse_url($argv[2], PHP_URL_PORT));
-            $interrupted = function ($take) use ($redis) {
-                $redis->rawCommand('CLIENT', 'PAUSE', '400', 'ALL');
-                exec('(sleep 0.1; kill -USR1 ' . getmypid() . ') > /dev/null 2>&1 &');
-                try { $take(); } catch (DomainException) { echo 'thrown '; }
+            $server = new Millpond\Tests\PausedServer(parse_url($argv[2], PHP_URL_PORT));
+            $interrupted = function ($take) use ($server) {
+                try { $server->interrupt($take); } catch (DomainException) { echo 'thrown '; }
             };
             $names = fn ($messages) => implode('', array_map(fn ($message) => $message->field('n'), $messages));
             foreach (['a', 'b', 'c', 'd', 'e', 'f'] as $name) {

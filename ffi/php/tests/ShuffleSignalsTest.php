@@ -107,12 +107,11 @@ final class ShuffleSignalsTest extends TestCase
             \$ick->add(\$all);
             pcntl_async_signals(true);
             \$mayThrow = false;
-            pcntl_signal(SIGUSR1, function () use (&\$mayThrow) {
+            pcntl_signal(SIGALRM, function () use (&\$mayThrow) {
                 if (\$mayThrow) { \$mayThrow = false; throw new DomainException(); }
             });
             \$loop = $make;
-            \$signals = 'while (posix_kill(' . getmypid() . ', SIGUSR1)) { usleep(150); }';
-            \$sender = proc_open([PHP_BINARY, '-r', \$signals], [], \$pipes);
+            Millpond\Tests\Alarm::every(150);
             [\$seen, \$thrown, \$isOver, \$end] = [[], 0, false, hrtime(true) + 2_000_000_000];
             while (!\$isOver) {
                 try {
@@ -125,8 +124,7 @@ final class ShuffleSignalsTest extends TestCase
                     $goOn
                 }
             }
-            proc_terminate(\$sender);
-            proc_close(\$sender);
+            Millpond\Tests\Alarm::every(0);
             \$names = [];
             foreach (array_merge(...\$seen) as \$one) {
                 \$names[is_string(\$one) ? \$one : \$one->member ?? \$one->field('n')] = true;

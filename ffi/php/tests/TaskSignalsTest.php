@@ -94,12 +94,9 @@ final class TaskSignalsTest extends TestCase
             pcntl_async_signals(true);
             pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
             $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);
-            $redis = new Redis();
-            $redis->connect('127.0.0.1', parse_url($argv[2], PHP_URL_PORT));
-            $interrupted = function ($take) use ($redis) {
-                $redis->rawCommand('CLIENT', 'PAUSE', '400', 'ALL');
-                exec('(sleep 0.1; kill -USR1 ' . getmypid() . ') > /dev/null 2>&1 &');
-                try { $take(); } catch (DomainException) { echo 'thrown '; }
+            $server = new Millpond\Tests\PausedServer(parse_url($argv[2], PHP_URL_PORT));
+            $interrupted = function ($take) use ($server) {
+                try { $server->interrupt($take); } catch (DomainException) { echo 'thrown '; }
             };
             foreach (['a' => 9, 'b' => 8, 'c' => 7, 'd' => 6] as $id => $priority) {
                 $store->insert('q', id: $id, priority: $priority);
@@ -153,12 +150,11 @@ final class TaskSignalsTest extends TestCase
             \$store->modify(\$all);
             pcntl_async_signals(true);
             \$mayThrow = false;
-            pcntl_signal(SIGUSR1, function () use (&\$mayThrow) {
+            pcntl_signal(SIGALRM, function () use (&\$mayThrow) {
                 if (\$mayThrow) { \$mayThrow = false; throw new DomainException(); }
             });
             \$loop = $make;
-            \$signals = 'while (posix_kill(' . getmypid() . ', SIGUSR1)) { usleep(150); }';
-            \$sender = proc_open([PHP_BINARY, '-r', \$signals], [], \$pipes);
+            Millpond\Tests\Alarm::every(150);
             [\$batches, \$seen, \$thrown, \$isOver, \$end] = [[], [], 0, false, hrtime(true) + 2_000_000_000];
             while (!\$isOver) {
                 try {
@@ -170,8 +166,7 @@ final class TaskSignalsTest extends TestCase
                     ++\$thrown;
                 }
             }
-            proc_terminate(\$sender);
-            proc_close(\$sender);
+            Millpond\Tests\Alarm::every(0);
             foreach (\$batches as \$one) { $see }
             echo \$thrown > 2 ? count(array_unique(\$seen)) : "only \$thrown thrown";
             PHP;
