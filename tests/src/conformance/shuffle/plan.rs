@@ -27,8 +27,8 @@ pub(super) struct Plan {
     pub(super) left_out: Option<String>,
     /// The step at which the case cannot be right, and why.
     pub(super) problem: Option<(usize, String)>,
-    /// How many steps the original took as it was recorded to.
-    pub(super) explained: usize,
+    /// The steps that the original took as it was recorded to.
+    pub(super) explained: Vec<usize>,
 }
 
 /// A step and what has to come of it.

@@ -73,7 +73,7 @@ impl Planning {
                 last: Vec::new(),
                 left_out: None,
                 problem: None,
-                explained: 0,
+                explained: Vec::new(),
             },
         }
     }
@@ -116,7 +116,7 @@ impl Planning {
                 return is_unchanged || state.is_null() && is_error;
             }
         };
-        let is_explained = self.is_explained(&step, recorded);
+        let is_explained = self.is_explained(index, &step, recorded);
         let is_write = matches!(step.call, Call::Write { .. });
         let is_added = matches!(&step.call, Call::Redis(words) if words[0] == "XADD");
         let mut step = self.renamed(step);
@@ -209,7 +209,7 @@ impl Planning {
     }
 
     /// Whether the original's rules give what was recorded; or nothing has to be explained.
-    fn is_explained(&mut self, step: &Step, recorded: &Value) -> bool {
+    fn is_explained(&mut self, index: usize, step: &Step, recorded: &Value) -> bool {
         let Some(original) = &mut self.original else { return !self.is_ours && self.is_known_bug };
         let gives = match original.play(step) {
             Ok(answer) => {
@@ -218,7 +218,7 @@ impl Planning {
             Err(_) => false,
         };
         if gives {
-            self.plan.explained += 1;
+            self.plan.explained.push(index);
         } else {
             self.original = None;
         }

@@ -13,11 +13,42 @@ fn cases(file: &str) -> Vec<Value> {
     file["cases"].as_array().unwrap().clone()
 }
 
+/// A script of the original's was called with what none of our calls can be given. Of a step that no
+/// call says, whatever comes after it is left out too if it changed what there is.
+const BARE: &str = "arguments that only a script can be given";
+const NO_ARGUMENTS: &str = "a call without arguments";
+const OTHER_QUEUE: &str = "a preferred stream of another queue";
+
+/// The recorded steps that no call of ours says: why, in which case, and where in it.
+const UNSAID: [(&str, &str, &[usize]); 21] = [
+    (BARE, "write-sid-negative", &[0]),
+    (BARE, "write-second-sid-out-of-range", &[0]),
+    (BARE, "write-too-few-sids", &[0]),
+    (BARE, "write-streams-not-a-number", &[0]),
+    (BARE, "write-odd-fields", &[0, 1]),
+    (BARE, "write-ttl-too-large", &[0, 1]),
+    (BARE, "write-sid-fraction", &[0, 1]),
+    (BARE, "write-sid-hex", &[0, 1]),
+    (BARE, "write-sid-minus-zero", &[0, 1]),
+    (BARE, "write-sid-padded", &[0, 1]),
+    (BARE, "write-streams-fraction", &[0, 1]),
+    (BARE, "writetracking-n-above-streams", &[0]),
+    (BARE, "writetracking-sid-out-of-range", &[0]),
+    (BARE, "writetracking-deadline-not-a-number", &[0, 1]),
+    (BARE, "empty-queue-name", &[0, 1]),
+    (BARE, "read-without-group", &[0, 1]),
+    (NO_ARGUMENTS, "write-refusals", &[6]),
+    (NO_ARGUMENTS, "read-refusals", &[3]),
+    (BARE, "negative-ttl", &[0]),
+    (OTHER_QUEUE, "name-prefix-is-optional", &[4]),
+    (BARE, "failed-write-leaves-none", &[0]),
+];
+
 /// The model was written from the specification; the traces were recorded. With the original's rules
 /// it gives every step of them that a call of ours can say.
 #[test]
 fn the_original_rules_give_every_recorded_step() {
-    let (mut steps, mut explained) = (0, 0);
+    let (mut steps, mut explained, mut rest) = (0, 0, Vec::new());
     let files = [
         "queue-handmade-01.json",
         "queue-random-01.json",
@@ -28,12 +59,17 @@ fn the_original_rules_give_every_recorded_step() {
         let plans = Plans::new(&case);
         let plan = plans.of(Kind::Server);
         assert_eq!(plan.problem, None, "{}", case["name"]);
-        if plan.explained < plan.steps.len() {
-            println!("{}: {} of {}", case["name"], plan.explained, plan.steps.len());
+        // Steps of ours that nobody recorded, such as a resize, are in the plan and do not count.
+        let recorded = 0..case["steps"].as_array().unwrap().len();
+        steps += recorded.len();
+        explained += plan.explained.len();
+        let missing: Vec<_> = recorded.filter(|index| !plan.explained.contains(index)).collect();
+        if !missing.is_empty() {
+            let why = plan.left_out.clone().unwrap_or_default();
+            rest.push((why, case["name"].as_str().unwrap().to_owned(), missing));
         }
-        steps += plan.steps.len();
-        explained += plan.explained;
     }
-    println!("{explained} of {steps}");
-    assert_eq!(steps, explained);
+    let unsaid = UNSAID.map(|(why, case, at)| (why.to_owned(), case.to_owned(), at.to_vec()));
+    assert_eq!(rest, unsaid);
+    assert_eq!((explained, steps), (3_235, 3_266));
 }
