@@ -99,7 +99,7 @@ fn cases() -> Vec<Case> {
             &["[ '9-1 ]", &listed(&["'", "3", entry, "-1", entry])],
         ),
         case(shuffle::ReadDeadLetters::new("q", 2), &["[ ]", &listed(&[dead, dead])]),
-        case(shuffle::ReadStats::new("q", "g"), &["[ [ 5 2 1 nil ] [ 5 2 1 700 ] ]"]),
+        case(shuffle::ReadStats::new("q", "g"), &["[ ]", "[ [ 5 2 1 nil ] [ 5 2 1 700 ] ]"]),
         case(
             shuffle::Reclaim::new("q", "g", "c", second, 2),
             &["[ 0 ]", "[ 2 ]", &listed(&["1", "3", "2", entry])],

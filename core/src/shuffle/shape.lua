@@ -10,7 +10,8 @@ local function shape_of_queue()
   local target, of = string.match(fields[2] or '', '^(%d+)/(%d+)$')
   target = tonumber(of) == streams and whole(target, streams - 1)
   if target and target > 0 then return nil, streams, target end
-  if fields[1] and streams > 0 then return nil, streams, streams end
+  -- A number below one is none, and whoever writes next gives one: else nobody would read that message.
+  if fields[1] then return nil, streams, streams > 0 and streams or nil end
   -- The original leaves the field out for one stream.
   local first = stream_key(0)
   local info = redis.pcall('XINFO', 'STREAM', first)

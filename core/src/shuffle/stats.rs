@@ -7,7 +7,7 @@ use super::{ON_CLUSTER, STREAMS_MAX, embedded};
 use crate::byte_list::ByteList;
 use crate::error::Result;
 use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
+use crate::reply::Reply;
 
 static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("stats.lua")));
 
@@ -21,7 +21,7 @@ pub struct ReadStats {
 /// What a queue holds for a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Each stream, by its number.
+    /// Each stream, by its number: none if somebody else set the queue's number of streams below one.
     pub streams: Vec<StreamStats>,
 }
 
@@ -109,10 +109,6 @@ impl Operation for ReadStats {
             stream.end()?;
             Ok(stats)
         })?;
-        // A queue has a stream even before its first message.
-        if streams.is_empty() {
-            return Err(malformed());
-        }
         Ok(Stats { streams })
     }
 

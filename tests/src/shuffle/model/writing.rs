@@ -15,8 +15,8 @@ impl Model {
         {
             return Ok(target.parse().ok());
         }
-        if self.meta(name, "streams")?.is_some() && streams > 0 {
-            return Ok(Some(streams));
+        if self.meta(name, "streams")?.is_some() {
+            return Ok((streams > 0).then_some(streams));
         }
         // The original leaves the field out for one stream.
         let first = self.stream(&format!("{name}:s0")).ok().flatten();
