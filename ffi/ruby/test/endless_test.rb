@@ -35,6 +35,7 @@ class EndlessTest < MillpondTest
     refused("messages[0][1] has more than 32768 items") { queue.write_many([["t", endless(%w[f v])]]) }
     refused("more than 1073741824 bytes") { queue.write_many([["t", { "f" => "v" * (1 << 20) }]] * 1_025) }
     refused("messages has more than 1000000 items") { consumer.ack(endless(receipt)) }
+    refused("letters has more than 1000000 items") { queue.delete_dead_letters(endless("1-1")) }
     assert_equal 0, queue.len
   end
 

@@ -53,11 +53,19 @@ class TasksValuesTest < MillpondTest
     assert_equal [1], store.fetch(task.id)[0].value["n"]
   end
 
-  def test_a_text_that_nests_too_deep_for_ruby_is_there_as_a_text
-    text = "#{'[' * 120}#{']' * 120}"
-    task = store_on("memory:").insert("q", json: text)
-    assert_equal text, task.json
-    assert_raises(JSON::NestingError) { task.value }
+  def test_what_a_store_takes_nests_no_deeper_than_ruby_reads
+    store = store_on("memory:")
+    deep = nested(100)
+    task = store.insert("q", json: deep)
+    assert_equal [deep, deep], [task.json, JSON.generate(task.value)]
+    assert_equal deep, JSON.generate(store.put_doc("n", "k", json: deep).content)
+    [-> { store.insert("q", json: nested(101)) }, -> { store.put_doc("n", "k", json: nested(101)) }].each do |call|
+      assert_includes assert_raises(Millpond::InvalidArgumentError, &call).message, "nested more than 100 deep"
+    end
+  end
+
+  def nested(levels)
+    "#{'[' * levels}#{']' * levels}"
   end
 
   def test_what_comes_from_a_store_does_not_change

@@ -75,7 +75,7 @@ module Millpond
     # @return [Array(FFI::Pointer, Integer)] the list of ids and how many there are
     def self.letter_ids(values)
       values = [values] if values.is_a?(DeadLetter) || values.is_a?(String)
-      numbers = Convert.elements("letters", values).each_with_index.flat_map do |value, index|
+      numbers = Convert.elements("letters", values, Convert::LIMITS[:items]).each_with_index.flat_map do |value, index|
         id = value.is_a?(DeadLetter) ? value.id : value
         raise Convert.wrong_type("letters[#{index}]", "a DeadLetter or its id", value) unless id.is_a?(String)
 

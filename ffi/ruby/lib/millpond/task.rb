@@ -90,7 +90,6 @@ module Millpond
     # Its value, of its JSON text, which is parsed when it is first asked for.
     #
     # @return [Object, nil] nil if it has none, which is not the same as `null`: see {#json}
-    # @raise [JSON::NestingError] for a text that nests more than 100 levels; take {#json} then
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
