@@ -187,7 +187,7 @@ final class LibraryTest extends TestCase
     public function testArgumentsOfCFunctionsAreThereBeforeTheCall(): void
     {
         $calls = 0;
-        foreach (\glob(\dirname(__DIR__) . '/src/{*,Internal/*}.php', \GLOB_BRACE) as $file) {
+        foreach (\glob(\dirname(__DIR__) . '/src/{*,*/*}.php', \GLOB_BRACE) as $file) {
             $tokens = \array_values(\array_filter(
                 \PhpToken::tokenize(\file_get_contents($file)),
                 static fn (\PhpToken $token): bool => !$token->isIgnorable(),

@@ -79,12 +79,13 @@ final class TaskStore
 
         return Signals::held(static function () use ($client, $ffi, $name, $claimant): self {
             $call = $client->library->call();
+            $claimantLength = \strlen($claimant ?? '');
             $status = $ffi->millpond_tasks_store_new(
                 $client->handle,
                 $name,
                 \strlen($name),
                 $claimant,
-                \strlen($claimant ?? ''),
+                $claimantLength,
                 $call->store,
                 $call->error,
             );
