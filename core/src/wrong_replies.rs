@@ -112,11 +112,15 @@ fn cases() -> Vec<Case> {
         case(shuffle::ScanExpired::new("q", keys, "", None), &["[ ' 0 ]", "[ 'd5 9 'v '5 1 ]"]),
         case(
             tasks::Claim::new("s", "c", ["q"], second, 2, 0),
-            &["[ [ ] [ ] ]", &listed(&[one_task, "[ ]"]), &listed(&[two_tasks, "[ ]"])],
+            &[
+                "[ [ ] [ ] [ ] ]",
+                &listed(&[one_task, "[ ]", "[ 1 ]"]),
+                &listed(&[two_tasks, "[ ]", "[ 1 2 ]"]),
+            ],
         ),
         case(
             tasks::Claim::new("s", "c", ["q", "r"], second, 2, 0).map(|step| step.waiting(true)),
-            &["[ [ ] [ -1 3000 ] ]"],
+            &["[ [ ] [ -1 3000 ] [ ] ]"],
         ),
         case(
             tasks::ClaimDocs::new("s", "c", "n", "k", second),
