@@ -1842,7 +1842,7 @@ export class TaskWorker {
    * becomes of the task; any other exception is a failure with the exception's name and message, as
    * {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
    *
-   * A modification that the store refuses with {@link DependencyError}, or that no store could do,
+   * A modification that the store refuses with {@link DependencyError}, or that is invalid,
    * is a failure too: the task is given back at once, unless its lease was lost, and `onError` is
    * called with the job and the error. By default it is a warning of the process. The run goes on;
    * what `onError` throws ends it.

@@ -49,7 +49,7 @@ impl Handshake {
     }
 }
 
-/// Takes in the answer to a command of the handshake. Whatever went wrong, no step has been sent.
+/// Handles the reply to a command of the handshake. Whatever went wrong, no step has been sent.
 pub(super) fn check(address: &Address, name: &str, answer: Result<Reply>) -> Result<()> {
     match answer {
         Ok(Reply::Error(text)) => Err(refused(address, name, &text)),

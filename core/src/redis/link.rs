@@ -201,7 +201,7 @@ impl Link {
         }
     }
 
-    /// Takes in what comes, or gives up what has waited too long. Nothing is lost if this is
+    /// Handles what comes, or gives up what has waited too long. Nothing is lost if this is
     /// dropped before.
     async fn turn(&mut self) {
         tokio::select! {

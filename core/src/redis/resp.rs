@@ -50,7 +50,7 @@ struct List {
 
 enum Token {
     Value(Reply),
-    /// The beginning of a list of so many elements.
+    /// The beginning of a list of `n` elements.
     List(usize),
 }
 
@@ -111,7 +111,7 @@ impl ReplyReader {
         &mut self.buffer[self.end..]
     }
 
-    /// Says that so many bytes were put into the [`space`](Self::space).
+    /// Says that `count` bytes were put into the [`space`](Self::space).
     pub(super) fn arrived(&mut self, count: usize) {
         match &mut self.bulk {
             Some(bulk) if bulk.is_direct() => bulk.arrived += count,

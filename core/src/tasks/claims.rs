@@ -198,8 +198,8 @@ impl<M: Mode> Claims<M> {
     }
 }
 
-/// A claimant that nobody else is, whoever has the same claimant in whatever process: this one, of which no
-/// more is kept than there is room for, with a random number behind it.
+/// A claimant for one job, unique over processes that share this one: as much of this one as there is room
+/// for, and a random number.
 fn claimant_of_job(claimant: &str) -> Result<Arc<str>> {
     limits::claimant(claimant)?;
     let number = format!("/{:016x}", random::quick());

@@ -190,7 +190,7 @@ impl Modification {
         inserts.chain(changes).chain(doc_inserts).chain(doc_changes).sum()
     }
 
-    /// Refuses what no store could do.
+    /// Refuses an invalid modification.
     pub(super) fn check(&self) -> Result<()> {
         if self.len() > MODIFICATION_ENTRIES_MAX {
             return Err(invalid(format!(

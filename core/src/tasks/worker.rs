@@ -193,8 +193,8 @@ impl<M: Mode> Worker<M> {
 
 impl Worker<Blocking> {
     /// Is told of each job that [`run`](Self::run) could not end as the handler said: with the `DEPENDENCY`
-    /// of a refused modification, or the `INVALID_ARGUMENT` of one that no store could do. The job has been
-    /// given back by then, unless its lease was lost. By default nobody is told, but the reason is in the
+    /// of a refused modification, or the `INVALID_ARGUMENT` of an invalid one. The job has been given back by
+    /// then, unless its lease was lost. By default nobody is told, but the reason is in the
     /// task's `err`.
     pub fn on_error(mut self, hook: impl Fn(&Job, &Error) + Send + Sync + 'static) -> Self {
         self.on_error = Some(OnError(Arc::new(hook)));
@@ -206,9 +206,9 @@ impl Worker<Blocking> {
     /// name, such as with a modification of nothing, stays leased until its lease is over. Nothing is done
     /// to a job that the handler ended itself.
     ///
-    /// A modification that is refused, as something that it depends on has changed, or that no store could
-    /// do is a failure of the handler: the task is given back at once as [`Job::fail`] does, and
-    /// [`on_error`](Self::on_error) is told. A task whose lease was lost is left to whoever has it now.
+    /// A modification that is invalid, or refused because something that it depends on has changed, is a
+    /// failure of the handler: the task is given back at once as [`Job::fail`] does, and
+    /// [`on_error`](Self::on_error) is called. A task whose lease was lost stays with its new holder.
     ///
     /// # Errors
     /// Those of the connection.

@@ -36,8 +36,8 @@ impl Jobs {
 }
 
 /// Is told of a job that could not end as its handler said, with why: a refused modification
-/// (`MILLPOND_DEPENDENCY`), or one that no store could do (`MILLPOND_INVALID_ARGUMENT`). The task has
-/// been given back by then, unless its lease was lost. `error` and `job` are freed after the call, and
+/// (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been given back by
+/// then, unless its lease was lost. `error` and `job` are freed after the call, and
 /// `context` is the one of `millpond_tasks_run`. It must return.
 pub type millpond_task_error_handler = Option<
     unsafe extern "C" fn(

@@ -52,7 +52,7 @@ final class Worker
      *
      * Nothing is done to a job that the handler ended itself.
      *
-     * A modification that the store refuses with a DependencyException, or that no store could do, is a
+     * A modification that the store refuses with a DependencyException, or that is invalid, is a
      * failure too: the task is given back at once, unless its lease was lost, and $onError is called with
      * the job and the exception. By default error_log() is told. The work goes on; what $onError throws ends
      * it.

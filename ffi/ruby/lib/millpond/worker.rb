@@ -139,7 +139,7 @@ module Millpond
     # a program or a thread, such as an Interrupt or SystemExit, ends the run and gives the task back at
     # once, and so does `break`. Nothing is done to a job that the handler ended itself.
     #
-    # A modification that the store refuses with a {DependencyError}, or that no store could do, is a
+    # A modification that the store refuses with a {DependencyError}, or that is invalid, is a
     # failure too: the task is given back at once, unless its lease was lost, and `on_error` is called. By
     # default it is a warning, as of `Kernel#warn`. The run goes on. Other errors of the store end the run,
     # and so does what `on_error` raises.
