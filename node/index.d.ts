@@ -1977,7 +1977,8 @@ export class Job {
    *
    * It rejects with {@link DependencyError} if somebody else holds one of them, and still does after
    * `waitMs` milliseconds. A handler that lets this error through has not failed: the task is given
-   * back for some milliseconds, as {@link fail} says.
+   * back for some milliseconds, as {@link fail} says. Those who wait have no order, and who held the
+   * documents may get them again first. It rejects with {@link LeaseLostError} once the job has ended.
    */
   claimDocs(
     namespace: string,

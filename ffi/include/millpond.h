@@ -3859,13 +3859,13 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
  * Leases all documents of a primary key for as long as the job goes on; no other job gets them
  * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to
  * be held. If somebody else holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1
- * not at all.
+ * not at all. Those who wait have no order, and who held the documents may get them again first.
  *
  * `answer` is set to them, by secondary key, which the caller frees with
  * `millpond_tasks_answer_free`, or on failure to NULL.
  *
- * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork. After a
- * `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
+ * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork and
+ * `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
  * gives the task back untried, as nothing has failed.
  *
  * Threads: any.

@@ -182,6 +182,42 @@ async fn waits_async(client: &Client<Async>, holder: &Job) {
     job.done().await.expect("the store is there");
 }
 
+/// What a wait gets when its job has ended is given back: nobody would renew or release it.
+#[test]
+fn a_wait_that_outlives_its_job_holds_nothing() {
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let client = millpond::connect(url).expect("the store is there").to_async();
+        block_on(async {
+            let store = client.tasks("shop");
+            let doc = Modification::new().insert_doc(NewDoc::new("n", "k"));
+            store.modify(doc).await.expect("the store is there");
+            for _ in 0..20 {
+                let worker = store.worker(["q"]);
+                let mut jobs = Vec::new();
+                for _ in 0..2 {
+                    store.insert("q", "1").await.expect("the store is there");
+                    let job = worker.jobs().next().await.expect("there is one");
+                    jobs.push(job.expect("the store is there"));
+                }
+                let [holder, ended] = &jobs[..] else { unreachable!("there are two") };
+                holder.claim_docs("n", "k").await.expect("it is free");
+                let waiting = ended.claim_docs_within("n", "k", LEASE);
+                // Time for the first question; the next one comes after both jobs.
+                ended.claim_docs("n", "k").await.expect_err("it is held");
+                ended.done().await.expect("the store is there");
+                holder.done().await.expect("the store is there");
+                let kind = waiting.await.expect_err("the job has ended").kind();
+                assert!(matches!(kind, ErrorKind::Dependency | ErrorKind::LeaseLost), "{kind:?}");
+                let held = store.get_doc("n", "k").await.expect("the store is there");
+                assert_eq!(&*held.expect("it is there").claimant, "", "{url}");
+                let late = ended.claim_docs("n", "k").await.expect_err("the job has ended");
+                assert_eq!(late.kind(), ErrorKind::LeaseLost);
+            }
+        });
+    }
+}
+
 /// The task is there again at once, as a failed attempt, and somebody is told.
 #[test]
 fn what_is_refused_is_given_back_and_told() {

@@ -156,7 +156,8 @@ impl<M: Mode> Job<M> {
     ///
     /// # Errors
     /// As [`TaskStore::claim_docs`]: `DEPENDENCY` if somebody else holds one of them. A handler that lets this
-    /// error through has not failed: the task is given back, as [`fail`](Self::fail) says.
+    /// error through has not failed: the task is given back, as [`fail`](Self::fail) says. `LEASE_LOST` once the
+    /// job has ended, also if it ends meanwhile: nothing is held then.
     pub fn claim_docs(
         &self,
         namespace: impl AsRef<str>,
@@ -167,7 +168,11 @@ impl<M: Mode> Job<M> {
 
     /// [`claim_docs`](Self::claim_docs), and waits up to this time while somebody else holds one of them. It
     /// asks again after 2 to 4 ms, then half as often each time, up to every 64 ms. The lease is renewed
-    /// meanwhile; it asks no more once that is lost.
+    /// meanwhile; it asks no more once that is lost, or the job has ended.
+    ///
+    /// There is no order among those who wait: the first to ask when the documents are free gets them, and
+    /// that can be the worker that held them, for its next job. Where they are taken nearly all the time, let
+    /// the error of [`claim_docs`](Self::claim_docs) through instead.
     ///
     /// # Errors
     /// As [`claim_docs`](Self::claim_docs), when the time is over.
@@ -177,23 +182,28 @@ impl<M: Mode> Job<M> {
         key: impl AsRef<str>,
         wait: Duration,
     ) -> M::Reply<Vec<Doc>> {
-        let (renewal, contention) = (self.renewal.clone(), self.contention.clone());
-        let claimant = self.task.claimant.clone();
-        let step = renewal.check_process().and_then(|()| {
-            let (name, lease) = (self.store.name()?, renewal.term.length());
-            ClaimDocs::of(name, claimant, namespace.as_ref(), key.as_ref(), lease)
-        });
-        let again = step.as_ref().ok().cloned();
-        let claiming = again.is_some().then(|| Claiming::begin(renewal));
+        let contention = self.contention.clone();
+        let (step, claim) = match self.claim_docs_step(namespace.as_ref(), key.as_ref()) {
+            Ok((step, renewer)) => {
+                let claiming = Claiming::begin(self.renewal.clone());
+                (Ok(step.clone()), Some((claiming, renewer, step)))
+            }
+            Err(error) => (Err(error), None),
+        };
         // Of a wait without an end there is none.
         let until = Instant::now().checked_add(wait);
         let mut asked = 0;
         let then = move |answer: Result<Vec<Doc>>| {
-            let (Some(Claiming(renewal)), Some(again)) = (&claiming, &again) else {
+            let Some((Claiming(renewal), renewer, again)) = &claim else {
                 return Then::Done(answer);
             };
             let mut held = lock(&renewal.held);
             match &answer {
+                Ok(docs) if held.is_ended => {
+                    drop(held);
+                    renewer.give_back(docs);
+                    return Then::Done(Err(ended()));
+                }
                 Ok(docs) => {
                     for doc in docs {
                         held.docs.retain(|known| !known.is_same(&doc.handle()));
@@ -220,6 +230,17 @@ impl<M: Mode> Job<M> {
             Then::Done(answer)
         };
         self.store.client.run_when(move |run| run(step), then)
+    }
+
+    fn claim_docs_step(&self, namespace: &str, key: &str) -> Result<(ClaimDocs, Renewer<M>)> {
+        self.renewal.check_process()?;
+        if lock(&self.renewal.held).is_ended {
+            return Err(ended());
+        }
+        let renewer = Renewer::of(&self.store, &self.task, self.renewal.clone())?;
+        let (name, claimant) = (renewer.name.clone(), renewer.claimant.clone());
+        let step = ClaimDocs::of(name, claimant, namespace, key, self.renewal.term.length())?;
+        Ok((step, renewer))
     }
 
     /// Ends the job with a modification, in which the task and the documents that the job holds are
@@ -393,6 +414,10 @@ impl<M: Mode> fmt::Debug for Job<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("task", &self.task.id).finish_non_exhaustive()
     }
+}
+
+fn ended() -> Error {
+    Error::new(ErrorKind::LeaseLost, "the job has ended, and holds no documents any more")
 }
 
 /// A claim of documents that is under way; until this is dropped, as it is with the answer, or without
@@ -594,6 +619,17 @@ impl<M: Mode> Renewer<M> {
             })
         };
         renewal.schedule(next);
+    }
+
+    /// Releases documents that were claimed for the job when it had ended: nobody else would.
+    fn give_back(&self, docs: &[Doc]) {
+        let Some(client) = self.client.upgrade().filter(|_| !docs.is_empty()) else { return };
+        let release = |modification: Modification, doc: &Doc| {
+            modification.change_doc(DocChange::new(doc.handle()).release())
+        };
+        let modification = docs.iter().fold(Modification::new(), release);
+        let (name, claimant) = (self.name.clone(), self.claimant.clone());
+        client.run_unattended(Modify::of(name, claimant.clone(), claimant, modification));
     }
 
     fn go_on(self, next: Next) {

@@ -237,7 +237,9 @@ class Job:
 
         Raises :class:`~millpond.DependencyError` if somebody else holds one of them, and still does
         after ``wait`` seconds. A handler that lets this error through has not failed: the task is
-        given back for some milliseconds, as :meth:`fail` says.
+        given back for some milliseconds, as :meth:`fail` says. Those who wait have no order, and who
+        held the documents may get them again first. Raises :class:`~millpond.LeaseLostError` once the
+        job has ended.
         """
         return self._native.claim_docs(namespace, key, wait)  # type: ignore[no-any-return]
 

@@ -122,10 +122,12 @@ final class Job
      * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to be
      * held.
      *
-     * @param float|null $wait up to how many seconds to wait while somebody else holds one of them
+     * @param float|null $wait up to how many seconds to wait while somebody else holds one of them. Those
+     *                         who wait have no order, and who held the documents may get them again first
      *
      * @return list<Doc>
      *
+     * @throws Exception\LeaseLostException once the job has ended
      * @throws Exception\DependencyException if somebody else holds one of them. A handler that lets this
      *                                       exception through has not failed: the task is given back for
      *                                       some milliseconds, as fail() says

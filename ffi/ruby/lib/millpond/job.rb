@@ -102,8 +102,10 @@ module Millpond
     #
     # @param namespace [String]
     # @param key [String]
-    # @param wait [Numeric, nil] up to how many seconds to wait while somebody else holds one of them
+    # @param wait [Numeric, nil] up to how many seconds to wait while somebody else holds one of them. Those
+    #   who wait have no order, and who held the documents may get them again first
     # @return [Array<Doc>] by secondary key
+    # @raise [LeaseLostError] once the job has ended
     # @raise [DependencyError] if somebody else holds one of them; then none is leased. A handler that lets
     #   this error through has not failed: the task is given back for some milliseconds, as {#fail} says
     # @raise (see TaskStore#claim_docs)
