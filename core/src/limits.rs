@@ -17,7 +17,7 @@ pub(crate) struct CallSize {
 }
 
 impl CallSize {
-    /// One more item, of so many bytes; `items` is what they are.
+    /// Counts one more item of this many `bytes`; `items` names them in the error.
     pub(crate) fn add(&mut self, items: &str, bytes: usize) -> Result<()> {
         self.items += 1;
         self.bytes = self.bytes.saturating_add(bytes);

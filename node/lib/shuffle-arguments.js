@@ -17,7 +17,7 @@ function fieldList(fields, argument) {
 }
 
 /**
- * The fields of a message at the end of a list; answers how many there are. `total` is how many bytes
+ * The fields of a message at the end of a list; returns how many there are. `total` is how many bytes
  * the call has so far, and `others` are what the fields come from, if anything.
  */
 function pushFields(list, fields, argument, total, ...others) {

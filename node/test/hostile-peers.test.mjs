@@ -10,7 +10,7 @@ import { startServers } from './servers.mjs'
 const timeoutMs = 400
 const toleranceMs = 100
 
-// A machine that is busy with other things may be late itself: one of so many calls is in time.
+// A machine that is busy with other things may be late itself: one of this many calls is in time.
 const attempts = 25
 
 const large = Buffer.alloc(8 << 20, 'x')

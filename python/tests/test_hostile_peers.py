@@ -16,7 +16,7 @@ import millpond.aio
 TIMEOUT = 0.4
 TOLERANCE = 0.1
 
-# A machine that is busy with other things may be late itself: one of so many calls is in time.
+# A machine that is busy with other things may be late itself: one of this many calls is in time.
 ATTEMPTS = 25
 
 LARGE = b"x" * (8 << 20)

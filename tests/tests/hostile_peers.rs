@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 /// How much longer a call may take than its timeout.
 const TOLERANCE: Duration = Duration::from_millis(100);
 
-/// A machine that is busy with other things may be late itself: one of so many calls is in time.
+/// A machine that is busy with other things may be late itself: one of this many calls is in time.
 const ATTEMPTS: usize = 25;
 
 /// Checks that a call ends with an error, in time. Each attempt has a client of its own.

@@ -250,7 +250,7 @@ struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes to topics, or ends subscriptions. Answers false if the server refuses it, as it does
+    /// Subscribes to topics, or ends subscriptions. Returns false if the server refuses it, as it does
     /// a user without rights to a channel.
     async fn ask(&mut self, command: &str, topics: &[&Topic]) -> Result<bool> {
         let mut words = vec![command.as_bytes()];
@@ -278,7 +278,7 @@ impl Subscription {
         }
     }
 
-    /// Keeps an announcement; answers whether it was one.
+    /// Keeps an announcement; returns whether it was one.
     fn keep(&mut self, reply: Reply) -> Result<bool> {
         let [kind, channel, payload] = <[Reply; 3]>::try_from(reply.elements()?)
             .map_err(|_| broken("the server sent what is no announcement"))?;

@@ -241,7 +241,7 @@ impl Write {
             || self.strings.len() + self.len() * self.shape.guess_width() >= BATCH_STRINGS_MAX
     }
 
-    /// The shards of the messages in a queue of so many streams, one after the other.
+    /// The shards of the messages in a queue of `streams` streams, one after the other.
     fn shards(&self, streams: u32, width: u32) -> Result<Vec<StreamNumber>> {
         let mut shards = Vec::with_capacity(self.len() * width as usize);
         let mut last = None;
@@ -257,7 +257,7 @@ impl Write {
         Ok(shards)
     }
 
-    /// The call that writes to a queue of so many streams.
+    /// The call that writes to a queue of `streams` streams.
     fn invocation_for(&self, streams: u32) -> Result<Invocation> {
         let width = self.shape.width(streams)?;
         let shards = self.shards(streams, width)?;

@@ -16,7 +16,7 @@ final class HostilePeersTest extends TestCase
 
     private const TOLERANCE = 0.1;
 
-    /** A machine that is busy with other things may be late itself: one of so many calls is in time. */
+    /** A machine that is busy with other things may be late itself: one of this many calls is in time. */
     private const ATTEMPTS = 25;
 
     public function testEveryCallEndsInTime(): void

@@ -39,7 +39,7 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 512..520 | the file's mark |
-//! | 520..528 | so many bytes of this file held frames that were on disk |
+//! | 520..528 | where the frames ended that were on disk, in bytes from the beginning |
 //! | 528..536 | the file had this length on disk |
 //! | 536..540 | 0: it is written, 1: it was closed, 2: the log of the next number is on disk |
 //! | 540..544 | `crc32c` of bytes 512..540 |
