@@ -92,11 +92,13 @@ async def test_a_batch_that_came_with_the_cancellation_is_not_committed(
     batches = ick.batches(10, wait=math.inf)
     task = asyncio.create_task(batches.__anext__())
     await asyncio.sleep(0.1)
-    await ick.add([(1, "a")])
     asked: Any = batches._asked
+    added = asyncio.ensure_future(ick.add([(1, "a")]))
+    # The batch may come before the add is known to be done.
     while not asked.done():
         await asyncio.sleep(0)
     task.cancel()  # it has its batch, but has not run since
+    await added
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await batches.commit() == 0
