@@ -18,8 +18,7 @@
 use ::redis::{Cmd, ConnectionLike, RedisError, RedisResult, Value, aio};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{Invocation, Operation};
-use crate::reply::Reply;
+use crate::step::{Invocation, Operation, Reply};
 
 /// Runs a step over a blocking connection.
 ///

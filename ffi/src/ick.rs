@@ -3,7 +3,10 @@
 use std::ffi::c_char;
 
 use millpond::ick::{self, Added, Ick, Name, Set, Stats};
-use millpond::{Client, Operation, Result, Script};
+use millpond::{
+    Client, Result,
+    step::{Operation, Script},
+};
 
 use crate::caller::{Caller, invalid};
 use crate::client::millpond_client;
@@ -444,7 +447,7 @@ pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
     fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
         (O::NAME, step.invocation().script)
     }
-    let no_members = millpond::ByteList::default;
+    let no_members = millpond::step::ByteList::default;
     let (token, term) = (ick::Token::from(*b""), std::time::Duration::from_secs(1));
     Ok(vec![
         of(ick::Add::new("", [(0.0, ""); 0])?),

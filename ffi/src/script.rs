@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 
-use millpond::{Error, ErrorKind, Reply, Result};
+use millpond::{Error, ErrorKind, Result, step::Reply};
 use once_cell::race::OnceBox;
 
 use crate::caller::{Caller, invalid};

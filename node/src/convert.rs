@@ -4,8 +4,8 @@
 use std::ptr;
 use std::time::Duration;
 
-use millpond::ByteList;
 use millpond::ick::Entry;
+use millpond::step::ByteList;
 use napi::bindgen_prelude::{
     Array, FromNapiValue, JsValue, ToNapiValue, TypeName, ValidateNapiValue,
 };

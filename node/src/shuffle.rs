@@ -1,7 +1,7 @@
 //! A shuffle queue and its steps.
 
 use millpond::shuffle::{self, DeadLetter, Receipt, Stats};
-use millpond::{Async, ByteList};
+use millpond::{Async, step::ByteList};
 use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;

@@ -1,7 +1,7 @@
 //! What a modification names, as JavaScript hands it over: all texts in one list and all numbers in
 //! another, in the order in which they are read here.
 
-use millpond::ByteList;
+use millpond::step::ByteList;
 use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, Task, TaskChange, TaskId};
 use napi::Env;
 use napi::bindgen_prelude::Array;

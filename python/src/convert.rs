@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use millpond::ick::Entry;
-use millpond::{ByteList, CALL_BYTES_MAX, CALL_ITEMS_MAX};
+use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, step::ByteList};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;

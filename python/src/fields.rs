@@ -1,7 +1,7 @@
 //! What is written to a shuffle queue: fields with their values, and many messages of them.
 
 use millpond::shuffle::FIELDS_MAX;
-use millpond::{ByteList, CALL_ITEMS_MAX};
+use millpond::{CALL_ITEMS_MAX, step::ByteList};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 

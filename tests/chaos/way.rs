@@ -1,7 +1,7 @@
 //! Model steps as steps of the library, done at once or in the background.
 
 use millpond::ick::{Acquire, Add, Added, Commit, Delete, Entry, Exchange, Release};
-use millpond::{Client, Error, ErrorKind, Operation, Result};
+use millpond::{Client, Error, ErrorKind, Result, step::Operation};
 
 use crate::model::{Answer, Step, token};
 

@@ -1,7 +1,10 @@
 //! The scripts themselves, called with arguments that no step of ours would send: whoever sends
 //! them over a connection of their own must not be able to break an Ick.
 
-use millpond::{Operation, Script, ick};
+use millpond::{
+    ick,
+    step::{Operation, Script},
+};
 use millpond_tests::servers::{Redis, Reply};
 
 const KEYS: [&str; 3] = ["k", "k/ick/{k}/pset", "k/ick/{k}/cset"];

@@ -2,7 +2,10 @@
 //! would send.
 
 use millpond::shuffle::{self, Receipt, Stream};
-use millpond::{Client, ErrorKind, Operation, Script};
+use millpond::{
+    Client, ErrorKind,
+    step::{Operation, Script},
+};
 use millpond_tests::block_on;
 use millpond_tests::servers::{Cluster, Redis, Reply};
 

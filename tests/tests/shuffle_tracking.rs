@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use millpond::shuffle::{Receipt, Stream, TrackKeys};
-use millpond::{Client, ErrorKind, Operation, Options, SyncMode, shuffle};
+use millpond::{Client, ErrorKind, Options, SyncMode, shuffle, step::Operation};
 use millpond_tests::block_on;
 use millpond_tests::servers::{Cluster, Redis};
 use proptest::prelude::*;

@@ -10,17 +10,19 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
-use super::table::Table;
-use crate::clock::Clock;
-use crate::codec::{Reader, put_bytes, put_integer};
+use super::table::{EmptyState, Table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::{self, PerProcess};
-use crate::operation::{self, Call, Finished, Operation, Part, Snapshot, State, States, Turn};
 use crate::options::Options;
+use crate::options::SyncMode;
 use crate::recovery::Recovery;
-use crate::sync::lock;
-use crate::sync_mode::SyncMode;
-use crate::waiters::{Audience, Listener, Topic, Waiters};
+use crate::runtime::clock::Clock;
+use crate::runtime::fork::{self, PerProcess};
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
+use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::{
+    self, Finished, Operation, Snapshot, State, StateEffects, States, StepContext, Wake,
+};
 
 /// An embedded engine. The clients of a process that name the same directory, or the same
 /// `memory:name`, share one.
@@ -53,22 +55,30 @@ enum Place {
 }
 
 impl Engine {
-    pub(crate) fn memory(name: Option<&str>, options: &Options) -> Result<Arc<Self>> {
-        let make = || Ok(Arc::new(Self::new(options, Table::new(), None, None)));
+    pub(crate) fn memory(
+        name: Option<&str>,
+        options: &Options,
+        empty_state: EmptyState,
+    ) -> Result<Arc<Self>> {
+        let make = || Ok(Arc::new(Self::new(options, Table::new(empty_state), None, None)));
         match name {
             None => make(),
             Some(name) => Self::shared(Place::Memory(name.to_owned()), options, make),
         }
     }
 
-    pub(crate) fn file(directory: &Path, options: &Options) -> Result<Arc<Self>> {
+    pub(crate) fn file(
+        directory: &Path,
+        options: &Options,
+        empty_state: EmptyState,
+    ) -> Result<Arc<Self>> {
         let place = std::path::absolute(directory).map_err(|error| {
             Error::new(ErrorKind::Storage, format!("no path to {}", directory.display()))
                 .with_source(error)
         })?;
         let place = canonical(&place);
         Self::shared(Place::File(place.clone()), options, || {
-            Self::open(&place, options).map(Arc::new)
+            Self::open(&place, options, empty_state).map(Arc::new)
         })
     }
 
@@ -137,8 +147,8 @@ impl Engine {
         }
     }
 
-    fn open(directory: &Path, options: &Options) -> Result<Self> {
-        let table = Table::new();
+    fn open(directory: &Path, options: &Options, empty_state: EmptyState) -> Result<Self> {
+        let table = Table::new(empty_state);
         let mut replay = Replay { table: &table, copied: HashMap::new() };
         let journal_options = journal::Options {
             sync: options.sync,
@@ -151,7 +161,7 @@ impl Engine {
             })?;
         let engine = Self::new(options, table, Some(journal), Some(recovery));
         engine.table.all().iter().for_each(|(_, state)| state.replayed());
-        engine.forget_unused_queues();
+        engine.evict_unused_states();
         Ok(engine)
     }
 
@@ -232,22 +242,22 @@ impl Engine {
             head: queue_head(kind, &name),
             ticket: Cell::new(None),
         });
-        let journal = queue.as_ref().map(|queue| queue as &dyn operation::Journal);
+        let journal = queue.as_ref().map(|queue| queue as &dyn step::Journal);
         let is_awaited = || self.waiters.is_awaited();
-        let mut turn = Turn::new(self.clock.now(), &self.table, journal, &is_awaited);
-        let output = step.apply(&state, &mut turn);
+        let mut context = StepContext::new(self.clock.now(), &self.table, journal, &is_awaited);
+        let output = step.apply(&state, &mut context);
         drop(state);
-        if made || turn.is_emptied() {
-            self.table.forget_unused(kind, &name, &self.is_snapshotting);
+        if made || context.is_evictable() {
+            self.table.evict_if_unused(kind, &name, &self.is_snapshotting);
         }
-        let Finished { calls, visited } = turn.finish();
+        let Finished { wakes, visited } = context.finish();
         for (kind, name) in visited {
-            self.table.forget_unused(kind, &name, &self.is_snapshotting);
+            self.table.evict_if_unused(kind, &name, &self.is_snapshotting);
         }
-        for call in calls {
-            match call {
-                Call::Now(topic, count) => self.waiters.wake(&topic, count),
-                Call::Later(topic, delay) => self.waiters.wake_after(&topic, delay),
+        for wake in wakes {
+            match wake {
+                Wake::Now(topic, count) => self.waiters.wake(&topic, count),
+                Wake::After(topic, delay) => self.waiters.wake_after(&topic, delay),
             }
         }
         // A step that changed nothing answers from what earlier steps did, perhaps from records
@@ -320,15 +330,15 @@ impl Engine {
             Ok(())
         });
         self.is_snapshotting.store(false, Ordering::Release);
-        self.forget_unused_queues();
+        self.evict_unused_states();
         taken
     }
 
-    fn forget_unused_queues(&self) {
+    fn evict_unused_states(&self) {
         for (key, state) in self.table.all() {
             if state.is_unused() {
                 drop(state);
-                self.table.forget_unused(key.kind, &key.name, &self.is_snapshotting);
+                self.table.evict_if_unused(key.kind, &key.name, &self.is_snapshotting);
             }
         }
     }
@@ -372,8 +382,8 @@ struct QueueJournal<'a> {
     ticket: Cell<Option<Ticket>>,
 }
 
-impl operation::Journal for QueueJournal<'_> {
-    fn append(&self, own: &[u8], others: &[Part]) {
+impl step::Journal for QueueJournal<'_> {
+    fn append(&self, own: &[u8], others: &[StateEffects]) {
         let record = match others {
             [] => [&self.head, own].concat(),
             _ => {
@@ -481,7 +491,8 @@ mod tests {
     fn a_queue_that_is_deleted_as_a_snapshot_begins_can_be_read_again() {
         let directory = tempfile::tempdir().unwrap();
         let options = Options::parse("memory:").unwrap();
-        let engine = Arc::new(Engine::open(directory.path(), &options).unwrap());
+        let engine =
+            Arc::new(Engine::open(directory.path(), &options, crate::queues::empty_state).unwrap());
         engine.run(Add::new("files", [(1.0, "a.txt")]).unwrap()).unwrap();
         engine
             .snapshot_after(|| {
@@ -496,6 +507,6 @@ mod tests {
             let file = file.unwrap();
             std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
         }
-        Engine::open(copy.path(), &options).unwrap();
+        Engine::open(copy.path(), &options, crate::queues::empty_state).unwrap();
     }
 }

@@ -9,19 +9,22 @@ use crossbeam_utils::CachePadded;
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{State, States};
-use crate::{ick, shuffle, tasks};
+use crate::step::{State, States};
 
-/// Parts of the table, each with its own lock, so that threads seldom meet.
-const PARTS: usize = 16;
+/// Shards of the table, each with its own lock, so that threads seldom meet.
+const SHARDS: usize = 16;
+
+/// Makes an empty state of the kind with this number in the journal, if there is such a kind.
+pub(super) type EmptyState = fn(kind: u8) -> Option<Arc<dyn State>>;
 
 /// The states of all queues of an engine.
 pub(super) struct Table {
+    empty_state: EmptyState,
     hasher: DefaultHashBuilder,
-    parts: [CachePadded<RwLock<Part>>; PARTS],
+    shards: [CachePadded<RwLock<Shard>>; SHARDS],
 }
 
-type Part = HashMap<Key, Arc<dyn State>>;
+type Shard = HashMap<Key, Arc<dyn State>>;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key {
@@ -45,25 +48,9 @@ impl Equivalent<Key> for KeyRef<'_> {
     }
 }
 
-/// An empty state of the kind with this number in the journal.
-fn empty_state(kind: u8) -> Result<Arc<dyn State>> {
-    match kind {
-        ick::embedded::KIND => Ok(Arc::new(ick::embedded::State::default())),
-        shuffle::embedded::KIND => Ok(Arc::new(shuffle::embedded::State::default())),
-        shuffle::tracking::KIND => Ok(Arc::new(shuffle::tracking::State::default())),
-        tasks::embedded::KIND => Ok(Arc::new(tasks::embedded::State::default())),
-        unknown => Err(Error::new(
-            ErrorKind::IncompatibleVersion,
-            format!(
-                "the journal holds a queue of kind {unknown}, which this version does not know"
-            ),
-        )),
-    }
-}
-
 impl Table {
-    pub(super) fn new() -> Self {
-        Self { hasher: DefaultHashBuilder::default(), parts: Default::default() }
+    pub(super) fn new(empty_state: EmptyState) -> Self {
+        Self { empty_state, hasher: DefaultHashBuilder::default(), shards: Default::default() }
     }
 
     /// The state of a queue, and whether it was made for this call.
@@ -80,56 +67,62 @@ impl Table {
         name: &[u8],
         make: impl FnOnce() -> Arc<dyn State>,
     ) -> (Arc<dyn State>, bool) {
-        let part = self.part(kind, name);
-        if let Some(state) = read(part).get(&KeyRef(kind, name)) {
+        let shard = self.shard(kind, name);
+        if let Some(state) = read(shard).get(&KeyRef(kind, name)) {
             return (state.clone(), false);
         }
-        let mut part = write(part);
+        let mut shard = write(shard);
         let mut made = false;
-        let state = part.entry(Key { kind, name: name.into() }).or_insert_with(|| {
+        let state = shard.entry(Key { kind, name: name.into() }).or_insert_with(|| {
             made = true;
             make()
         });
         (state.clone(), made)
     }
 
-    /// Forgets a queue if it is as if it had never been used and nobody is at work on it; not
-    /// while `kept` is set.
-    pub(super) fn forget_unused(&self, kind: u8, name: &[u8], kept: &AtomicBool) {
-        let mut part = write(self.part(kind, name));
-        // Asked under the lock: a queue that is forgotten although this is being set was not used
-        // since.
+    /// Evicts the state of a queue that is as if it had never been used, unless a step works on it or
+    /// `kept` is set.
+    pub(super) fn evict_if_unused(&self, kind: u8, name: &[u8], kept: &AtomicBool) {
+        let mut shard = write(self.shard(kind, name));
+        // Read under the lock: a state that is evicted while this is being set was not used since.
         if kept.load(Ordering::Acquire) {
             return;
         }
         let key = KeyRef(kind, name);
-        // Whoever works on a state holds a reference, which is taken under this lock.
-        if part.get(&key).is_some_and(|state| Arc::strong_count(state) == 1 && state.is_unused()) {
-            part.remove(&key);
+        // A step holds a reference to its state, which it takes under this lock.
+        if shard.get(&key).is_some_and(|state| Arc::strong_count(state) == 1 && state.is_unused()) {
+            shard.remove(&key);
         }
     }
 
     /// Every queue, at about this moment.
     pub(super) fn all(&self) -> Vec<(Key, Arc<dyn State>)> {
         let mut all = Vec::new();
-        for part in &self.parts {
-            let part = read(part);
-            all.extend(part.iter().map(|(key, state)| (key.clone(), state.clone())));
+        for shard in &self.shards {
+            let shard = read(shard);
+            all.extend(shard.iter().map(|(key, state)| (key.clone(), state.clone())));
         }
         all
     }
 
-    fn part(&self, kind: u8, name: &[u8]) -> &RwLock<Part> {
-        &self.parts[self.hasher.hash_one(KeyRef(kind, name)) as usize % PARTS]
+    fn shard(&self, kind: u8, name: &[u8]) -> &RwLock<Shard> {
+        &self.shards[self.hasher.hash_one(KeyRef(kind, name)) as usize % SHARDS]
     }
 }
 
 impl States for Table {
     fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>> {
-        if let Some(state) = read(self.part(kind, name)).get(&KeyRef(kind, name)) {
+        if let Some(state) = read(self.shard(kind, name)).get(&KeyRef(kind, name)) {
             return Ok(state.clone());
         }
-        let empty = empty_state(kind)?;
+        let empty = (self.empty_state)(kind).ok_or_else(|| {
+            Error::new(
+                ErrorKind::IncompatibleVersion,
+                format!(
+                    "the journal holds a queue of kind {kind}, which this version does not know"
+                ),
+            )
+        })?;
         Ok(self.find_or_make(kind, name, || empty).0)
     }
 }

@@ -1,12 +1,9 @@
 //! Add: flag members as dirty.
 
+use super::scored_set::Lowered;
 use super::{Name, embedded};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
-use crate::score;
-use crate::scored_set::Lowered;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, score};
 
 /// The longest member, in bytes. Members are identifiers; a document belongs elsewhere.
 pub const MEMBER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -134,9 +131,9 @@ impl Operation for Add {
         Ok(Added { new, lowered })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Added> {
-        let now = turn.now() as f64 / 1e6;
-        let (added, woke) = state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Added> {
+        let now = context.now() as f64 / 1e6;
+        let (added, woke) = state.step(context, |ick, effects| {
             ick.create(effects);
             let was_empty = ick.producer.is_empty();
             let mut added = Added::default();
@@ -150,7 +147,7 @@ impl Operation for Add {
             Ok((added, was_empty && added.new > 0))
         })?;
         if woke {
-            turn.wake(|| self.name.producer_key(), 1);
+            context.wake(|| self.name.producer_key(), 1);
         }
         Ok(added)
     }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 
 use super::{BATCH_MEMBERS_MAX, Commit, Entry, Exchange, Ick, Token};
-use crate::byte_list::ByteList;
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, Result, Retry};
-use crate::waiters::{Idle, Listener};
+use crate::runtime::waiters::{Idle, Listener};
+use crate::step::ByteList;
 
 /// A batch to work on: entries, lowest score first.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +136,6 @@ impl<M: Mode> Batches<M> {
     }
 
     /// The listener to wait on and until when; `None` when the loop is over.
-    #[allow(clippy::disallowed_methods, reason = "the only part of the loop that looks at a clock")]
     fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
         let wait = self.wait?;
         if self.idle.as_ref().is_some_and(Idle::is_over) {
@@ -148,7 +147,7 @@ impl<M: Mode> Batches<M> {
             let keys = icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key()));
             Idle::begin(wait, icks[0].client.listen(keys.collect()))
         });
-        let interval = icks[0].client.look_interval();
+        let interval = icks[0].client.fallback_poll_interval();
         let look = interval.and_then(|interval| Instant::now().checked_add(interval));
         let until = match (idle.deadline, look) {
             (Some(deadline), Some(look)) => Some(deadline.min(look)),

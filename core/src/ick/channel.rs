@@ -6,8 +6,8 @@ use std::collections::btree_map::Entry;
 use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Result, invalid};
-use crate::fnv::fnv1a64;
-use crate::limits::{CallSize, first_of};
+use crate::step::fnv::fnv1a64;
+use crate::step::limits::{CallSize, first_of};
 
 /// The most Icks in a channel.
 pub const SHARDS_MAX: u32 = 65_536;

@@ -2,11 +2,9 @@
 
 use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::limits::first_of;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::limits::first_of;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("check.lua"),
@@ -81,9 +79,9 @@ impl Operation for Commit {
         reply.count(self.members.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        let now = turn.now();
-        state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        let now = context.now();
+        state.step(context, |ick, effects| {
             ick.fence(self.token.as_ref(), now)?;
             ick.create(effects);
             Ok(self.members.iter().filter(|member| ick.remove(member, effects)).count() as u64)

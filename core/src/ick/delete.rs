@@ -2,8 +2,7 @@
 
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("delete.lua")));
 
@@ -59,10 +58,10 @@ impl Operation for Delete {
         reply.count(self.invocation().keys.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |ick, effects| {
             ick.forget_old_lease(now, effects);
             Ok(ick.delete(effects))
         })

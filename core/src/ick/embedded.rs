@@ -3,12 +3,11 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::Token;
-use crate::codec::{Reader, put_bytes, put_integer, put_score};
-use crate::effects::Effects;
+use super::scored_set::{Lowered, ScoredSet};
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{self, Snapshot, Timestamp, Turn};
-use crate::scored_set::{Lowered, ScoredSet};
-use crate::sync;
+use crate::runtime::sync;
+use crate::step::codec::{Reader, put_bytes, put_integer, put_score};
+use crate::step::{self, Effects, Snapshot, StepContext, Timestamp};
 
 /// What the embedded engine keeps for one Ick.
 #[derive(Default)]
@@ -56,13 +55,13 @@ impl State {
     /// that the journal has an Ick's steps in the order in which they happened.
     pub(super) fn step<T>(
         &self,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
         step: impl FnOnce(&mut Ick, &mut Effects) -> Result<T>,
     ) -> Result<T> {
         let mut ick = self.lock();
-        let mut effects = Effects::of(turn);
+        let mut effects = Effects::of(context);
         let output = step(&mut ick, &mut effects)?;
-        effects.record(turn);
+        effects.record(context);
         Ok(output)
     }
 
@@ -228,7 +227,7 @@ impl Ick {
 /// Members in one snapshot record: large enough to be cheap, small enough to be read in pieces.
 const SNAPSHOT_MEMBERS: usize = 1_000;
 
-impl operation::State for State {
+impl step::State for State {
     fn kind() -> u8 {
         KIND
     }

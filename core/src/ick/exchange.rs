@@ -4,11 +4,9 @@ use super::add::BATCH_MEMBERS_MAX;
 use super::commit::check_members;
 use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entries};
 use super::{Name, Token, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::limits::first_of;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::limits::first_of;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("check.lua"),
@@ -81,10 +79,10 @@ impl Operation for Exchange {
         decode_entries(reply, self.reserve.max)
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
-        let now = turn.now();
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Entry>> {
+        let now = context.now();
         let Reserve { max, backwash, token, .. } = self.reserve;
-        state.step(turn, |ick, effects| {
+        state.step(context, |ick, effects| {
             ick.fence(token.as_ref(), now)?;
             ick.create(effects);
             for member in self.commit.iter() {

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::client::{Blocking, Mode, WeakClient};
 use crate::error::{Result, Retry, invalid};
-use crate::limits::first_of;
-use crate::random;
-use crate::sync::lock;
-use crate::term::Term;
-use crate::timer::{Scheduled, Timer};
+use crate::runtime::random;
+use crate::runtime::sync::lock;
+use crate::runtime::timer::{Scheduled, Timer};
+use crate::step::limits::first_of;
+use crate::worker::term::Term;
 
 /// A term has to be at least this long.
 const TTL_MIN: Duration = Duration::from_millis(1);
@@ -69,7 +69,6 @@ struct RenewalState {
     next: Option<Scheduled>,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 impl<M: Mode> ConsumerLease<M> {
     pub(super) fn acquire(ick: Ick<M>, ttl: Duration) -> M::Reply<Option<Self>> {
         let token: Token = Arc::from(random::token().as_bytes());
@@ -222,7 +221,6 @@ impl Renewal {
 
 /// Renews the lease after a third of its term, and again, until it is lost or ended. Holds no
 /// client: a lease that outlives its client must not keep an engine open.
-#[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 fn renew_later<M: Mode>(client: WeakClient<M>, name: Name, renewal: &Arc<Renewal>) {
     let own = renewal.clone();
     let next = Timer::after(renewal.term.length() / 3, move || {

@@ -6,7 +6,7 @@ mod batches;
 mod channel;
 mod commit;
 mod delete;
-pub(crate) mod embedded;
+mod embedded;
 mod exchange;
 mod lease;
 mod name;
@@ -14,9 +14,9 @@ mod peek;
 mod release;
 mod renew;
 mod reserve;
+mod scored_set;
 mod stats;
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
 
 pub use acquire::Acquire;
@@ -27,19 +27,20 @@ pub use commit::Commit;
 pub use delete::Delete;
 pub use exchange::Exchange;
 pub use lease::ConsumerLease;
-pub use name::{NAME_BYTES_MAX, Name, Token};
+pub use name::{Name, Token};
 pub use peek::{Peek, Set};
 pub use release::Release;
 pub use renew::Renew;
 pub use reserve::{Entry, Reserve, SIZE_MAX};
+pub(crate) use stats::KIND;
 pub use stats::{ReadStats, Stats};
 
 use std::time::Duration;
 
-use crate::byte_list::ByteList;
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{CallSize, first_of};
+use crate::step::ByteList;
+use crate::step::limits::{CallSize, first_of};
 
 /// The version flag of every Ick.
 pub const VERSION: &str = "ick.v1";
@@ -65,8 +66,23 @@ pub struct Ick<M: Mode = Blocking> {
     name: Result<Name, std::sync::Arc<str>>,
 }
 
+impl<M: Mode> Client<M> {
+    /// The Ick of this name. Makes no call.
+    pub fn ick(&self, name: impl AsRef<[u8]>) -> Ick<M> {
+        Ick::new(self.clone(), name.as_ref())
+    }
+
+    /// The channel of `shards` Icks of this name. Makes no call.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for no Ick or more than 65,536.
+    pub fn ick_channel(&self, name: impl AsRef<[u8]>, shards: u32) -> Result<IckChannel<M>> {
+        IckChannel::new(self.clone(), name.as_ref(), shards)
+    }
+}
+
 impl<M: Mode> Ick<M> {
-    pub(crate) fn new(client: Client<M>, name: &[u8]) -> Self {
+    fn new(client: Client<M>, name: &[u8]) -> Self {
         Self { client, name: Name::new(name).map_err(|error| error.message().into()) }
     }
 
@@ -257,7 +273,7 @@ impl Added {
     }
 }
 
-crate::operation::steps! {
+crate::step::steps! {
     [embedded::State]
     Acquire, Add, Commit, Delete, Exchange, Peek, ReadStats, Release, Renew, Reserve,
 }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::error::{Result, invalid};
-
-/// The longest name of a queue, in bytes.
-pub const NAME_BYTES_MAX: usize = 64 * 1024;
+use crate::error::Result;
+use crate::step::check_name_length;
 
 /// The name of an Ick, with the Redis keys that the `ick.v1` contract derives from it.
 ///
@@ -29,15 +27,10 @@ impl Name {
     /// The name `name`; any bytes, the empty name included.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for more than [`NAME_BYTES_MAX`] bytes.
+    /// `INVALID_ARGUMENT` for more than [`NAME_BYTES_MAX`](crate::NAME_BYTES_MAX) bytes.
     pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
         let name = name.as_ref();
-        if name.len() > NAME_BYTES_MAX {
-            return Err(invalid(format!(
-                "the name has {} bytes; {NAME_BYTES_MAX} are allowed",
-                name.len()
-            )));
-        }
+        check_name_length("the name", name)?;
         let derived = |set: &[u8]| Arc::from([name, b"/ick/{", name, b"}/", set].concat());
         Ok(Self(Arc::new(Keys {
             flag: Arc::from(name),

@@ -3,8 +3,7 @@
 use super::reserve::{Entry, check_size, decode_entries, first_entries, size_argument};
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("check.lua"),
@@ -68,8 +67,8 @@ impl Operation for Peek {
         decode_entries(reply, self.max)
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
-        state.step(turn, |ick, _| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Entry>> {
+        state.step(context, |ick, _| {
             let set = match self.set {
                 Set::Producer => &ick.producer,
                 Set::Consumer => &ick.consumer,

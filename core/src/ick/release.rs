@@ -1,10 +1,8 @@
 //! Release: give the consumer lease back.
 
 use super::{Name, Token, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(include_str!("release.lua"));
 
@@ -46,10 +44,10 @@ impl Operation for Release {
         reply.flag()
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |ick, effects| {
             let held = ick.holder(now) == Some(&self.token);
             if held {
                 ick.release(effects);

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use super::{Name, Token, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(include_str!("renew.lua"));
 
@@ -49,9 +47,9 @@ impl Operation for Renew {
         reply.flag()
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<bool> {
-        let now = turn.now();
-        state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
+        let now = context.now();
+        state.step(context, |ick, effects| {
             if ick.holder(now) != Some(&self.token) {
                 return Ok(false);
             }

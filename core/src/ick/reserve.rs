@@ -1,11 +1,10 @@
 //! Reserve: take a batch to work on.
 
+use super::scored_set::{Member, ScoredSet};
 use super::{Name, Token, embedded};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{self, Reply};
-use crate::scored_set::ScoredSet;
+use crate::step::reply::{self, Reply};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 /// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
 pub const SIZE_MAX: u64 = 100_000_000_000_000_000;
@@ -101,10 +100,7 @@ pub(super) fn decode_entries(reply: Reply, max: u64) -> Result<Vec<Entry>> {
 /// The first `max` members of a set.
 pub(super) fn first_entries(set: &ScoredSet, max: u64) -> Vec<Entry> {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
-    let entry = |(score, member): (f64, &crate::scored_set::Member)| Entry {
-        member: member.to_vec(),
-        score,
-    };
+    let entry = |(score, member): (f64, &Member)| Entry { member: member.to_vec(), score };
     set.iter().take(max).map(entry).collect()
 }
 
@@ -132,9 +128,9 @@ impl Operation for Reserve {
         decode_entries(reply, self.max)
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Entry>> {
-        let now = turn.now();
-        state.step(turn, |ick, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Entry>> {
+        let now = context.now();
+        state.step(context, |ick, effects| {
             ick.fence(self.token.as_ref(), now)?;
             ick.create(effects);
             ick.take(self.max, self.backwash, effects);

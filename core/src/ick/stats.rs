@@ -1,10 +1,12 @@
 //! Stats: sizes and score ranges.
 
+use std::sync::Arc;
+
 use super::{Name, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{self, Reply};
+use crate::kind::{Kind, Statistic};
+use crate::step::reply::{self, Reply};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("stats.lua")));
 
@@ -13,6 +15,19 @@ static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_s
 pub struct ReadStats {
     name: Name,
 }
+
+/// The row of the table of queues.
+pub(crate) const KIND: Kind = Kind {
+    number: embedded::KIND,
+    name: "ick",
+    empty_state: || Arc::new(embedded::State::default()),
+    statistics: |client, name| {
+        let stats = client.ick(name).stats()?;
+        let (flagged, reserved) =
+            stats.map_or((0, 0), |stats| (stats.producer_size, stats.consumer_size));
+        Ok(vec![Statistic::of("flagged", flagged), Statistic::of("reserved", reserved)])
+    },
+};
 
 /// The sizes and score ranges of an Ick. Scores are exact.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,8 +128,12 @@ impl Operation for ReadStats {
         Ok(Some(self.stats(sizes, producer_range, consumer_range)))
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Option<Stats>> {
-        state.step(turn, |ick, _| {
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Option<Stats>> {
+        state.step(context, |ick, _| {
             let sizes = [ick.producer.len() as u64, ick.consumer.len() as u64];
             let producer_range = ick.producer.first().zip(ick.producer.last());
             let consumer_range = ick.consumer.first().zip(ick.consumer.last());

@@ -133,7 +133,7 @@ fn bad_arguments_are_refused_before_anything_is_done() {
         "ick.acquire: the lease's term is 0ns; it has to be between a millisecond and a day",
     );
     refused(
-        memory().ick([0; NAME_BYTES_MAX + 1]).stats().map(drop),
+        memory().ick([0; crate::NAME_BYTES_MAX + 1]).stats().map(drop),
         "ick.stats: the name has 65537 bytes; 65536 are allowed",
     );
     assert_eq!(ick.stats().unwrap(), None);
@@ -195,8 +195,8 @@ fn a_channel_spreads_and_drains() {
 
 #[test]
 fn every_script_is_called_as_its_header_says() {
-    use crate::Operation;
-    use crate::operation::Invocation;
+    use crate::step::Invocation;
+    use crate::step::Operation;
 
     let token: Token = std::sync::Arc::from(b"token".as_slice());
     let second = Duration::from_secs(1);
@@ -256,7 +256,7 @@ fn every_script_is_called_as_its_header_says() {
     ];
     for (name, source, calls) in calls {
         for call in calls {
-            crate::script_header::check(name, source, &call);
+            crate::step::script_header::check(name, source, &call);
         }
     }
 }

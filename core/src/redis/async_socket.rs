@@ -13,7 +13,7 @@ use super::resp::ReplyReader;
 use super::socket::lost;
 use crate::error::Result;
 use crate::options::Address;
-use crate::reply::Reply;
+use crate::step::Reply;
 
 /// How much room is kept for what has to be sent.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::command;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::Invocation;
 use crate::options::{Address, Options};
-use crate::random;
-use crate::reply::{Reply, inner_error, server_error};
+use crate::runtime::random;
+use crate::step::Invocation;
+use crate::step::reply::{Reply, inner_error, server_error};
 
 /// The first pause between two attempts; each next one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::fork::PerProcess;
+use crate::runtime::fork::PerProcess;
 
 static BACKGROUND: PerProcess<Background> = PerProcess::new();
 
@@ -18,7 +18,7 @@ impl Drop for Background {
     /// Of two threads that make one at once, one loses; its runtime may be dropped on a thread
     /// of another runtime, where waiting for its end is forbidden.
     fn drop(&mut self) {
-        if let Some(runtime) = crate::sync::lock(&self.runtime).take() {
+        if let Some(runtime) = crate::runtime::sync::lock(&self.runtime).take() {
             runtime.shutdown_background();
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn handle() -> Handle {
 }
 
 fn start(background: &Arc<Background>) {
-    let runtime = crate::sync::lock(&background.runtime).take();
+    let runtime = crate::runtime::sync::lock(&background.runtime).take();
     let run = move || {
         if let Some(runtime) = runtime {
             runtime.block_on(std::future::pending::<()>());

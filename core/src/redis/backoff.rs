@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::random;
+use crate::runtime::random;
 
 /// The first pause, with as much jitter. It doubles while connections do not last.
 const PAUSE_MIN: Duration = Duration::from_millis(125);

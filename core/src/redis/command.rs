@@ -1,6 +1,6 @@
 //! Commands as the bytes that go over a connection.
 
-use crate::operation::Invocation;
+use crate::step::Invocation;
 
 /// EVALSHA, or EVAL where the server does not know the script: two round trips and still atomic,
 /// where SCRIPT LOAD would take three. ASKING comes before where a redirection said so.

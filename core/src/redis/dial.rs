@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::tls;
 use super::wire::{self, Wire};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt;
 use crate::options::{Address, Options};
+use crate::runtime::interrupt;
 
 /// Opens connections as the options say.
 #[derive(Clone)]

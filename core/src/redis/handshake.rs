@@ -4,7 +4,7 @@ use super::command;
 use super::dial::{Dialer, Peer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
-use crate::reply::{Reply, server_error};
+use crate::step::reply::{Reply, server_error};
 
 /// The commands of a handshake, to be sent together and answered one by one.
 pub(super) struct Handshake {

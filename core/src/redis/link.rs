@@ -19,10 +19,9 @@ use super::dial::Dialer;
 use super::router::Router;
 use super::socket::lost;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::Invocation;
 use crate::options::Address;
-use crate::reply::Reply;
-use crate::sync::lock;
+use crate::runtime::sync::lock;
+use crate::step::{Invocation, Reply};
 
 /// How many submissions are taken at once: more would wait for each other without saving anything.
 const INTAKE_MAX: usize = 512;
@@ -224,7 +223,7 @@ impl Link {
         }
     }
 
-    /// Does something, and [takes its turns](Self::turn) meanwhile.
+    /// Does something, and [takes its turns](Self::context) meanwhile.
     async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
@@ -263,11 +262,11 @@ impl Link {
             }
             tokio::select! {
                 is_open = pipe.turn() => match is_open {
-                    Turn::Open => {}
-                    Turn::Broken => return None,
+                    Progress::Open => {}
+                    Progress::Broken => return None,
                     // A connection that gives no answer in time may be a half-open one, which
                     // would give none for minutes. Calls that are under way on it keep it.
-                    Turn::Late => {
+                    Progress::Late => {
                         tokio::spawn(pipe.finish());
                         return None;
                     }
@@ -296,7 +295,7 @@ struct Sent {
     is_asking: bool,
 }
 
-enum Turn {
+enum Progress {
     Open,
     /// A call had no answer in time.
     Late,
@@ -342,19 +341,19 @@ impl Pipe {
 
     /// Sends or reads something and deals with the answers that have come, or gives up the calls
     /// that are too late.
-    async fn turn(&mut self) -> Turn {
+    async fn turn(&mut self) -> Progress {
         let exchanged = tokio::select! {
             exchanged = self.socket.exchange() => exchanged,
             () = wait_until(self.deadline) => return self.give_up(),
         };
         match exchanged.and_then(|()| self.take_answers()) {
-            Ok(()) => Turn::Open,
+            Ok(()) => Progress::Open,
             Err(error) => {
                 for sent in std::mem::take(&mut self.in_flight) {
                     let error = Error::new(error.kind(), error.message());
                     self.judge(sent, Outcome::NoAnswer(error));
                 }
-                Turn::Broken
+                Progress::Broken
             }
         }
     }
@@ -375,13 +374,13 @@ impl Pipe {
         Ok(())
     }
 
-    fn give_up(&mut self) -> Turn {
+    fn give_up(&mut self) -> Progress {
         let now = Instant::now();
         let is_late = |call: &mut Submission| call.attempt.deadline() <= now;
         let late: Vec<_> =
             self.in_flight.iter_mut().filter_map(|sent| sent.submission.take_if(is_late)).collect();
         self.deadline = earliest(None, self.in_flight.iter().filter_map(|s| s.submission.as_ref()));
-        let turn = if late.is_empty() { Turn::Open } else { Turn::Late };
+        let turn = if late.is_empty() { Progress::Open } else { Progress::Late };
         for submission in late {
             let outcome = Outcome::NoAnswer(lost(std::io::ErrorKind::TimedOut.into()));
             Shared::judge(&self.shared, submission, outcome);
@@ -392,7 +391,7 @@ impl Pipe {
     /// Waits for the answers to what was sent.
     async fn finish(mut self) {
         while self.in_flight.iter().any(|sent| sent.submission.is_some()) {
-            if let Turn::Broken = self.turn().await {
+            if let Progress::Broken = self.turn().await {
                 return;
             }
         }

@@ -45,13 +45,11 @@ use router::Router;
 use waiter::Waiter;
 
 use crate::error::Result;
-use crate::fork::PerProcess;
-use crate::interrupt;
-use crate::operation::{Invocation, Operation};
 use crate::options::Options;
-use crate::reply::Reply;
-use crate::shuffle::MessageId;
-use crate::waiters::{Audience, Listener, Topic};
+use crate::runtime::fork::PerProcess;
+use crate::runtime::interrupt;
+use crate::runtime::waiters::{Audience, Listener, Topic};
+use crate::step::{Invocation, Operation, Reply, StreamId};
 
 /// The way to one Redis, whatever its form. Every process makes its own connections on first use.
 pub(crate) struct Connections {
@@ -166,7 +164,7 @@ impl Connections {
         &self,
         audience: Audience,
         topic: Topic,
-        after: MessageId,
+        after: StreamId,
     ) -> Listener {
         self.own().notifications.listen(audience, topic, after)
     }

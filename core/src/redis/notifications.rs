@@ -22,10 +22,9 @@ use super::pool::Pool;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
-use crate::reply::Reply;
-use crate::shuffle::MessageId;
-use crate::sync::lock;
-use crate::waiters::{Audience, Listener, Topic, Waiters};
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
+use crate::step::{Reply, StreamId};
 
 /// How long the server lets one command wait: a connection that is dead is found out after it.
 const BLOCK: Duration = Duration::from_secs(10);
@@ -56,7 +55,7 @@ struct Watch {
 
 struct Watched {
     /// The last notification that listeners were woken for.
-    seen: MessageId,
+    seen: StreamId,
     listeners: usize,
 }
 
@@ -71,7 +70,7 @@ impl Notifications {
         self: &Arc<Self>,
         audience: Audience,
         topic: Topic,
-        after: MessageId,
+        after: StreamId,
     ) -> Listener {
         let listener = self.waiters.listen_as(audience, vec![topic.clone()]);
         // Whoever waits has read before, so the name has a slot.
@@ -126,7 +125,7 @@ impl Notifications {
 
     /// What to watch now. Ends the slot's task, for which there is no next command then, if nobody
     /// listens for anything.
-    fn watched(&self, slot: u16) -> Option<Vec<(Topic, MessageId)>> {
+    fn watched(&self, slot: u16) -> Option<Vec<(Topic, StreamId)>> {
         let mut slots = lock(&self.slots);
         let watch = slots.get_mut(&slot)?;
         watch.topics.retain(|_, watched| watched.listeners > 0);
@@ -139,7 +138,7 @@ impl Notifications {
     }
 
     /// Takes in a notification and wakes one listener for it.
-    fn notify(&self, slot: u16, topic: &[u8], id: MessageId) {
+    fn notify(&self, slot: u16, topic: &[u8], id: StreamId) {
         if let Some(watch) = lock(&self.slots).get_mut(&slot)
             && let Some(watched) = watch.topics.get_mut(topic)
         {
@@ -199,7 +198,7 @@ impl Notifications {
         &self,
         slot: u16,
         watcher: &mut Watcher,
-        watched: &[(Topic, MessageId)],
+        watched: &[(Topic, StreamId)],
         changed: &Notify,
     ) -> Result<Reply> {
         let mut read = ["XREAD", "BLOCK", &BLOCK.as_millis().to_string(), "STREAMS"]

@@ -9,7 +9,7 @@ use super::dial::{Dialer, Peer};
 use super::socket::Socket;
 use crate::error::{Error, ErrorKind};
 use crate::options::Address;
-use crate::sync::lock;
+use crate::runtime::sync::lock;
 
 pub(super) struct Pool {
     dialer: Dialer,

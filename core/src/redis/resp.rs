@@ -8,7 +8,7 @@
 
 use std::io;
 
-use crate::reply::Reply;
+use crate::step::Reply;
 
 /// How much of the connection is read at once.
 const BUFFER_BYTES: usize = 16 * 1024;

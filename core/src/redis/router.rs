@@ -10,8 +10,8 @@ use super::socket::Socket;
 use super::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Target};
-use crate::reply::Reply;
-use crate::sync::lock;
+use crate::runtime::sync::lock;
+use crate::step::Reply;
 
 /// Knows the way, and asks for it when it has forgotten.
 pub(super) struct Router {

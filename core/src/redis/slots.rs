@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
-use crate::reply::Reply;
+use crate::step::Reply;
 
 /// The slots of every cluster.
 pub(super) const SLOTS: usize = 16_384;

@@ -8,7 +8,7 @@ use super::handshake::{self, Handshake};
 use super::resp::ReplyReader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
-use crate::reply::Reply;
+use crate::step::Reply;
 
 /// A connection is asked whether it is still there if it has not been used for so long: asking
 /// takes three system calls, which a caller in a loop would feel.

@@ -19,9 +19,9 @@ use super::command;
 use super::dial::Dialer;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reply::Reply;
-use crate::sync::lock;
-use crate::waiters::{Handle, Listener, Topic, Waiters};
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::{Handle, Listener, Topic, Waiters};
+use crate::step::Reply;
 
 /// How long a subscription stays that nobody listens to.
 const LINGER: Duration = Duration::from_secs(5);

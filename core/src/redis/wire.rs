@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
-use crate::interrupt;
+use crate::runtime::interrupt;
 
 /// A read may take so much longer than it should, so that a call which has just begun finds the
 /// socket's time limit as it needs it: setting it takes two system calls.

@@ -3,10 +3,8 @@
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 /// The most messages in one step; [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack) makes
 /// several steps of more.
@@ -80,9 +78,9 @@ impl Operation for Ack {
         reply.count(self.receipts.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        turn.emptied();
-        state.step(turn, |queue, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        context.mark_evictable();
+        state.step(context, |queue, effects| {
             let mut acknowledged = 0;
             for receipt in &self.receipts {
                 acknowledged += u64::from(queue.ack(&self.group, receipt, effects));

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::client::{Blocking, Mode};
 use crate::error::Result;
-use crate::limits::CallSize;
-use crate::waiters::Listener;
+use crate::runtime::waiters::Listener;
+use crate::step::limits::CallSize;
 
 /// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`].
 #[derive(Clone, Debug)]

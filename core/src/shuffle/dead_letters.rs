@@ -4,8 +4,7 @@ use super::message::{Message, MessageId, Stream};
 use super::name::Name;
 use super::{ON_CLUSTER, READ_MESSAGES_MAX, embedded};
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("queue.lua"), include_str!("dead_letters.lua")));
@@ -106,8 +105,12 @@ impl Operation for ReadDeadLetters {
         Ok(entries.into_iter().filter_map(letter).collect())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<DeadLetter>> {
-        turn.emptied();
-        state.step(turn, |queue, _| queue.dead_letters(self.max))
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<DeadLetter>> {
+        context.mark_evictable();
+        state.step(context, |queue, _| queue.dead_letters(self.max))
     }
 }

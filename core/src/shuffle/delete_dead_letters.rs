@@ -4,8 +4,7 @@ use super::message::MessageId;
 use super::name::Name;
 use super::{ACK_MESSAGES_MAX, ON_CLUSTER, embedded};
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -63,8 +62,8 @@ impl Operation for DeleteDeadLetters {
         reply.count(self.ids.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        turn.emptied();
-        state.step(turn, |queue, effects| Ok(queue.delete_dead_letters(&self.ids, effects)))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        context.mark_evictable();
+        state.step(context, |queue, effects| Ok(queue.delete_dead_letters(&self.ids, effects)))
     }
 }

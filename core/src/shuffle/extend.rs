@@ -3,10 +3,8 @@
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -75,10 +73,10 @@ impl Operation for Extend {
         reply.count(self.receipts.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |queue, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |queue, effects| {
             let extended = |receipt: &&Receipt| {
                 queue.extend(&self.group, &self.consumer, receipt, now, effects)
             };

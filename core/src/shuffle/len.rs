@@ -2,10 +2,8 @@
 
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("len.lua")));
 
@@ -48,8 +46,8 @@ impl Operation for Len {
         reply.number()
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        turn.emptied();
-        state.step(turn, |queue, _| Ok(queue.counted().map(embedded::Stream::len).sum()))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        context.mark_evictable();
+        state.step(context, |queue, _| Ok(queue.counted().map(embedded::Stream::len).sum()))
     }
 }

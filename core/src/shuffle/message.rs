@@ -1,47 +1,10 @@
 //! Messages, where they are and what they are called.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::{ACK_MESSAGES_MAX, STREAMS_MAX, StreamNumber};
-use crate::byte_list::ByteList;
-use crate::error::{Error, Result, invalid};
-use crate::reply::{Replies, Reply, malformed};
-
-/// The name of a message in its stream: the time at which it was written and a number. Ids of a
-/// stream grow.
-///
-/// ```
-/// let id: millpond::shuffle::MessageId = "1700000000000-3".parse()?;
-/// assert_eq!((id.time_ms, id.sequence), (1_700_000_000_000, 3));
-/// assert_eq!(id.to_string(), "1700000000000-3");
-/// # Ok::<(), millpond::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MessageId {
-    /// The server's time in milliseconds since the Unix epoch.
-    pub time_ms: u64,
-    /// Which of the messages of that time it is.
-    pub sequence: u64,
-}
-
-impl fmt::Display for MessageId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.time_ms, self.sequence)
-    }
-}
-
-impl FromStr for MessageId {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let read = || {
-            let (time_ms, sequence) = text.split_once('-')?;
-            Some(Self { time_ms: time_ms.parse().ok()?, sequence: sequence.parse().ok()? })
-        };
-        read().ok_or_else(|| invalid("an id has the form of 1700000000000-0"))
-    }
-}
+use crate::error::{Result, invalid};
+use crate::step::ByteList;
+pub use crate::step::StreamId as MessageId;
+use crate::step::reply::{Replies, Reply, malformed};
 
 /// One of the streams of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

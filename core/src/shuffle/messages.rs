@@ -11,7 +11,7 @@ use futures_core::Stream;
 use super::{Batch, Message, ShuffleConsumer};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, Result, Retry};
-use crate::waiters::{Idle, Listener};
+use crate::runtime::waiters::{Idle, Listener};
 
 /// The loop of a consumer: batches of messages. An iterator for a blocking client, a [`Stream`] for
 /// an async one. Made by [`ShuffleConsumer::messages`].

@@ -5,7 +5,7 @@ mod backlog;
 mod consumer;
 mod dead_letters;
 mod delete_dead_letters;
-pub(crate) mod embedded;
+mod embedded;
 mod extend;
 mod len;
 mod message;
@@ -18,9 +18,8 @@ mod shard;
 mod start_values;
 mod stats;
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
-pub(crate) mod tracking;
+mod tracking;
 mod write;
 
 pub use ack::{ACK_MESSAGES_MAX, Ack};
@@ -36,6 +35,7 @@ pub use read::{Batch, READ_MESSAGES_MAX, Read};
 pub use reclaim::{Reclaim, Reclaimed};
 pub use resize::Resize;
 pub use shard::shard;
+pub(crate) use stats::{KIND, TRACKING};
 pub use stats::{ReadStats, Stats, StreamStats};
 pub use tracking::{
     Cordon, DEADLINE_DEFAULT, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry,
@@ -54,7 +54,7 @@ use write::Shape;
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, invalid};
-use crate::operation::Timestamp;
+use crate::step::Timestamp;
 
 /// The number of a stream of a queue, from 0.
 pub type StreamNumber = u32;
@@ -101,8 +101,15 @@ pub struct ShuffleQueue<M: Mode = Blocking> {
     track_keys: TrackKeys,
 }
 
+impl<M: Mode> Client<M> {
+    /// The shuffle queue of this name. Makes no call.
+    pub fn shuffle_queue(&self, name: impl AsRef<[u8]>) -> ShuffleQueue<M> {
+        ShuffleQueue::new(self.clone(), name.as_ref())
+    }
+}
+
 impl<M: Mode> ShuffleQueue<M> {
-    pub(crate) fn new(client: Client<M>, name: &[u8]) -> Self {
+    fn new(client: Client<M>, name: &[u8]) -> Self {
         Self {
             client,
             name: Name::new(name).map_err(|error| error.message().into()),
@@ -431,7 +438,7 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 }
 
-crate::operation::steps! {
+crate::step::steps! {
     [embedded::State, tracking::State]
     Ack, Backlog, DeleteDeadLetters, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Resize,
     Write,

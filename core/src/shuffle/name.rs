@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::error::{Result, invalid};
-use crate::ick::NAME_BYTES_MAX;
+use crate::error::Result;
+use crate::step::check_name;
 
 /// The name of a shuffle queue, with the Redis keys that the wire contract derives from it.
 #[derive(Clone, Debug)]
@@ -20,15 +20,7 @@ struct Keys {
 impl Name {
     /// The name `name`, of at least a byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        if name.is_empty() {
-            return Err(invalid("the name is empty"));
-        }
-        if name.len() > NAME_BYTES_MAX {
-            return Err(invalid(format!(
-                "the name has {} bytes; {NAME_BYTES_MAX} are allowed",
-                name.len()
-            )));
-        }
+        check_name("the name", name)?;
         Ok(Self(Arc::new(Keys {
             queue: name.into(),
             meta: [name, b":meta"].concat().into(),

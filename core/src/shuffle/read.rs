@@ -5,17 +5,15 @@ use std::time::Duration;
 use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
 use super::{JOINED_TTL, ON_CLUSTER, StreamNumber, embedded, expires, ttl_ms};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 /// The most messages that one step takes.
 pub const READ_MESSAGES_MAX: usize = 10_000;
 
 static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("read.lua")));
 
-/// Takes messages for a consumer of a group, from the streams in turn: a batch holds the messages
+/// Takes messages for a consumer of a group, from the streams in context: a batch holds the messages
 /// that as many single reads would have taken, in the same order.
 #[derive(Clone, Debug)]
 pub struct Read {
@@ -31,7 +29,7 @@ pub struct Read {
 /// What a [`Read`] took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The messages, in turn.
+    /// The messages, in context.
     pub messages: Vec<Message>,
     /// Where there was no message: the last of the queue's notifications so far. Whoever waits
     /// for the notifications after it misses nothing.
@@ -127,10 +125,10 @@ impl Operation for Read {
         Ok(Batch { messages, notified })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Batch> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |queue, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Batch> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |queue, effects| {
             let expires = expires(now, self.ttl_ms);
             let taking =
                 embedded::Taking { group: &self.group, consumer: &self.consumer, now, expires };

@@ -5,10 +5,8 @@ use std::time::Duration;
 use super::message::Message;
 use super::name::Name;
 use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_MAX, embedded, expires, ttl_ms};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -16,7 +14,7 @@ static SCRIPT: Script = Script::new(concat!(
     include_str!("reclaim.lua")
 ));
 
-/// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
+/// Takes over messages whose consumers went silent, from the streams in context, the oldest of each
 /// first. A message that was delivered often enough becomes a dead letter instead.
 #[derive(Clone, Debug)]
 pub struct Reclaim {
@@ -148,10 +146,10 @@ impl Operation for Reclaim {
         Ok(Reclaimed { messages, dead })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Reclaimed> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |queue, effects| {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Reclaimed> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |queue, effects| {
             let taking = embedded::Taking {
                 group: &self.group,
                 consumer: &self.consumer,

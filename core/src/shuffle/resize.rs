@@ -6,8 +6,8 @@ use super::name::Name;
 use super::shard::check_sizes;
 use super::{ON_CLUSTER, STREAMS_MAX, embedded, expires, ttl_ms};
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -70,8 +70,8 @@ impl Operation for Resize {
         }
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<u32> {
-        let expires = expires(turn.now(), self.ttl_ms);
-        state.step(turn, |queue, effects| Ok(queue.resize(self.streams, expires, effects)))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u32> {
+        let expires = expires(context.now(), self.ttl_ms);
+        state.step(context, |queue, effects| Ok(queue.resize(self.streams, expires, effects)))
     }
 }

@@ -6,7 +6,7 @@
 use super::start_values::START_VALUES;
 use super::{STREAMS_MAX, StreamNumber};
 use crate::error::{Result, invalid};
-use crate::fnv::fnv1a64;
+use crate::step::fnv::fnv1a64;
 
 /// The streams of this tenant: `streams_per_shard` of `streams`, in the order in which ties between
 /// them are broken.

@@ -1,13 +1,13 @@
 //! Stats: what a queue holds for a group.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::name::Name;
-use super::{ON_CLUSTER, STREAMS_MAX, embedded};
-use crate::byte_list::ByteList;
+use super::{ON_CLUSTER, STREAMS_MAX, embedded, tracking};
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::kind::{Kind, Statistic};
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("stats.lua")));
 
@@ -17,6 +17,25 @@ pub struct ReadStats {
     name: Name,
     group: Vec<u8>,
 }
+
+/// The row of the table of queues.
+pub(crate) const KIND: Kind = Kind {
+    number: embedded::KIND,
+    name: "shuffle",
+    empty_state: || Arc::new(embedded::State::default()),
+    statistics: |client, name| {
+        let queue = client.shuffle_queue(name);
+        Ok(vec![Statistic::of("len", queue.len()?), Statistic::of("backlog", queue.backlog()?)])
+    },
+};
+
+/// The row of the records of tracked messages, which only their messages' queue can tell apart.
+pub(crate) const TRACKING: Kind = Kind {
+    number: tracking::KIND,
+    name: "shuffle.tracking",
+    empty_state: || Arc::new(tracking::State::default()),
+    statistics: |_, name| Name::new(name).map(|_| Vec::new()),
+};
 
 /// What a queue holds for a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,9 +131,9 @@ impl Operation for ReadStats {
         Ok(Stats { streams })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Stats> {
-        let now = turn.now();
-        turn.emptied();
-        state.step(turn, |queue, _| Ok(Stats { streams: queue.stats(&self.group, now) }))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Stats> {
+        let now = context.now();
+        context.mark_evictable();
+        state.step(context, |queue, _| Ok(Stats { streams: queue.stats(&self.group, now) }))
     }
 }

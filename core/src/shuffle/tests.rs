@@ -1,7 +1,8 @@
 //! What a queue promises, on the embedded engine; the conformance cases hold both engines to it.
 
 use super::*;
-use crate::{ManualClock, Operation, Options};
+use crate::step::Operation;
+use crate::{ManualClock, Options};
 
 fn fields(i: usize) -> [(&'static str, String); 1] {
     [("i", i.to_string())]
@@ -366,7 +367,7 @@ fn every_script_is_called_as_its_header_says() {
         ),
         ("stats", include_str!("stats.lua"), ReadStats::new("q", "g").unwrap().invocation()),
     ] {
-        crate::script_header::check(name, source, &call);
+        crate::step::script_header::check(name, source, &call);
     }
 }
 

@@ -13,12 +13,10 @@ use super::{
     ON_CLUSTER, STREAMS_DEFAULT, STREAMS_MAX, STREAMS_PER_SHARD_DEFAULT, StreamNumber, embedded,
     expires, ttl_ms,
 };
-use crate::byte_list::ByteList;
-use crate::effects::Effects;
 use crate::error::{Result, invalid};
-use crate::limits::{CallSize, first_of};
-use crate::operation::{Invocation, Operation, Script, Timestamp, Turn};
-use crate::reply::{Reply, malformed};
+use crate::step::limits::{CallSize, first_of};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Effects, Invocation, Operation, Script, StepContext, Timestamp};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("queue.lua"),
@@ -329,16 +327,16 @@ impl Operation for Write {
         }
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Receipt>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Receipt>> {
         let receipts = match &self.track {
             None => {
-                let now = turn.now();
-                state.step(turn, |queue, effects| self.put(queue, now, effects))?
+                let now = context.now();
+                state.step(context, |queue, effects| self.put(queue, now, effects))?
             }
-            Some(track) => self.put_tracked(track, state, turn)?,
+            Some(track) => self.put_tracked(track, state, context)?,
         };
         for _ in &receipts {
-            turn.wake(|| self.name.notifications_key(), 1);
+            context.wake(|| self.name.notifications_key(), 1);
         }
         Ok(receipts)
     }
@@ -375,13 +373,13 @@ impl Write {
         &self,
         track: &Track,
         state: &embedded::State,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Vec<Receipt>> {
-        let now = turn.now();
-        let tracking = turn.state::<tracking::State>(&track.keys.scope)?;
+        let now = context.now();
+        let tracking = context.state::<tracking::State>(&track.keys.scope)?;
         // Lock order: the tracking state's lock comes first.
-        let (mut tracked, mut on_tracked) = tracking.open(turn);
-        let (mut queue, mut effects) = state.open(turn);
+        let (mut tracked, mut on_tracked) = tracking.open(context);
+        let (mut queue, mut effects) = state.open(context);
         let receipts = self.put(&mut queue, now, &mut effects)?;
         let lasts = if self.ttl_ms > 0 { self.ttl_ms / 1_000 } else { DEADLINE_DEFAULT.as_secs() };
         let deadline = (now / 1_000_000 + lasts) as Deadline;
@@ -400,8 +398,8 @@ impl Write {
                 tracked.track(value, record, &mut on_tracked);
             }
         }
-        turn.record_other::<tracking::State>(&track.keys.scope, on_tracked.into_record());
-        effects.record(turn);
+        context.record_other::<tracking::State>(&track.keys.scope, on_tracked.into_record());
+        effects.record(context);
         Ok(receipts)
     }
 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Task, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 /// The most tasks of one claim.
 pub const CLAIM_TASKS_MAX: usize = 1_000;
@@ -149,7 +148,7 @@ impl Operation for Claim {
         Ok(Claimed { tasks, next_in_ms, unended })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Claimed> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Claimed> {
         let mut chance = Chance::new(self.seed);
         let mut order: Vec<usize> = (0..self.queues.len()).collect();
         chance.shuffle(&mut order);
@@ -161,10 +160,17 @@ impl Operation for Claim {
                 break;
             }
             let taking = embedded::Taking { claimant: &self.claimant, lease_ms, max: left };
-            state.claim(&self.name, &self.queues[index], &taking, &mut chance, &mut claimed, turn);
+            state.claim(
+                &self.name,
+                &self.queues[index],
+                &taking,
+                &mut chance,
+                &mut claimed,
+                context,
+            );
         }
         if self.is_waiting {
-            let next = self.queues.iter().map(|queue| state.next_in_ms(queue, turn));
+            let next = self.queues.iter().map(|queue| state.next_in_ms(queue, context));
             claimed.next_in_ms = next.collect();
         }
         Ok(claimed)

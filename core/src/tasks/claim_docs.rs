@@ -7,10 +7,9 @@ use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -97,8 +96,8 @@ impl Operation for ClaimDocs {
         Err(malformed())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Doc>> {
         let lease_ms = self.lease.as_millis() as u64;
-        state.claim_docs(&self.claimant, &self.namespace, &self.key, lease_ms, turn)
+        state.claim_docs(&self.claimant, &self.namespace, &self.key, lease_ms, context)
     }
 }

@@ -12,8 +12,8 @@ use super::claim::Claimed;
 use super::{Claim, ID_CHARS_MAX, LEASE_DEFAULT, Task, TaskStore, limits};
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result, Retry};
-use crate::random;
-use crate::waiters::{Idle, Listener};
+use crate::runtime::random;
+use crate::runtime::waiters::{Idle, Listener};
 
 /// The loop of a claimant: batches of leased tasks, of one task if nothing is said. An iterator for a
 /// blocking client, a [`Stream`] for an async one; made by [`TaskStore::claims`].
@@ -55,7 +55,6 @@ pub struct Claims<M: Mode = Blocking> {
     is_over: bool,
 }
 
-#[allow(clippy::disallowed_methods, reason = "a driver")]
 impl<M: Mode> Claims<M> {
     pub(super) fn new(store: TaskStore<M>, queues: Result<Vec<Arc<str>>>) -> Self {
         Self {
@@ -184,7 +183,7 @@ impl<M: Mode> Claims<M> {
                 idle.listener.used(topic);
             }
             // On a server that is shared, steps of others may go unheard.
-            let look = client.look_interval();
+            let look = client.fallback_poll_interval();
             if let Some(delay) = next.into_iter().chain(look).min() {
                 client.wake_after(topic, delay);
             }

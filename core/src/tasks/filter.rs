@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::limits;
 use super::modify::push_number;
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
+use crate::step::ByteList;
 
 /// The most queues or namespaces of one answer.
 pub const STATS_MAX: usize = 100_000;

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::client::{Blocking, Mode, Then, WeakClient};
 use crate::error::{Error, ErrorKind, Result, Retry};
-use crate::sync::lock;
-use crate::term::Term;
-use crate::timer::{Scheduled, Timer};
+use crate::runtime::sync::lock;
+use crate::runtime::timer::{Scheduled, Timer};
+use crate::worker::term::Term;
 
 /// After how long a wait for documents asks again first, or up to half of it less.
 const ASK_DELAY_FIRST: Duration = Duration::from_millis(4);
@@ -87,7 +87,6 @@ struct Held {
     waiting: Vec<Whenever>,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
 impl<M: Mode> Job<M> {
     /// The job of a task that was claimed by a step sent at this time.
     pub(super) fn new(
@@ -601,7 +600,6 @@ impl<M: Mode> Renewer<M> {
 
     /// Renews after this time, and again, until the job has ended or is lost. Holds no client: a job
     /// that outlives its client must not keep an engine open.
-    #[allow(clippy::disallowed_methods, reason = "the part that drives the renewals")]
     fn renew_after(self, delay: Duration) {
         let renewal = self.renewal.clone();
         let next = move || {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Result, invalid};
-use crate::ick::NAME_BYTES_MAX;
+use crate::step::NAME_BYTES_MAX;
 
 /// The most characters of a task's id, of a claimant and of a namespace.
 pub const ID_CHARS_MAX: usize = 64;

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Task, decode_text, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static LIST: Script = Script::new(concat!(include_str!("store.lua"), include_str!("list.lua")));
 static FETCH: Script = Script::new(concat!(include_str!("store.lua"), include_str!("fetch.lua")));
@@ -175,8 +173,8 @@ impl Operation for ListTasks {
         Ok(TaskPage { tasks, next: next.into_iter().next() })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<TaskPage> {
-        Ok(state.list(&self.queue, &self.query, self.limit, turn))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<TaskPage> {
+        Ok(state.list(&self.queue, &self.query, self.limit, context))
     }
 }
 
@@ -264,7 +262,7 @@ impl Operation for FetchTasks {
         Task::decode_all(reply.list()?, self.ids.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Task>> {
-        Ok(state.fetch(&self.ids, self.queue.as_deref(), self.omit_values, turn))
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Task>> {
+        Ok(state.fetch(&self.ids, self.queue.as_deref(), self.omit_values, context))
     }
 }

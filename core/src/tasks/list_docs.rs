@@ -6,10 +6,8 @@ use super::list::{checked_ids, page};
 use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, decode_text, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static LIST: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -181,8 +179,8 @@ impl Operation for ListDocs {
         Ok(DocPage { docs, next: next.into_iter().next() })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<DocPage> {
-        let _ = turn;
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<DocPage> {
+        let _ = context;
         Ok(state.list_docs(&self.namespace, &self.query, self.limit))
     }
 }
@@ -250,8 +248,8 @@ impl Operation for FetchDocs {
         Doc::decode_all(reply.list()?, self.ids.len())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<Doc>> {
-        let _ = turn;
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Doc>> {
+        let _ = context;
         Ok(state.fetch_docs(&self.namespace, &self.ids, self.omit_contents))
     }
 }

@@ -5,7 +5,7 @@ mod claim_docs;
 mod claims;
 mod dependency;
 mod doc;
-pub(crate) mod embedded;
+mod embedded;
 mod filter;
 mod job;
 mod json;
@@ -19,7 +19,6 @@ mod renew;
 mod stats;
 mod task;
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
 mod time;
 mod when;
@@ -42,6 +41,7 @@ pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
 pub use modification::{MODIFICATION_BYTES_MAX, MODIFICATION_ENTRIES_MAX, Modification};
 pub use modify::{Modified, Modify};
 pub use renew::{Renew, Renewed};
+pub(crate) use stats::KIND;
 pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
 pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use time::ReadTime;
@@ -57,9 +57,9 @@ use name::Name;
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::first_of;
-use crate::random;
-use crate::reply::{Replies, Reply};
+use crate::runtime::random;
+use crate::step::limits::first_of;
+use crate::step::reply::{Replies, Reply};
 
 /// How long a claim leases a task if nobody says.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
@@ -91,8 +91,15 @@ pub struct TaskStore<M: Mode = Blocking> {
     claimant: Arc<str>,
 }
 
+impl<M: Mode> Client<M> {
+    /// The task store of this name. Makes no call.
+    pub fn tasks(&self, name: impl AsRef<[u8]>) -> TaskStore<M> {
+        TaskStore::new(self.clone(), name.as_ref())
+    }
+}
+
 impl<M: Mode> TaskStore<M> {
-    pub(crate) fn new(client: Client<M>, name: &[u8]) -> Self {
+    fn new(client: Client<M>, name: &[u8]) -> Self {
         Self {
             client,
             name: Name::new(name).map_err(|error| error.message().into()),
@@ -439,7 +446,7 @@ impl<M: Mode> TaskStore<M> {
     }
 }
 
-crate::operation::steps! {
+crate::step::steps! {
     [embedded::State]
     Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify,
     ReadNamespaceStats, ReadQueueStats, ReadTime, Renew,

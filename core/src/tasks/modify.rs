@@ -7,10 +7,9 @@ use super::doc::Collision;
 use super::modification::Modification;
 use super::name::Name;
 use super::{Doc, Task, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Replies, Reply, malformed};
+use crate::step::reply::{Replies, Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -174,8 +173,8 @@ impl Operation for Modify {
         Ok(done)
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Modified> {
-        state.modify(&self, turn)
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Modified> {
+        state.modify(&self, context)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::{Result, invalid};
-use crate::ick::NAME_BYTES_MAX;
+use crate::step::check_name;
 
 /// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
 /// tag, or the tag that is in the name, so that a store lies in one cluster slot.
@@ -16,15 +16,7 @@ pub(super) struct Name(SmallVec<[u8; 48]>);
 impl Name {
     /// The name `name`, of at least a byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        if name.is_empty() {
-            return Err(invalid("the store's name is empty"));
-        }
-        if name.len() > NAME_BYTES_MAX {
-            return Err(invalid(format!(
-                "the store's name has {} bytes; {NAME_BYTES_MAX} are allowed",
-                name.len()
-            )));
-        }
+        check_name("the store's name", name)?;
         if name[0] == b'}' {
             return Err(invalid("the store's name begins with a brace that closes"));
         }

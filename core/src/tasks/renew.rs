@@ -7,10 +7,9 @@ use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
 use super::{DocId, TaskId, embedded, limits};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script = Script::new(concat!(
     include_str!("store.lua"),
@@ -138,12 +137,12 @@ impl Operation for Renew {
         Err(malformed())
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Renewed> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Renewed> {
         let mut dependency = Dependency::default();
         let lease_ms = self.lease.as_millis() as u64;
         let held = embedded::Held { tasks: &self.tasks, docs: &self.docs };
         let renewed =
-            state.renew(&self.name, &self.claimant, &held, lease_ms, turn, |index, held| {
+            state.renew(&self.name, &self.claimant, &held, lease_ms, context, |index, held| {
                 self.note(&mut dependency, index, held);
             });
         dependency.into_result()?;

@@ -6,8 +6,8 @@ use super::filter::{Filter, STATS_MAX};
 use super::name::Name;
 use super::{decode_text, embedded};
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::kind::{Kind, Statistic};
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static QUEUES: Script =
     Script::new(concat!(include_str!("store.lua"), include_str!("read_queue_stats.lua")));
@@ -33,6 +33,21 @@ pub struct QueueStats {
     /// How often the task was claimed that was claimed most.
     pub max_claims: u32,
 }
+
+/// The row of the table of queues.
+pub(crate) const KIND: Kind = Kind {
+    number: embedded::KIND,
+    name: "tasks",
+    empty_state: || Arc::new(embedded::State::default()),
+    statistics: |client, name| {
+        let stats = client.tasks(name).queue_stats(Filter::default())?;
+        let numbers = stats.iter().flat_map(|stats| {
+            [("available", stats.available), ("claimed", stats.claimed), ("future", stats.future)]
+                .map(|(name, value)| Statistic { queue: Some(stats.queue.clone()), name, value })
+        });
+        Ok(numbers.collect())
+    },
+};
 
 /// What is in a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,8 +111,12 @@ impl Operation for ReadQueueStats {
         })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<QueueStats>> {
-        Ok(state.queue_stats(&self.filter, turn))
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<QueueStats>> {
+        Ok(state.queue_stats(&self.filter, context))
     }
 }
 
@@ -152,7 +171,11 @@ impl Operation for ReadNamespaceStats {
         })
     }
 
-    fn apply(self, state: &embedded::State, turn: &mut Turn<'_>) -> Result<Vec<NamespaceStats>> {
-        Ok(state.namespace_stats(&self.filter, turn))
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<NamespaceStats>> {
+        Ok(state.namespace_stats(&self.filter, context))
     }
 }

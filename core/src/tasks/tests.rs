@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::{Client, ManualClock, Operation, Options};
+use crate::step::Operation;
+use crate::{Client, ManualClock, Options};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -680,7 +681,7 @@ fn scripts_are_called_as_their_headers_say() {
         ),
         ("time", include_str!("time.lua"), ReadTime::new("s").unwrap().invocation()),
     ] {
-        crate::script_header::check(name, source, &call);
+        crate::step::script_header::check(name, source, &call);
     }
 }
 

@@ -2,10 +2,8 @@
 
 use super::embedded;
 use super::name::Name;
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script = Script::new(include_str!("time.lua"));
 
@@ -49,7 +47,7 @@ impl Operation for ReadTime {
         reply.number()
     }
 
-    fn apply(self, _: &embedded::State, turn: &mut Turn<'_>) -> Result<u64> {
-        Ok(turn.now() / 1_000)
+    fn apply(self, _: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
+        Ok(context.now() / 1_000)
     }
 }

@@ -38,7 +38,7 @@ impl When {
     }
 
     /// As the scripts take it: `+0`, `=<ms>`, `+<ms>`.
-    pub(super) fn push(self, args: &mut crate::byte_list::ByteList) {
+    pub(super) fn push(self, args: &mut crate::step::ByteList) {
         let (sign, ms) = match self {
             When::Now => (b'+', 0),
             When::At(ms) => (b'=', ms),

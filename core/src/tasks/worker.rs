@@ -15,7 +15,7 @@ use super::{
 };
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result, invalid};
-use crate::random;
+use crate::runtime::random;
 
 /// How long a task that failed for the first time is put off if nobody says.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
@@ -270,7 +270,6 @@ pub(super) struct Contention {
     until_ms: AtomicU64,
 }
 
-#[allow(clippy::disallowed_methods, reason = "a part of the driver")]
 impl Contention {
     fn new() -> Self {
         let (releases, until_ms) = (AtomicU32::new(0), AtomicU64::new(0));

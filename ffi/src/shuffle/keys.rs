@@ -8,7 +8,10 @@ use millpond::shuffle::{
     Read, ReadDeadLetters, ReadStats, Receipt, Reclaim, Resize, ScanExpired, Stream, TrackKeys,
     Write,
 };
-use millpond::{Operation, Result, Script};
+use millpond::{
+    Result,
+    step::{Operation, Script},
+};
 
 use super::tracking;
 use crate::caller::Caller;

@@ -7,7 +7,10 @@ use millpond::tasks::{
     Claim, ClaimDocs, DocId, DocQuery, FetchDocs, FetchTasks, Filter, ListDocs, ListTasks,
     Modification, Modify, ReadNamespaceStats, ReadQueueStats, ReadTime, Renew, TaskQuery,
 };
-use millpond::{Operation, Result, Script};
+use millpond::{
+    Result,
+    step::{Operation, Script},
+};
 
 use crate::caller::Caller;
 use crate::error::millpond_error;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use millpond::{Operation, ick};
+use millpond::{ick, step::Operation};
 use millpond_tests::servers::Redis;
 use serde_json::Value;
 

@@ -57,7 +57,7 @@ pub(crate) fn time(work: impl FnOnce()) -> Duration {
 }
 
 /// A step's call as a command of redis-rs.
-pub(crate) fn evalsha(call: &millpond::Invocation) -> redis::Cmd {
+pub(crate) fn evalsha(call: &millpond::step::Invocation) -> redis::Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(call.script.sha1()).arg(call.keys.len());
     for key in &call.keys {

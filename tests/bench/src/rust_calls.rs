@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use millpond::{Operation, Options, ick};
+use millpond::{Options, ick, step::Operation};
 use millpond_tests::servers::Redis;
 
 use crate::Outcome;

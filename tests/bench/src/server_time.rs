@@ -1,6 +1,6 @@
 //! The time that a step costs the server, which is what one Redis runs out of.
 
-use millpond::{Operation, ick};
+use millpond::{ick, step::Operation};
 use millpond_tests::servers::Redis;
 
 use crate::Outcome;

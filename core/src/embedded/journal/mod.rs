@@ -208,8 +208,8 @@ pub(crate) use snapshot::SnapshotWriter;
 pub(crate) use writer::Ticket;
 
 use crate::error::Result;
+use crate::options::SyncMode;
 use crate::recovery::Recovery;
-use crate::sync_mode::SyncMode;
 use lock::Lock;
 use writer::Writer;
 

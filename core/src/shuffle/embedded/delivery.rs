@@ -3,13 +3,13 @@
 use super::journal::{decode_fields, encode_fields, put_id, put_pending, put_stream, tag};
 use super::stream::Pending;
 use super::{DEAD, Queue, Taking};
-use crate::codec::{put_bytes, put_integer};
-use crate::effects::Effects;
 use crate::error::Result;
 use crate::shuffle::StreamNumber;
 use crate::shuffle::dead_letters::HISTORY;
 use crate::shuffle::message::{Message, MessageId, Receipt, Stream as StreamName};
 use crate::shuffle::reclaim::Reclaimed;
+use crate::step::Effects;
+use crate::step::codec::{put_bytes, put_integer};
 
 impl Queue {
     /// Takes up to `max` messages, as as many single reads would.

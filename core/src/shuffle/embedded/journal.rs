@@ -2,12 +2,11 @@
 
 use super::stream::{Pending, Stream};
 use super::{DEAD, Queue};
-use crate::codec::{Reader, put_bytes, put_integer};
-use crate::effects::Effects;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::Snapshot;
 use crate::shuffle::message::MessageId;
 use crate::shuffle::{STREAMS_MAX, StreamNumber};
+use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::{Effects, Snapshot};
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
 /// that a later version with other rules still makes the same state of them.

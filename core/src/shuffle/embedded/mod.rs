@@ -18,11 +18,10 @@ use super::dead_letters::DeadLetter;
 use super::message::{MessageId, Receipt, Stream as StreamName};
 use super::stats::StreamStats;
 use super::{STREAMS_MAX, StreamNumber};
-use crate::codec::{put_bytes, put_integer};
-use crate::effects::Effects;
 use crate::error::Result;
-use crate::operation::{self, Snapshot, Timestamp, Turn};
-use crate::sync;
+use crate::runtime::sync;
+use crate::step::codec::{put_bytes, put_integer};
+use crate::step::{self, Effects, Snapshot, StepContext, Timestamp};
 
 /// What the embedded engine keeps for one queue.
 #[derive(Default)]
@@ -73,22 +72,25 @@ impl State {
     /// happened.
     pub(in crate::shuffle) fn step<T>(
         &self,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
         step: impl FnOnce(&mut Queue, &mut Effects) -> Result<T>,
     ) -> Result<T> {
-        let (mut queue, mut effects) = self.open(turn);
+        let (mut queue, mut effects) = self.open(context);
         let output = step(&mut queue, &mut effects);
-        effects.record(turn);
+        effects.record(context);
         output
     }
 
     /// The queue without what has expired, and the effects of a step on it. Who calls this records
     /// them before the queue is dropped.
-    pub(in crate::shuffle) fn open(&self, turn: &Turn<'_>) -> (MutexGuard<'_, Queue>, Effects) {
+    pub(in crate::shuffle) fn open(
+        &self,
+        context: &StepContext<'_>,
+    ) -> (MutexGuard<'_, Queue>, Effects) {
         // A step that panicked left no half of a change that a later step could trip over.
         let mut queue = sync::lock(&self.0);
-        let mut effects = Effects::of(turn);
-        queue.expire(turn.now(), &mut effects);
+        let mut effects = Effects::of(context);
+        queue.expire(context.now(), &mut effects);
         (queue, effects)
     }
 }
@@ -383,7 +385,7 @@ impl Queue {
     }
 }
 
-impl operation::State for State {
+impl step::State for State {
     fn kind() -> u8 {
         KIND
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::journal::unreadable;
 use crate::error::Result;
-use crate::operation::Timestamp;
 use crate::shuffle::message::MessageId;
+use crate::step::Timestamp;
 
 #[derive(Default)]
 pub(in crate::shuffle) struct Stream {

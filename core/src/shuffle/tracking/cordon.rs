@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use super::{DEADLINE_MAX, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
+use crate::step::{Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("cordon.lua")));
@@ -64,13 +63,13 @@ impl Operation for Cordon {
         reply.list()?.all(usize::MAX, |replies| replies.next()?.bytes())
     }
 
-    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Vec<Vec<u8>>> {
-        turn.emptied();
-        let now = (turn.now() / 1_000_000) as i64;
-        let (mut tracked, mut effects) = state.open(turn);
+    fn apply(self, state: &State, context: &mut StepContext<'_>) -> Result<Vec<Vec<u8>>> {
+        context.mark_evictable();
+        let now = (context.now() / 1_000_000) as i64;
+        let (mut tracked, mut effects) = state.open(context);
         let first = (now - self.within_s).max(-DEADLINE_MAX);
         let values = tracked.cordon(first..=now, &mut effects);
-        effects.record(turn);
+        effects.record(context);
         Ok(values)
     }
 }

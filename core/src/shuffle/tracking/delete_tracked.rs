@@ -1,13 +1,12 @@
 //! Delete: the message that a value is tracked for.
 
 use super::{Keys, State, TrackKeys};
-use crate::byte_list::ByteList;
 use crate::error::Result;
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::{Reply, malformed};
 use crate::shuffle::message::{Receipt, Stream, decode_id};
 use crate::shuffle::name::Name;
 use crate::shuffle::{ON_CLUSTER, StreamNumber, embedded};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("delete_tracked.lua")));
@@ -68,16 +67,16 @@ impl Operation for DeleteTracked {
         Ok(Some(Receipt { stream: Stream::from_wire(number.into())?, id }))
     }
 
-    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Option<Receipt>> {
-        turn.emptied();
-        let (mut tracked, mut effects) = state.open(turn);
+    fn apply(self, state: &State, context: &mut StepContext<'_>) -> Result<Option<Receipt>> {
+        context.mark_evictable();
+        let (mut tracked, mut effects) = state.open(context);
         let Some(record) = tracked.delete(&self.value, &mut effects) else { return Ok(None) };
-        let queue = turn.state::<embedded::State>(&record.queue)?;
+        let queue = context.state::<embedded::State>(&record.queue)?;
         // Lock order: the tracking state's lock is held.
-        let (mut queue, mut on_queue) = queue.open(turn);
+        let (mut queue, mut on_queue) = queue.open(context);
         let deleted = queue.delete(&record.receipt, &mut on_queue);
-        turn.record_other::<embedded::State>(&record.queue, on_queue.into_record());
-        effects.record(turn);
+        context.record_other::<embedded::State>(&record.queue, on_queue.into_record());
+        effects.record(context);
         Ok(deleted.then_some(record.receipt))
     }
 }

@@ -6,13 +6,12 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Deadline, Expired, Expiry};
-use crate::codec::{Reader, put_bytes, put_integer};
-use crate::effects::Effects;
 use crate::error::{Error, ErrorKind, Result, invalid};
-use crate::operation::{self, Snapshot, Turn};
+use crate::runtime::sync;
 use crate::shuffle::StreamNumber;
 use crate::shuffle::message::{MessageId, Receipt, Stream};
-use crate::sync;
+use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::{self, Effects, Snapshot, StepContext};
 
 /// What the embedded engine keeps for the tracked messages of one queue, or of all that share the
 /// global keys.
@@ -59,8 +58,11 @@ mod tag {
 
 impl State {
     /// The records and the effects of a step on them, until both are dropped.
-    pub(in crate::shuffle) fn open(&self, turn: &Turn<'_>) -> (MutexGuard<'_, Tracked>, Effects) {
-        (sync::lock(&self.0), Effects::of(turn))
+    pub(in crate::shuffle) fn open(
+        &self,
+        context: &StepContext<'_>,
+    ) -> (MutexGuard<'_, Tracked>, Effects) {
+        (sync::lock(&self.0), Effects::of(context))
     }
 }
 
@@ -245,7 +247,7 @@ fn put_track(value: &[u8], record: &Record, effects: &mut Effects) {
 /// How many records a record of a snapshot holds.
 const SNAPSHOT_RECORDS: usize = 1_000;
 
-impl operation::State for State {
+impl step::State for State {
     fn kind() -> u8 {
         KIND
     }

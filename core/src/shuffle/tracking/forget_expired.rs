@@ -1,12 +1,10 @@
 //! Forget: the records of messages whose deadline has passed.
 
 use super::{Expiry, Keys, State, TrackKeys};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("forget_expired.lua")));
@@ -68,14 +66,14 @@ impl Operation for ForgetExpired {
         reply.count(self.expiries.len())
     }
 
-    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<u64> {
-        turn.emptied();
-        let (mut tracked, mut effects) = state.open(turn);
+    fn apply(self, state: &State, context: &mut StepContext<'_>) -> Result<u64> {
+        context.mark_evictable();
+        let (mut tracked, mut effects) = state.open(context);
         let mut deleted = 0;
         for expiry in &self.expiries {
             deleted += u64::from(tracked.forget(expiry, &mut effects));
         }
-        effects.record(turn);
+        effects.record(context);
         Ok(deleted)
     }
 }

@@ -8,13 +8,11 @@ mod forget_expired;
 mod garbage;
 mod scan_expired;
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests drive")]
 mod tests;
 
 pub use cordon::Cordon;
 pub use delete_tracked::DeleteTracked;
-#[cfg(feature = "embedded")]
-pub(crate) use embedded::KIND;
+pub(super) use embedded::KIND;
 pub(super) use embedded::Record;
 pub(crate) use embedded::State;
 pub use forget_expired::ForgetExpired;

@@ -1,12 +1,10 @@
 //! Scan: tracked messages whose deadline has passed, page by page.
 
 use super::{Keys, State, TrackKeys};
-use crate::byte_list::ByteList;
 use crate::error::{Result, invalid};
-use crate::operation::{Invocation, Operation, Script, Turn};
-use crate::reply::Reply;
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
 
 static SCRIPT: Script =
     Script::new(concat!(include_str!("tracking.lua"), include_str!("scan_expired.lua")));
@@ -109,12 +107,12 @@ impl Operation for ScanExpired {
         Ok(Expired { cursor, scanned, expiries })
     }
 
-    fn apply(self, state: &State, turn: &mut Turn<'_>) -> Result<Expired> {
-        turn.emptied();
-        let now = turn.now() / 1_000_000;
+    fn apply(self, state: &State, context: &mut StepContext<'_>) -> Result<Expired> {
+        context.mark_evictable();
+        let now = context.now() / 1_000_000;
         let prefix = now.to_string();
         let prefix = &prefix[..prefix.len().min(self.digits.into())];
-        let (tracked, _) = state.open(turn);
+        let (tracked, _) = state.open(context);
         tracked.scan(&self.cursor, prefix, now as i64, PAGE)
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::operation::{Snapshot, State as _, States, Turn};
-use crate::{Client, ManualClock, Operation, Options, SyncMode};
+use crate::step::Operation;
+use crate::step::{Snapshot, State as _, States, StepContext};
+use crate::{Client, ManualClock, Options, SyncMode};
 
 fn values(values: &[&str]) -> Vec<Vec<u8>> {
     values.iter().map(|value| value.as_bytes().to_vec()).collect()
@@ -160,16 +161,16 @@ fn a_snapshot_knows_what_is_due_again() {
     }
     struct Nothing;
     impl States for Nothing {
-        fn state_of_kind(&self, _: u8, _: &[u8]) -> crate::Result<Arc<dyn crate::State>> {
+        fn state_of_kind(&self, _: u8, _: &[u8]) -> crate::Result<Arc<dyn crate::step::State>> {
             unreachable!("no step here spans states")
         }
     }
-    let turn = Turn::new(0, &Nothing, None, &|| false);
+    let context = StepContext::new(0, &Nothing, None, &|| false);
     let id = crate::shuffle::MessageId::default();
     let receipt = crate::shuffle::Receipt { stream: crate::shuffle::Stream::Number(0), id };
     let state = State::default();
     {
-        let (mut tracked, mut effects) = state.open(&turn);
+        let (mut tracked, mut effects) = state.open(&context);
         let record = Record { queue: Arc::from(&b"q"[..]), receipt, deadline: 7 };
         for value in ["again", "cordoned"] {
             tracked.track(value.as_bytes(), record.clone(), &mut effects);
@@ -182,7 +183,7 @@ fn a_snapshot_knows_what_is_due_again() {
     let copy = State::default();
     records.0.iter().for_each(|record| copy.replay(record, None).unwrap());
     for state in [state, copy] {
-        let (mut tracked, mut effects) = state.open(&turn);
+        let (mut tracked, mut effects) = state.open(&context);
         assert_eq!(tracked.cordon(0..=9, &mut effects), values(&["again"]));
         assert_eq!(tracked.scan(b"", "", 9, 9).unwrap().scanned, 2);
     }
@@ -290,6 +291,6 @@ fn the_headers_of_the_scripts_are_true() {
             ForgetExpired::new("q", keys, [expiry]).unwrap().invocation(),
         ),
     ] {
-        crate::script_header::check(name, source, &call);
+        crate::step::script_header::check(name, source, &call);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::names::Named;
 use super::queue::Queue;
-use crate::operation::Turn;
+use crate::step::StepContext;
 use crate::tasks::name::Name;
 
 /// What a modification brings to each of its queues.
@@ -39,12 +39,12 @@ impl Announcements {
         name: &Name,
         queues: &[Arc<Named<Queue>>],
         now_ms: u64,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) {
         for (news, queue) in self.0.into_iter().zip(queues) {
-            turn.wake(|| name.topic(&queue.name), news.available);
+            context.wake(|| name.topic(&queue.name), news.available);
             if let Some(at_ms) = news.next_at_ms {
-                turn.wake_in(|| name.topic(&queue.name), at_ms - now_ms);
+                context.wake_in(|| name.topic(&queue.name), at_ms - now_ms);
             }
         }
     }

@@ -11,10 +11,9 @@ use hashbrown::HashMap;
 use super::index::Location;
 use super::queue::{NOBODY, Queue, Record, Slot, Texts, shared};
 use super::{Doc, State};
-use crate::codec::{Reader, put_bytes, put_integer};
-use crate::effects::Effects;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::Snapshot;
+use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::{Effects, Snapshot};
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
 /// that a later version with other rules still makes the same state of them.

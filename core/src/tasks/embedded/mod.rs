@@ -42,10 +42,9 @@ use super::{
     Doc, DocId, DocPage, DocPosition, DocQuery, Filter, NamespaceStats, Position, QueueStats, Task,
     TaskId, TaskPage, TaskQuery,
 };
-use crate::effects::Effects;
 use crate::error::Result;
-use crate::operation::{self, Snapshot, Turn};
-use crate::sync::lock;
+use crate::runtime::sync::lock;
+use crate::step::{self, Effects, Snapshot, StepContext};
 
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
@@ -89,12 +88,12 @@ impl State {
         taking: &Taking<'_>,
         chance: &mut Chance,
         claimed: &mut Claimed,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) {
-        let now_ms = turn.now() / 1_000;
+        let now_ms = context.now() / 1_000;
         let until_ms = now_ms + taking.lease_ms;
-        self.with_queue(queue, turn, |guard, turn| {
-            let mut changes = Changes::new(Effects::of(turn));
+        self.with_queue(queue, context, |guard, context| {
+            let mut changes = Changes::new(Effects::of(context));
             let taken = guard.take(now_ms, taking.max, chance);
             for slot in &taken {
                 let record = guard.lease(*slot, taking.claimant, until_ms, now_ms);
@@ -103,16 +102,16 @@ impl State {
                 claimed.tasks.push(record.to_task(queue, false));
             }
             if !taken.is_empty() {
-                turn.wake_in(|| name.topic(queue), taking.lease_ms);
+                context.wake_in(|| name.topic(queue), taking.lease_ms);
             }
-            changes.into_effects().record(turn);
+            changes.into_effects().record(context);
         });
     }
 
     /// In how many milliseconds the next task of a queue is available; 0 for now.
-    pub(super) fn next_in_ms(&self, queue: &str, turn: &Turn<'_>) -> Option<u64> {
+    pub(super) fn next_in_ms(&self, queue: &str, context: &StepContext<'_>) -> Option<u64> {
         let next_at_ms = self.queues.with(queue, |guard| guard.next_at_ms())?;
-        Some(next_at_ms?.saturating_sub(turn.now() / 1_000))
+        Some(next_at_ms?.saturating_sub(context.now() / 1_000))
     }
 
     /// Renews tasks and documents; answers until when. Says of each that cannot be, by its number, the
@@ -123,10 +122,10 @@ impl State {
         claimant: &Arc<str>,
         held: &Held<'_>,
         lease_ms: u64,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
         mut refuse: impl FnMut(usize, bool),
     ) -> u64 {
-        let now_ms = turn.now() / 1_000;
+        let now_ms = context.now() / 1_000;
         let at_ms = now_ms + lease_ms;
         let holder = if lease_ms > 0 { claimant.clone() } else { NOBODY.clone() };
         let ids = || held.tasks.iter().map(|task| &task.id);
@@ -134,8 +133,8 @@ impl State {
             let mut rooms = Rooms::of(&self.index, ids());
             held.docs.iter().for_each(|doc| rooms.namespace(&self.namespaces, &doc.namespace));
             rooms.sort();
-            let Some(mut work) = self.lock(&rooms, ids(), turn) else { continue };
-            let mut changes = Changes::new(Effects::of(turn));
+            let Some(mut work) = self.lock(&rooms, ids(), context) else { continue };
+            let mut changes = Changes::new(Effects::of(context));
             let mut is_refused = false;
             for (number, task) in held.tasks.iter().enumerate() {
                 let found =
@@ -177,7 +176,7 @@ impl State {
                     }
                     announcements.note(number, at_ms, now_ms);
                 }
-                announcements.tell(name, rooms.queues(), now_ms, turn);
+                announcements.tell(name, rooms.queues(), now_ms, context);
                 for doc in held.docs {
                     let mut renewed = work.doc(doc).expect("it was found").clone();
                     renewed.version += 1;
@@ -187,8 +186,8 @@ impl State {
                     work.put_doc(renewed);
                 }
             }
-            changes.into_effects().record(turn);
-            self.unlock(work, turn);
+            changes.into_effects().record(context);
+            self.unlock(work, context);
             return at_ms;
         }
     }
@@ -199,16 +198,16 @@ impl State {
         namespace: &Arc<str>,
         key: &Arc<str>,
         lease_ms: u64,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Vec<Doc>> {
-        let now_ms = turn.now() / 1_000;
+        let now_ms = context.now() / 1_000;
         let claimed = self.namespaces.with(namespace, |guard| {
             let mut docs: Vec<Doc> = guard.of_key(key).cloned().collect();
             let mut dependency = Dependency::default();
             let is_held = |doc: &&Doc| doc.is_held_against(claimant, now_ms);
             dependency.doc_claims.extend(docs.iter().filter(is_held).map(Doc::handle));
             dependency.into_result()?;
-            let mut changes = Changes::new(Effects::of(turn));
+            let mut changes = Changes::new(Effects::of(context));
             for doc in &mut docs {
                 doc.version += 1;
                 (doc.at_ms, doc.modified_ms) = (now_ms + lease_ms, now_ms);
@@ -216,7 +215,7 @@ impl State {
                 changes.doc_lease(doc);
                 guard.put(doc.clone());
             }
-            changes.into_effects().record(turn);
+            changes.into_effects().record(context);
             Ok(docs)
         });
         claimed.unwrap_or_else(|| Ok(Vec::new()))
@@ -227,17 +226,17 @@ impl State {
         queue: &Arc<str>,
         query: &TaskQuery,
         limit: usize,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) -> TaskPage {
-        let now_ms = turn.now() / 1_000;
+        let now_ms = context.now() / 1_000;
         let mut page = TaskPage { tasks: Vec::new(), next: query.after.clone() };
         let mut texts = Texts::default();
         let mut left = limit;
         loop {
             let part = left.min(LISTED_A_HOLD);
             // One more than is wanted tells whether there are more.
-            let found =
-                self.with_queue(queue, turn, |guard, _| guard.page(page.next.as_ref(), part + 1));
+            let found = self
+                .with_queue(queue, context, |guard, _| guard.page(page.next.as_ref(), part + 1));
             let Some(found) = found else { return TaskPage { next: None, ..page } };
             let mut records = found.records();
             let mut last = None;
@@ -261,7 +260,7 @@ impl State {
         ids: &[Arc<str>],
         queue: Option<&str>,
         omit_values: bool,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) -> Vec<Task> {
         let mut tasks = Vec::new();
         for id in ids {
@@ -271,7 +270,7 @@ impl State {
                     break;
                 }
                 let name = &found.queue.name;
-                let task = self.with_queue(name, turn, |guard, _| {
+                let task = self.with_queue(name, context, |guard, _| {
                     guard.get(found.slot, id).map(|record| record.to_task(name, omit_values))
                 });
                 if let Some(Some(task)) = task {
@@ -283,12 +282,16 @@ impl State {
         tasks
     }
 
-    pub(super) fn queue_stats(&self, filter: &Filter, turn: &mut Turn<'_>) -> Vec<QueueStats> {
-        let now_ms = turn.now() / 1_000;
+    pub(super) fn queue_stats(
+        &self,
+        filter: &Filter,
+        context: &mut StepContext<'_>,
+    ) -> Vec<QueueStats> {
+        let now_ms = context.now() / 1_000;
         let queues = self.queues.in_order();
         let matching = queues.iter().filter(|(name, _)| filter.matches(name));
         let counted = matching.filter_map(|(name, queue)| {
-            let counts = queue.counts(now_ms).or_else(|| self.count(name, turn))?;
+            let counts = queue.counts(now_ms).or_else(|| self.count(name, context))?;
             (counts.size > 0).then(|| QueueStats {
                 queue: name.clone(),
                 size: counts.size,
@@ -302,10 +305,10 @@ impl State {
     }
 
     /// Counts the tasks of a queue that have become available since somebody asked last, a part at a time.
-    fn count(&self, queue: &str, turn: &mut Turn<'_>) -> Option<Counts> {
-        let now_ms = turn.now() / 1_000;
+    fn count(&self, queue: &str, context: &mut StepContext<'_>) -> Option<Counts> {
+        let now_ms = context.now() / 1_000;
         loop {
-            let counts = self.with_queue(queue, turn, |guard, _| {
+            let counts = self.with_queue(queue, context, |guard, _| {
                 let is_all = guard.count_available(now_ms, TASKS_A_HOLD);
                 is_all.then(|| guard.counts())
             });
@@ -341,8 +344,12 @@ impl State {
         docs.unwrap_or_default()
     }
 
-    pub(super) fn namespace_stats(&self, filter: &Filter, turn: &Turn<'_>) -> Vec<NamespaceStats> {
-        let now_ms = turn.now() / 1_000;
+    pub(super) fn namespace_stats(
+        &self,
+        filter: &Filter,
+        context: &StepContext<'_>,
+    ) -> Vec<NamespaceStats> {
+        let now_ms = context.now() / 1_000;
         let namespaces = self.namespaces.in_order();
         let matching = namespaces.iter().filter(|(name, _)| filter.matches(name));
         let count = |guard: &mut Guard<'_, Namespace>| {
@@ -365,15 +372,15 @@ impl State {
     fn with_queue<R>(
         &self,
         queue: &str,
-        turn: &mut Turn<'_>,
-        work: impl FnOnce(&mut Guard<'_, Queue>, &mut Turn<'_>) -> R,
+        context: &mut StepContext<'_>,
+        work: impl FnOnce(&mut Guard<'_, Queue>, &mut StepContext<'_>) -> R,
     ) -> Option<R> {
         let mut work = Some(work);
         loop {
             let done = self.queues.with(queue, |guard| {
-                let is_ready = self.remove_expired(guard, turn);
+                let is_ready = self.remove_expired(guard, context);
                 let work = if is_ready { work.take() } else { None };
-                work.map(|work| work(guard, turn))
+                work.map(|work| work(guard, context))
             });
             match done {
                 Some(None) => {}
@@ -386,12 +393,12 @@ impl State {
     /// Removes tasks that have expired, some of them at a time; answers whether that were all. It is
     /// recorded before their ids are free, as whoever takes one for another queue need not wait for this
     /// one.
-    fn remove_expired(&self, queue: &mut Guard<'_, Queue>, turn: &mut Turn<'_>) -> bool {
-        let now_ms = turn.now() / 1_000;
+    fn remove_expired(&self, queue: &mut Guard<'_, Queue>, context: &mut StepContext<'_>) -> bool {
+        let now_ms = context.now() / 1_000;
         if queue.expired(now_ms).is_none() {
             return true;
         }
-        let mut changes = Changes::new(Effects::of(turn));
+        let mut changes = Changes::new(Effects::of(context));
         let mut ids = Vec::new();
         while let Some(slot) = queue.expired(now_ms)
             && ids.len() < TASKS_A_HOLD
@@ -400,20 +407,20 @@ impl State {
             changes.task_removed(queue.name(), &record.id);
             ids.push(record.id);
         }
-        changes.into_effects().record(turn);
+        changes.into_effects().record(context);
         ids.iter().for_each(|id| self.index.remove(id));
         queue.expired(now_ms).is_none()
     }
 
     /// Lets the engine look whether it can forget the store.
-    fn look_whether_unused(&self, turn: &mut Turn<'_>) {
+    fn look_whether_unused(&self, context: &mut StepContext<'_>) {
         if self.queues.is_empty() && self.namespaces.is_empty() {
-            turn.emptied();
+            context.mark_evictable();
         }
     }
 }
 
-impl operation::State for State {
+impl step::State for State {
     fn kind() -> u8 {
         KIND
     }

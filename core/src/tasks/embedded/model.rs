@@ -19,7 +19,7 @@ use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler}
 use shuttle::{Config, Runner, thread};
 
 use super::*;
-use crate::operation::{Journal, Operation, Part, State as _, States};
+use crate::step::{Journal, Operation, Part, State as _, States};
 use crate::tasks::{
     Claim, ClaimDocs, DocChange, FetchTasks, ListTasks, Modification, Modify, NewDoc, NewTask,
     ReadNamespaceStats, ReadQueueStats, Renew, TaskChange,
@@ -57,7 +57,7 @@ impl Journal for Log {
 struct Alone;
 
 impl States for Alone {
-    fn state_of_kind(&self, _: u8, _: &[u8]) -> Result<Arc<dyn operation::State>> {
+    fn state_of_kind(&self, _: u8, _: &[u8]) -> Result<Arc<dyn step::State>> {
         unreachable!("a step of a store is about this store alone")
     }
 }
@@ -100,8 +100,8 @@ impl Store {
         now_ms: u64,
         step: Result<O>,
     ) -> Result<O::Output> {
-        let mut turn = Turn::new(now_ms * 1_000, &Alone, Some(&self.log), &|| false);
-        step.unwrap().apply(&self.state, &mut turn)
+        let mut context = StepContext::new(now_ms * 1_000, &Alone, Some(&self.log), &|| false);
+        step.unwrap().apply(&self.state, &mut context)
     }
 
     /// Does a modification; answers whether it was done.

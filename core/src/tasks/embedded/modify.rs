@@ -8,9 +8,8 @@ use super::names::{Content, Guard, Named, Names};
 use super::namespace::Namespace;
 use super::queue::{NOBODY, Queue, Record, Slot, shared};
 use super::{Announcements, State};
-use crate::effects::Effects;
 use crate::error::Result;
-use crate::operation::Turn;
+use crate::step::{Effects, StepContext};
 use crate::tasks::dependency::{Dependency, Fault, Problem};
 use crate::tasks::doc::Collision;
 use crate::tasks::{Doc, DocId, Modification, Modified, Modify, TaskId};
@@ -29,7 +28,11 @@ pub(super) struct Work<'a> {
 }
 
 impl State {
-    pub(in crate::tasks) fn modify(&self, step: &Modify, turn: &mut Turn<'_>) -> Result<Modified> {
+    pub(in crate::tasks) fn modify(
+        &self,
+        step: &Modify,
+        context: &mut StepContext<'_>,
+    ) -> Result<Modified> {
         let Modify { name, claimant, holder, modification: of } = step;
         let ids = || {
             let inserted = of.inserts.iter().filter_map(|task| task.id.as_ref());
@@ -51,20 +54,20 @@ impl State {
             }
             rooms.sort();
 
-            let Some(mut work) = self.lock(&rooms, ids(), turn) else { continue };
-            let mut changes = Changes::new(Effects::of(turn));
-            let now_ms = turn.now() / 1_000;
+            let Some(mut work) = self.lock(&rooms, ids(), context) else { continue };
+            let mut changes = Changes::new(Effects::of(context));
+            let now_ms = context.now() / 1_000;
             let skipped = work.check(of, claimant, now_ms);
             let done = skipped.map(|skipped| {
                 let mut announcements = Announcements::new(work.queues.len());
                 let step = Apply { holder, now_ms };
                 let done =
                     step.apply(of, &skipped, &rooms, &mut work, &mut changes, &mut announcements);
-                announcements.tell(name, rooms.queues(), now_ms, turn);
+                announcements.tell(name, rooms.queues(), now_ms, context);
                 done
             });
-            changes.into_effects().record(turn);
-            self.unlock(work, turn);
+            changes.into_effects().record(context);
+            self.unlock(work, context);
             return done;
         }
     }
@@ -76,7 +79,7 @@ impl State {
         &'a self,
         rooms: &'a Rooms,
         ids: impl Iterator<Item = &'i Arc<str>> + Clone,
-        turn: &mut Turn<'_>,
+        context: &mut StepContext<'_>,
     ) -> Option<Work<'a>> {
         let mut queues =
             rooms.queues.iter().map(|queue| queue.lock()).collect::<Option<Vec<_>>>()?;
@@ -87,7 +90,7 @@ impl State {
             .collect::<Option<Vec<_>>>()?;
         let mut is_ready = true;
         for queue in &mut queues {
-            is_ready &= self.remove_expired(queue, turn);
+            is_ready &= self.remove_expired(queue, context);
         }
         let mut index = self.index.lock(ids.clone());
         let is_locked = |queue: &Arc<Named<Queue>>| {
@@ -100,14 +103,14 @@ impl State {
         if is_ready {
             return Some(work);
         }
-        self.unlock(work, turn);
+        self.unlock(work, context);
         None
     }
 
-    pub(super) fn unlock(&self, mut work: Work<'_>, turn: &mut Turn<'_>) {
+    pub(super) fn unlock(&self, mut work: Work<'_>, context: &mut StepContext<'_>) {
         work.queues.iter_mut().for_each(|queue| self.queues.used(queue));
         work.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
-        self.look_whether_unused(turn);
+        self.look_whether_unused(context);
     }
 }
 

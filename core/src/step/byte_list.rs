@@ -3,7 +3,7 @@
 /// A list of byte strings in one buffer: one allocation however many there are.
 ///
 /// ```
-/// let members: millpond::ByteList = ["a", "bc"].into_iter().collect();
+/// let members: millpond::step::ByteList = ["a", "bc"].into_iter().collect();
 /// assert_eq!(members.iter().collect::<Vec<_>>(), [b"a".as_slice(), b"bc"]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

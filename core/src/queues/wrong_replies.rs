@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{ErrorKind, Result};
-use crate::operation::Operation;
-use crate::reply::Reply;
 use crate::shuffle::{MessageId, Receipt, Stream, TrackKeys};
+use crate::step::{Operation, Reply};
 use crate::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
 use crate::{ick, shuffle, tasks};
 

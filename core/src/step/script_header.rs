@@ -2,8 +2,7 @@
 //! the calls that are made of it.
 
 use crate::error::ErrorKind;
-use crate::operation::Invocation;
-use crate::reply;
+use crate::step::{Invocation, reply};
 
 /// What a script's header says of its KEYS and ARGV: how many there are at least, and whether
 /// more may follow.

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::interrupt;
-use crate::sync::lock;
-use crate::timer::{Scheduled, Timer};
+use crate::runtime::interrupt;
+use crate::runtime::sync::lock;
+use crate::runtime::timer::{Scheduled, Timer};
 
 /// The name of something that can be waited for, such as the key of a set.
 pub(crate) type Topic = Arc<[u8]>;

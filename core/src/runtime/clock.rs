@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::operation::Timestamp;
+use crate::step::Timestamp;
 
 /// Tells the embedded engine the time.
 pub trait Clock: Send + Sync {

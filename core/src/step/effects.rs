@@ -1,14 +1,14 @@
 //! What a step changed, as its record in the journal.
 
-use crate::operation::Turn;
+use super::StepContext;
 
 /// The effects of one step: tags and what each needs; nothing where the engine is not durable.
 pub(crate) struct Effects(Option<Vec<u8>>);
 
 impl Effects {
     /// Those of a step that begins.
-    pub(crate) fn of(turn: &Turn<'_>) -> Self {
-        Self(turn.is_durable().then(Vec::new))
+    pub(crate) fn of(context: &StepContext<'_>) -> Self {
+        Self(context.is_durable().then(Vec::new))
     }
 
     /// Effects that nobody records, because they are being replayed.
@@ -44,7 +44,7 @@ impl Effects {
 
     /// Records them, if there are any; while the step still holds its locks. In a step that spans
     /// several states the last one records.
-    pub(crate) fn record(self, turn: &mut Turn<'_>) {
-        turn.record(&self.into_record());
+    pub(crate) fn record(self, context: &mut StepContext<'_>) {
+        context.record(&self.into_record());
     }
 }

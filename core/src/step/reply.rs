@@ -2,7 +2,7 @@
 //! connection that is not ours and its answer still be understood.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::score;
+use crate::step::score;
 
 /// Up to here a script's numbers, which are doubles, are exact.
 const LUA_INTEGER_MAX: i64 = 1 << 53;
@@ -10,7 +10,7 @@ const LUA_INTEGER_MAX: i64 = 1 << 53;
 /// One RESP value, as a server answered it.
 ///
 /// ```
-/// use millpond::Reply;
+/// use millpond::step::Reply;
 /// let reply = Reply::Array(vec![Reply::Int(2), Reply::Int(0)]);
 /// assert_eq!(reply.integers()?, [2, 0]);
 /// # Ok::<(), millpond::Error>(())

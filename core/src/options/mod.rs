@@ -1,13 +1,16 @@
 //! URLs and options: where the queues are and how to get there.
 
+mod sync_mode;
+
+pub use sync_mode::SyncMode;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sync_mode::SyncMode;
+use crate::runtime::clock::{Clock, SystemClock};
 
 /// Where the queues are and how to get there: a URL, in which every option can be given, and
 /// setters for those who would rather not print them into one.

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use hashbrown::HashMap;
 use triomphe::ThinArc;
 
-use crate::score::Score;
+use crate::step::score::Score;
 
 /// The bytes of a member, shared between the index by member and the order by score. The pointer
 /// is thin: of millions of members, half of what the two keep is pointers.

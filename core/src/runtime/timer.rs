@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::fork::PerProcess;
-use crate::sync::lock;
+use crate::runtime::fork::PerProcess;
+use crate::runtime::sync::lock;
 
 type Task = Box<dyn FnOnce() + Send>;
 

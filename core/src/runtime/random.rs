@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::fork;
+use crate::runtime::fork;
 
 /// A number that nobody can guess.
 pub(crate) fn number() -> u64 {

@@ -1,0 +1,103 @@
+//! The backend of a client: a server or an embedded engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::closed;
+#[cfg(feature = "embedded")]
+use crate::embedded::Engine;
+use crate::error::Result;
+#[cfg(feature = "redis")]
+use crate::redis::Connections;
+use crate::step::Operation;
+
+pub(crate) enum Backend {
+    #[cfg(feature = "embedded")]
+    Embedded(Arc<Engine>),
+    #[cfg(feature = "redis")]
+    Redis(Connections),
+}
+
+/// What to do on each backend.
+macro_rules! on_backend {
+    ($backend:expr, $engine:ident => $embedded:expr, $connections:ident => $redis:expr) => {
+        match &$backend {
+            #[cfg(feature = "embedded")]
+            $crate::client::Backend::Embedded($engine) => $embedded,
+            #[cfg(feature = "redis")]
+            $crate::client::Backend::Redis($connections) => $redis,
+        }
+    };
+}
+pub(super) use on_backend;
+
+/// What the clones of a client share. Errors get the operation's name here and nowhere else.
+pub(super) struct Core {
+    pub(super) backend: Backend,
+    closed: AtomicBool,
+}
+
+impl Core {
+    pub(super) fn new(backend: Backend) -> Self {
+        Self { backend, closed: AtomicBool::new(false) }
+    }
+
+    /// Runs a step on the caller's thread.
+    pub(super) fn run<O: Operation>(&self, step: Result<O>) -> Result<O::Output> {
+        let run = |step| {
+            on_backend!(self.backend,
+                engine => engine.run(step),
+                connections => connections.run(step))
+        };
+        named::<O, _>(self.check_open(step).and_then(run))
+    }
+
+    /// Runs a step and calls back.
+    pub(super) fn submit<O: Operation>(
+        &self,
+        step: Result<O>,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        let done = move |output| done(named::<O, _>(output));
+        match self.check_open(step) {
+            Err(error) => done(Err(error)),
+            Ok(step) => on_backend!(self.backend,
+                engine => engine.submit(step, done),
+                connections => connections.submit(step, done)),
+        }
+    }
+
+    pub(super) fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        on_backend!(self.backend,
+        engine => {
+            // Clients that share the engine check once for nothing.
+            engine.wake_everyone();
+            engine.leave()
+        },
+        connections => {
+            connections.close();
+            Ok(())
+        })
+    }
+
+    fn check_open<O>(&self, step: Result<O>) -> Result<O> {
+        match self.closed.load(Ordering::Acquire) {
+            true => step.and(Err(closed())),
+            false => step,
+        }
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what was acknowledged is safe already.
+        let _ = self.close();
+    }
+}
+
+pub(super) fn named<O: Operation, T>(result: Result<T>) -> Result<T> {
+    result.map_err(|error| error.in_operation(O::NAME))
+}

@@ -1,0 +1,238 @@
+//! A [`Client`]: steps go in, results come out. It knows no queue; each queue adds the method that makes
+//! its handle.
+
+mod backend;
+mod mode;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+pub(crate) use backend::Backend;
+use backend::{Core, on_backend};
+use mode::Run;
+pub(crate) use mode::Then;
+pub use mode::{Async, Blocking, Mode, Pending};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::recovery::Recovery;
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::{Audience, Listener, Topic};
+use crate::step::{Operation, StreamId};
+
+/// A server or an embedded engine, and the way to the queues on it. Cheap to clone; clones share
+/// connections. Safe to use from many threads and, on Redis, after a fork.
+pub struct Client<M: Mode = Blocking> {
+    core: Arc<Core>,
+    mode: PhantomData<M>,
+}
+
+/// A client that does not keep connections or an engine open.
+pub(crate) struct WeakClient<M: Mode> {
+    core: Weak<Core>,
+    mode: PhantomData<M>,
+}
+
+impl<M: Mode> WeakClient<M> {
+    pub(crate) fn upgrade(&self) -> Option<Client<M>> {
+        Some(Client { core: self.core.upgrade()?, mode: PhantomData })
+    }
+}
+
+impl Client {
+    pub(crate) fn new(backend: Backend) -> Self {
+        Self { core: Arc::new(Core::new(backend)), mode: PhantomData }
+    }
+}
+
+impl<M: Mode> Client<M> {
+    /// Runs a step that was made by hand.
+    ///
+    /// ```
+    /// use millpond::ick;
+    /// let client = millpond::connect("memory:")?;
+    /// let added = client.run(ick::Add::new("files", [(1.0, "a.txt")]))?;
+    /// assert_eq!(added.new, 1);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of making the step, for which nothing is sent, and those of the step.
+    pub fn run<O: Operation>(&self, step: Result<O>) -> M::Reply<O::Output> {
+        self.run_then(step, |output| output)
+    }
+
+    /// Runs a step and calls back with its result: the base of every binding with an event loop.
+    /// The callback runs on a background thread, or on the caller's before this returns; it must
+    /// not block.
+    pub fn submit<O: Operation>(
+        &self,
+        step: Result<O>,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        self.core.submit(step, done);
+    }
+
+    /// What opening the engine of a `file:` found; `None` for another URL. Makes no call. Clients of
+    /// one process that share a directory get the same.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let client = millpond::Options::file(directory.path()).connect()?;
+    /// let recovery = client.recovery().expect("a directory was opened");
+    /// assert_eq!((recovery.records, recovery.torn_bytes, recovery.suspicion), (0, 0, None));
+    /// assert_eq!(millpond::connect("memory:")?.recovery(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recovery(&self) -> Option<Recovery> {
+        on_backend!(self.core.backend, engine => engine.recovery().cloned(), _connections => None)
+    }
+
+    /// A blocking client on the same backend.
+    pub fn to_blocking(&self) -> Client<Blocking> {
+        Client { core: self.core.clone(), mode: PhantomData }
+    }
+
+    /// An async client on the same backend.
+    pub fn to_async(&self) -> Client<Async> {
+        Client { core: self.core.clone(), mode: PhantomData }
+    }
+
+    /// Closes the client and its clones: their steps return `CLOSED` from now on, all that wait are woken
+    /// and return it too, and what an embedded engine still holds back is written. A client that is
+    /// dropped does the same.
+    ///
+    /// # Errors
+    /// `STORAGE` if the disk refuses the last write.
+    pub fn close(&self) -> Result<()> {
+        self.core.close()
+    }
+
+    /// Runs a step, and `then` on its output.
+    pub(crate) fn run_then<O: Operation, T: Send + 'static>(
+        &self,
+        step: Result<O>,
+        then: impl FnOnce(O::Output) -> T + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run(self, step, then)
+    }
+
+    /// Runs a step that `when` calls back with, at once or later, and the steps that `then` says come after
+    /// it.
+    pub(crate) fn run_when<O: Operation, T: Send + 'static>(
+        &self,
+        when: impl FnOnce(Run<O>),
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run_when(self, when, then)
+    }
+
+    /// Runs several independent steps, and `combine` on their outputs.
+    pub(crate) fn run_all<O: Operation, T: Send + 'static>(
+        &self,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> M::Reply<T> {
+        M::run_all(self, steps, combine)
+    }
+
+    /// Runs a step whose result nobody waits for. The client stays open until then, even if this was the
+    /// last to use it: a script that the server does not know yet has to be sent twice.
+    pub(crate) fn run_unattended<O: Operation>(&self, step: Result<O>) {
+        // The embedded engine is done when `submit` returns, and the thread that tells so must not be the
+        // one that closes the engine.
+        let kept =
+            on_backend!(self.core.backend, _engine => None, _connections => Some(self.clone()));
+        if step.is_ok() {
+            self.core.submit(step, move |_| drop(kept));
+        }
+    }
+
+    /// Submits several independent steps and calls back when all are done, with the first error
+    /// if there is one.
+    fn submit_all<O: Operation>(
+        &self,
+        steps: Vec<O>,
+        done: impl FnOnce(Result<Vec<O::Output>>) + Send + 'static,
+    ) {
+        if steps.is_empty() {
+            return done(Ok(Vec::new()));
+        }
+        type Outputs<O> = (Vec<Option<Result<<O as Operation>::Output>>>, usize);
+        let all: Outputs<O> = (steps.iter().map(|_| None).collect(), steps.len());
+        let shared = Arc::new((Mutex::new(all), Mutex::new(Some(done))));
+        for (index, step) in steps.into_iter().enumerate() {
+            let shared = shared.clone();
+            self.core.submit(Ok(step), move |output| {
+                let (outputs, left) = &mut *lock(&shared.0);
+                outputs[index] = Some(output);
+                *left -= 1;
+                if *left == 0
+                    && let Some(done) = lock(&shared.1).take()
+                {
+                    done(outputs.drain(..).flatten().collect());
+                }
+            });
+        }
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakClient<M> {
+        WeakClient { core: Arc::downgrade(&self.core), mode: PhantomData }
+    }
+
+    /// Listens for these topics. A new listener is woken once when it really listens, so a caller that
+    /// checked before checks again and misses nothing.
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
+        on_backend!(self.core.backend,
+            engine => engine.listen(Audience::default(), topics),
+            connections => connections.listen(topics))
+    }
+
+    /// Listens for the notifications of a queue whose producers leave them in a stream, from the
+    /// one on that an empty read returned: no wake-up is lost in between.
+    pub(crate) fn listen_after(
+        &self,
+        audience: Audience,
+        topic: Topic,
+        after: StreamId,
+    ) -> Listener {
+        on_backend!(self.core.backend,
+            engine => engine.listen(audience, vec![topic]),
+            connections => connections.listen_after(audience, topic, after))
+    }
+
+    /// Wakes one listener for this topic of this process after this time, if there is one then.
+    pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
+        on_backend!(self.core.backend,
+            engine => engine.wake_after(topic, delay),
+            connections => connections.wake_after(topic, delay));
+    }
+
+    /// How often a waiting consumer checks although nothing woke it: on a shared server there are
+    /// producers that do not announce what they do.
+    pub(crate) fn fallback_poll_interval(&self) -> Option<Duration> {
+        on_backend!(self.core.backend,
+            _engine => None,
+            _connections => Some(Duration::from_secs(5)))
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the client is closed")
+}
+
+impl<M: Mode> Clone for Client<M> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), mode: PhantomData }
+    }
+}
+
+impl<M: Mode> fmt::Debug for Client<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backend = on_backend!(self.core.backend,
+            _engine => "embedded",
+            _connections => "redis");
+        f.debug_struct("Client").field("backend", &backend).finish_non_exhaustive()
+    }
+}

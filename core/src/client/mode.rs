@@ -1,0 +1,212 @@
+//! How the result of a step reaches the caller: at once, or as a future.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::backend::named;
+use super::{Client, closed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::interrupt;
+use crate::runtime::timer::Timer;
+use crate::step::Operation;
+
+/// How the result of a step comes: at once ([`Blocking`]) or as a future ([`Async`]).
+pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
+    /// What a step returns to its caller.
+    type Reply<T: Send + 'static>;
+
+    #[doc(hidden)]
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        then: impl FnOnce(O::Output) -> T + Send + 'static,
+    ) -> Self::Reply<T>;
+
+    #[doc(hidden)]
+    fn run_all<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Self::Reply<T>;
+
+    #[doc(hidden)]
+    fn run_when<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        when: impl FnOnce(Box<dyn FnOnce(Result<O>) + Send>),
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Self::Reply<T>;
+}
+
+/// Runs the step that was waited for.
+pub(super) type Run<O> = Box<dyn FnOnce(Result<O>) + Send>;
+
+/// What comes after a step of a call that may take several.
+#[doc(hidden)]
+pub enum Then<O, T> {
+    /// The call is over.
+    Done(Result<T>),
+    /// Another step, after this time.
+    Run(O, Duration),
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Blocking {}
+    impl Sealed for super::Async {}
+}
+
+/// Steps run on the caller's thread and return their result.
+#[derive(Clone, Copy, Debug)]
+pub enum Blocking {}
+
+/// Steps return a [`Pending`] result at once.
+#[derive(Clone, Copy, Debug)]
+pub enum Async {}
+
+impl Mode for Blocking {
+    type Reply<T: Send + 'static> = Result<T>;
+
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        then: impl FnOnce(O::Output) -> T + Send + 'static,
+    ) -> Result<T> {
+        client.core.run(step).map(then)
+    }
+
+    fn run_all<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Result<T> {
+        let run = |step| client.core.run(Ok(step));
+        named::<O, _>(steps)?.into_iter().map(run).collect::<Result<Vec<_>>>().map(combine)
+    }
+
+    fn run_when<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        when: impl FnOnce(Run<O>),
+        mut then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Result<T> {
+        let (known, step) = mpsc::channel();
+        when(Box::new(move |step| {
+            // A call that was interrupted does not wait any more.
+            let _ = known.send(step);
+        }));
+        let mut known = Err(RecvTimeoutError::Timeout);
+        interrupt::wait_in_slices(None, |until| {
+            known = match until {
+                None => step.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(until) => step.recv_timeout(until.saturating_duration_since(Instant::now())),
+            };
+            !matches!(known, Err(RecvTimeoutError::Timeout))
+        })?;
+        let mut step = known
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the step was never made")));
+        loop {
+            match then(client.core.run(step)) {
+                Then::Done(result) => return result,
+                Then::Run(next, delay) => {
+                    interrupt::wait_in_slices(Some(Instant::now() + delay), |until| {
+                        let left =
+                            until.map(|until| until.saturating_duration_since(Instant::now()));
+                        std::thread::sleep(left.unwrap_or_default());
+                        false
+                    })?;
+                    step = Ok(next);
+                }
+            }
+        }
+    }
+}
+
+impl Mode for Async {
+    type Reply<T: Send + 'static> = Pending<T>;
+
+    fn run<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        then: impl FnOnce(O::Output) -> T + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        client.core.submit(step, move |output| {
+            // The caller may have dropped the future; the step runs all the same.
+            let _ = done.send(output.map(then));
+        });
+        Pending(pending)
+    }
+
+    fn run_all<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        steps: Result<Vec<O>>,
+        combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        let done = move |outputs: Result<Vec<O::Output>>| {
+            let _ = done.send(outputs.map(combine));
+        };
+        match named::<O, _>(steps) {
+            Ok(steps) => client.submit_all(steps, done),
+            Err(error) => done(Err(error)),
+        }
+        Pending(pending)
+    }
+
+    fn run_when<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        when: impl FnOnce(Run<O>),
+        then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        let client = client.clone();
+        when(Box::new(move |step| client.go_on(step, then, done)));
+        Pending(pending)
+    }
+}
+
+impl Client<Async> {
+    /// Submits a step, and those that come after it. Nobody waits for those whose future is dropped.
+    fn go_on<O: Operation, T: Send + 'static>(
+        &self,
+        step: Result<O>,
+        mut then: impl FnMut(Result<O::Output>) -> Then<O, T> + Send + 'static,
+        done: oneshot::Sender<Result<T>>,
+    ) {
+        let client = self.downgrade();
+        self.submit(step, move |output| match then(output) {
+            Then::Done(result) => {
+                let _ = done.send(result);
+            }
+            Then::Run(_, _) if done.is_closed() => {}
+            Then::Run(next, delay) => Timer::detached(delay, move || match client.upgrade() {
+                Some(client) => client.go_on(Ok(next), then, done),
+                None => {
+                    let _ = done.send(Err(closed()));
+                }
+            }),
+        });
+    }
+}
+
+/// The result of a step that is under way. The step was submitted when this was made; dropping it
+/// does not take the step back. Of two steps that are under way together either may be done first.
+#[must_use = "the step is under way, but only awaiting this tells how it went"]
+#[derive(Debug)]
+pub struct Pending<T>(oneshot::Receiver<Result<T>>);
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        Pin::new(&mut self.0).poll(context).map(|received| {
+            received.unwrap_or_else(|_| {
+                Err(Error::new(ErrorKind::ConnectionLost, "the background thread ended"))
+            })
+        })
+    }
+}

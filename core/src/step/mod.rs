@@ -1,0 +1,33 @@
+//! What a step is made of: for tools, and for programs that send steps over connections of their own.
+//!
+//! Programs that use queues need nothing of this.
+
+mod byte_list;
+pub(crate) mod codec;
+mod context;
+mod effects;
+pub(crate) mod fnv;
+pub(crate) mod limits;
+mod name;
+mod operation;
+pub(crate) mod reply;
+pub(crate) mod score;
+mod script;
+#[cfg(test)]
+pub(crate) mod script_header;
+mod state;
+mod stream_id;
+
+pub use byte_list::ByteList;
+pub(crate) use context::{Finished, Wake};
+pub use context::{StepContext, Timestamp};
+pub(crate) use effects::Effects;
+pub use name::NAME_BYTES_MAX;
+pub(crate) use name::{check_name, check_name_length};
+pub use operation::Operation;
+pub(crate) use operation::{sealed, steps};
+pub use reply::Reply;
+pub use script::{Invocation, Script};
+pub(crate) use state::{Journal, StateEffects, States};
+pub use state::{Snapshot, State};
+pub use stream_id::StreamId;

@@ -1,0 +1,69 @@
+//! What the embedded engine keeps for a queue, and how it is written down.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::sealed;
+use crate::error::Result;
+
+/// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of
+/// queue with finer locks than one a queue can have them.
+pub trait State: sealed::Sealed + Any + Send + Sync {
+    /// The number of this kind of queue in the journal; never used for another kind.
+    fn kind() -> u8
+    where
+        Self: Sized;
+
+    /// Does again what a journal record says was done: one of the log with its sequence, or one of a
+    /// snapshot. What was recorded before the snapshot of the state began is not replayed.
+    ///
+    /// # Errors
+    /// `CORRUPT` for a record that this version cannot read.
+    fn replay(&self, record: &[u8], sequence: Option<u64>) -> Result<()>;
+
+    /// Says that everything has been replayed.
+    fn replayed(&self) {}
+
+    /// Writes records that make this state when they are replayed on an empty one. Calls
+    /// [`Snapshot::begin`] while it holds every lock of the state, so that the records are exactly
+    /// the state at that moment, and keeps the locks until it has copied all of it. A state that is
+    /// copied in sections begins before the first and at each, keeps the sequences with them, and
+    /// leaves out for itself what a section holds of a record that is replayed.
+    fn snapshot(&self, out: &mut dyn Snapshot);
+
+    /// Whether the state is as if the queue had never been used; then the engine forgets it.
+    fn is_unused(&self) -> bool;
+}
+
+/// Where a [`State`] writes its snapshot.
+pub trait Snapshot {
+    /// Marks the moment that the records describe, and answers the sequence of the first record of the
+    /// log that comes after it.
+    fn begin(&mut self) -> u64;
+    /// One record, as [`State::replay`] reads it.
+    fn record(&mut self, record: &[u8]);
+}
+
+/// The states of an engine.
+pub(crate) trait States {
+    /// The state of a queue, an empty one if there is none.
+    ///
+    /// # Errors
+    /// `INCOMPATIBLE_VERSION` for a kind that there is not.
+    fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>>;
+}
+
+/// What a step changed in one state, where it changes several.
+pub(crate) struct StateEffects {
+    pub(crate) kind: u8,
+    pub(crate) name: Arc<[u8]>,
+    pub(crate) effects: Vec<u8>,
+}
+
+/// Where the effects of steps are written so that they survive the process.
+pub(crate) trait Journal {
+    /// Takes one step's effects, those on its own state and those on others, which come back
+    /// together or not at all; records come back in this order. Called under the states' locks, so
+    /// it only copies.
+    fn append(&self, own: &[u8], others: &[StateEffects]);
+}
