@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::client::Client;
 use crate::error::Result;
-use crate::step::State;
+use crate::step::{Script, State};
 
 /// A kind of queue; [`kinds`](crate::kinds) has all.
 pub struct Kind {
@@ -15,7 +15,11 @@ pub struct Kind {
     pub name: &'static str,
     pub(crate) empty_state: fn() -> Arc<dyn State>,
     pub(crate) statistics: fn(&Client, &[u8]) -> Result<Vec<Statistic>>,
+    pub(crate) scripts: fn() -> Scripts,
 }
+
+/// Names and scripts of steps.
+type Scripts = Vec<(&'static str, &'static Script)>;
 
 /// One number about a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,17 @@ impl Kind {
     /// `WRONG_TYPE` if the keys hold something else.
     pub fn statistics(&self, client: &Client, name: impl AsRef<[u8]>) -> Result<Vec<Statistic>> {
         (self.statistics)(client, name.as_ref())
+    }
+
+    /// The name and the script of each step, for connections of your own.
+    ///
+    /// ```
+    /// let scripts = millpond::kinds().iter().flat_map(millpond::Kind::scripts);
+    /// let add = scripts.into_iter().find(|(name, _)| *name == "ick.add").unwrap().1;
+    /// assert_eq!(add.sha1().len(), 40);
+    /// ```
+    pub fn scripts(&self) -> Vec<(&'static str, &'static Script)> {
+        (self.scripts)()
     }
 }
 

@@ -2,11 +2,8 @@
 
 use std::ffi::c_char;
 
-use millpond::ick::{self, Added, Ick, Name, Set, Stats};
-use millpond::{
-    Client, Result,
-    step::{Operation, Script},
-};
+use millpond::ick::{Added, Ick, Name, Set, Stats};
+use millpond::{Client, Result};
 
 use crate::caller::{Caller, invalid};
 use crate::client::millpond_client;
@@ -440,25 +437,4 @@ pub unsafe extern "C" fn millpond_ick_lease_keys(
         keys.set(Keys::from_iter([name.lease_key()]));
         Ok(())
     })
-}
-
-/// The script of each step, by the step's name.
-pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
-    fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
-        (O::NAME, step.invocation().script)
-    }
-    let no_members = millpond::step::ByteList::default;
-    let (token, term) = (ick::Token::from(*b""), std::time::Duration::from_secs(1));
-    Ok(vec![
-        of(ick::Add::new("", [(0.0, ""); 0])?),
-        of(ick::Reserve::new("", 0)?),
-        of(ick::Commit::new("", no_members().iter())?),
-        of(ick::Exchange::new("", 0, no_members().iter())?),
-        of(ick::ReadStats::new("")?),
-        of(ick::Peek::new("", Set::Producer, 0)?),
-        of(ick::Delete::new("")?),
-        of(ick::Acquire::new("", token.clone(), term)?),
-        of(ick::Renew::new("", token.clone(), term)?),
-        of(ick::Release::new("", token)?),
-    ])
 }

@@ -9,7 +9,6 @@ use once_cell::race::OnceBox;
 use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
 use crate::status::millpond_status;
-use crate::{ick, shuffle, tasks};
 
 /// The Lua script of a step, for a Redis connection of your own: send
 /// `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with
@@ -64,8 +63,7 @@ const NOTHING: millpond_script =
 fn all() -> Result<&'static [Text]> {
     static ALL: OnceBox<Vec<Text>> = OnceBox::new();
     let all = ALL.get_or_try_init(|| {
-        let scripts =
-            ick::scripts()?.into_iter().chain(shuffle::scripts()?).chain(tasks::scripts()?);
+        let scripts = millpond::kinds().iter().flat_map(millpond::Kind::scripts);
         let texts = scripts.map(|(name, script)| Text::new(name, script.source(), script.sha1()));
         texts.collect::<Result<_>>().map(Box::new)
     })?;

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(include_str!("acquire.lua"));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Takes the consumer lease if it is free, or again if the token holds it; answers whether the
 /// token holds it now.
@@ -33,6 +31,10 @@ impl Operation for Acquire {
     const NAME: &'static str = "ick.acquire";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("acquire.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -41,7 +43,7 @@ impl Operation for Acquire {
         let mut args = ByteList::default();
         args.push(&self.token);
         args.push(self.ttl_ms.to_string().as_bytes());
-        Invocation { script: &SCRIPT, keys: vec![self.name.lease_key()], args }
+        Invocation { script: Self::script(), keys: vec![self.name.lease_key()], args }
     }
 
     fn decode(&self, reply: Reply) -> Result<bool> {

@@ -3,7 +3,7 @@
 use super::scored_set::Lowered;
 use super::{Name, embedded};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, score};
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, score, script};
 
 /// The longest member, in bytes. Members are identifiers; a document belongs elsewhere.
 pub const MEMBER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -11,8 +11,6 @@ pub const MEMBER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most members in one step. [`Ick::add`](super::Ick::add) and
 /// [`Ick::commit`](super::Ick::commit) make several steps of more.
 pub const BATCH_MEMBERS_MAX: usize = 250_000;
-
-static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("add.lua")));
 
 /// Flags members as dirty: each keeps the lower of its old and its new score.
 #[derive(Clone, Debug)]
@@ -103,6 +101,10 @@ impl Operation for Add {
     /// The members end up the same, but a second run would count them as old.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "add.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -120,7 +122,7 @@ impl Operation for Add {
             });
             args.push(member);
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Added> {

@@ -4,13 +4,7 @@ use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
 use crate::error::{Result, invalid};
 use crate::step::limits::first_of;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("check.lua"),
-    include_str!("fence.lua"),
-    include_str!("commit.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Removes members from the consumer set. A member that was added again while it was reserved
 /// stays in the producer set.
@@ -63,6 +57,10 @@ impl Operation for Commit {
     /// A second run after somebody else's reserve would commit what that one still works on.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "fence.lua", "commit.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -72,7 +70,11 @@ impl Operation for Commit {
         let mut args = ByteList::with_capacity(1 + self.members.len(), bytes);
         args.push(self.token.as_deref().unwrap_or_default());
         args.append(&self.members);
-        Invocation { script: &SCRIPT, keys: self.name.fenced_keys(self.token.as_ref()), args }
+        Invocation {
+            script: Self::script(),
+            keys: self.name.fenced_keys(self.token.as_ref()),
+            args,
+        }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -2,9 +2,7 @@
 
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("delete.lua")));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Removes a broken Ick too. Only the drop-in for redis-ick, which sends the script itself, does not.
 const UNCHECKED: &str = "0";
@@ -44,6 +42,10 @@ impl Operation for Delete {
     /// A second run would count no keys.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "delete.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -51,7 +53,7 @@ impl Operation for Delete {
     fn invocation(&self) -> Invocation {
         let command = if self.unlink { "UNLINK" } else { "DEL" };
         let args = [command, UNCHECKED].into_iter().collect();
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -6,14 +6,7 @@ use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entr
 use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::limits::first_of;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("check.lua"),
-    include_str!("fence.lua"),
-    include_str!("take.lua"),
-    include_str!("exchange.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// A [`Commit`](super::Commit) and a [`Reserve`] in one step: one round trip a batch.
 #[derive(Clone, Debug)]
@@ -64,6 +57,10 @@ impl Operation for Exchange {
     /// again, reserved.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "fence.lua", "take.lua", "exchange.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.reserve.name.as_bytes()
     }
@@ -72,7 +69,7 @@ impl Operation for Exchange {
         let mut args = batch_arguments(&self.reserve);
         args.append(&self.commit);
         let keys = self.reserve.name.fenced_keys(self.reserve.token.as_ref());
-        Invocation { script: &SCRIPT, keys, args }
+        Invocation { script: Self::script(), keys, args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {

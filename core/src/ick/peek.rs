@@ -3,13 +3,7 @@
 use super::reserve::{Entry, check_size, decode_entries, first_entries, size_argument};
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("check.lua"),
-    include_str!("take.lua"),
-    include_str!("peek.lua")
-));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// One of the two sets of an Ick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +44,10 @@ impl Operation for Peek {
     const NAME: &'static str = "ick.peek";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "take.lua", "peek.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -60,7 +58,7 @@ impl Operation for Peek {
             Set::Consumer => "consumer",
         };
         let args = [set, &size_argument(self.max)].into_iter().collect();
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {

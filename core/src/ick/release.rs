@@ -2,9 +2,7 @@
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(include_str!("release.lua"));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Gives the consumer lease back; answers false if it was lost.
 #[derive(Clone, Debug)]
@@ -30,6 +28,10 @@ impl Operation for Release {
     /// A second run would find the lease gone.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("release.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -37,7 +39,7 @@ impl Operation for Release {
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(&self.token);
-        Invocation { script: &SCRIPT, keys: vec![self.name.lease_key()], args }
+        Invocation { script: Self::script(), keys: vec![self.name.lease_key()], args }
     }
 
     fn decode(&self, reply: Reply) -> Result<bool> {

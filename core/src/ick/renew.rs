@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(include_str!("renew.lua"));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Makes the consumer lease run for a full term again; answers false if it was lost.
 #[derive(Clone, Debug)]
@@ -32,6 +30,10 @@ impl Operation for Renew {
     const NAME: &'static str = "ick.renew";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("renew.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -40,7 +42,7 @@ impl Operation for Renew {
         let mut args = ByteList::default();
         args.push(&self.token);
         args.push(self.ttl_ms.to_string().as_bytes());
-        Invocation { script: &SCRIPT, keys: vec![self.name.lease_key()], args }
+        Invocation { script: Self::script(), keys: vec![self.name.lease_key()], args }
     }
 
     fn decode(&self, reply: Reply) -> Result<bool> {

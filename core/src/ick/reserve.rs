@@ -4,17 +4,10 @@ use super::scored_set::{Member, ScoredSet};
 use super::{Name, Token, embedded};
 use crate::error::{Result, invalid};
 use crate::step::reply::{self, Reply};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
 pub const SIZE_MAX: u64 = 100_000_000_000_000_000;
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("check.lua"),
-    include_str!("fence.lua"),
-    include_str!("take.lua"),
-    include_str!("reserve.lua")
-));
 
 /// A member of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,13 +105,17 @@ impl Operation for Reserve {
     /// in both sets may have made room that a second run fills, and a backwash starts anew.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "fence.lua", "take.lua", "reserve.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         Invocation {
-            script: &SCRIPT,
+            script: Self::script(),
             keys: self.name.fenced_keys(self.token.as_ref()),
             args: batch_arguments(self),
         }

@@ -6,9 +6,7 @@ use super::{Name, embedded};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
 use crate::step::reply::{self, Reply};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(include_str!("check.lua"), include_str!("stats.lua")));
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Reads the sizes and score ranges of both sets.
 #[derive(Clone, Debug)]
@@ -20,6 +18,7 @@ pub struct ReadStats {
 pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "ick",
+    scripts: super::scripts,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let stats = client.ick(name).stats()?;
@@ -103,12 +102,16 @@ impl Operation for ReadStats {
     const NAME: &'static str = "ick.stats";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("check.lua", "stats.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args: ByteList::default() }
+        Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }
     }
 
     fn decode(&self, reply: Reply) -> Result<Option<Stats>> {

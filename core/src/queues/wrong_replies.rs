@@ -6,15 +6,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::kinds;
 use crate::error::{ErrorKind, Result};
+use crate::kind::Kind;
 use crate::shuffle::{MessageId, Receipt, Stream, TrackKeys};
-use crate::step::{Operation, Reply};
+use crate::step::{Invocation, Operation, Reply, script_header};
 use crate::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
 use crate::{ick, shuffle, tasks};
 
 /// A step, and answers that its script gives.
 struct Case {
     name: &'static str,
+    call: Invocation,
     right: Vec<Reply>,
     /// Reads an answer, and says what was read.
     decode: Box<dyn Fn(Reply) -> Result<String>>,
@@ -22,9 +25,10 @@ struct Case {
 
 fn case<O: Operation<Output: Debug>>(step: Result<O>, right: &[&str]) -> Case {
     let step = step.unwrap();
+    let call = step.invocation();
     let decode = move |reply| step.decode(reply).map(|output| format!("{output:?}"));
     let right = right.iter().map(|text| parse(text)).collect();
-    Case { name: O::NAME, right, decode: Box::new(decode) }
+    Case { name: O::NAME, call, right, decode: Box::new(decode) }
 }
 
 /// An answer from its text: integers, strings as `'a`, `nil` and lists between brackets.
@@ -185,9 +189,28 @@ fn every_step_is_here() {
     let mut known: Vec<_> = cases().iter().map(|case| case.name).collect();
     known.sort_unstable();
     known.dedup();
-    let mut all = [ick::STEPS, shuffle::STEPS, tasks::STEPS].concat();
+    let mut all: Vec<_> = kinds().iter().flat_map(Kind::scripts).map(|(name, _)| name).collect();
     all.sort_unstable();
     assert_eq!(known, all);
+}
+
+#[test]
+fn every_script_is_called_as_its_header_says() {
+    let token: ick::Token = Arc::from(b"token".as_slice());
+    let write = shuffle::Write::new("q", 4, 2, None).unwrap();
+    let mut tracked = write.tracked("id", None, TrackKeys::Queue).unwrap();
+    tracked.push("t", [("id", "1")]).unwrap();
+    let more = [
+        ("ick.add", ick::Add::new("k", [(1.0, ""); 0]).unwrap().invocation()),
+        ("ick.reserve", ick::Reserve::new("k", 1).unwrap().fenced(token.clone()).invocation()),
+        ("ick.commit", ick::Commit::new("k", ["a"]).unwrap().fenced(token.clone()).invocation()),
+        ("ick.exchange", ick::Exchange::new("k", 1, ["a"]).unwrap().fenced(token).invocation()),
+        ("shuffle.write", tracked.invocation()),
+    ];
+    let calls = cases().into_iter().map(|case| (case.name, case.call));
+    for (name, call) in calls.chain(more) {
+        script_header::check(name, &call);
+    }
 }
 
 #[test]

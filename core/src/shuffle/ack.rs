@@ -4,17 +4,11 @@ use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// The most messages in one step; [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack) makes
 /// several steps of more.
 pub const ACK_MESSAGES_MAX: usize = 100_000;
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("ids.lua"),
-    include_str!("ack.lua")
-));
 
 /// Acknowledges messages of a group; answers how many were waiting for that.
 #[derive(Clone, Debug)]
@@ -62,6 +56,10 @@ impl Operation for Ack {
     /// The messages end up the same, but a second run would count none.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "ids.lua", "ack.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -71,7 +69,7 @@ impl Operation for Ack {
         args.push(&self.group);
         args.push(if self.delete { b"1" } else { b"0" });
         put_receipts(&self.receipts, &mut args);
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -3,10 +3,7 @@
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("queue.lua"), include_str!("backlog.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Counts the messages that some group still has to get or to acknowledge.
 #[derive(Clone, Debug)]
@@ -35,12 +32,16 @@ impl Operation for Backlog {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "backlog.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args: ByteList::default() }
+        Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -4,10 +4,7 @@ use super::message::{Message, MessageId, Stream};
 use super::name::Name;
 use super::{ON_CLUSTER, READ_MESSAGES_MAX, embedded};
 use crate::error::{Result, invalid};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("queue.lua"), include_str!("dead_letters.lua")));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// The fields of a dead letter that come before those of the message, in this order.
 pub(super) const HISTORY: [&str; 5] =
@@ -87,13 +84,17 @@ impl Operation for ReadDeadLetters {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "dead_letters.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         let args = [self.max.to_string()].into_iter().collect();
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
     /// What somebody else put among the dead letters is none of ours, and is left out.

@@ -4,13 +4,7 @@ use super::message::MessageId;
 use super::name::Name;
 use super::{ACK_MESSAGES_MAX, ON_CLUSTER, embedded};
 use crate::error::{Result, invalid};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("ids.lua"),
-    include_str!("delete_dead_letters.lua")
-));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Deletes dead letters by their ids.
 #[derive(Clone, Debug)]
@@ -49,13 +43,17 @@ impl Operation for DeleteDeadLetters {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "ids.lua", "delete_dead_letters.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         let args = self.ids.iter().map(MessageId::to_string).collect();
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

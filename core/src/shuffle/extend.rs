@@ -4,13 +4,7 @@ use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("ids.lua"),
-    include_str!("extend.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Begins the idle time of messages anew; answers how many are still this consumer's.
 #[derive(Clone, Debug)]
@@ -57,6 +51,10 @@ impl Operation for Extend {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "ids.lua", "extend.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -66,7 +64,7 @@ impl Operation for Extend {
         args.push(&self.group);
         args.push(&self.consumer);
         put_receipts(&self.receipts, &mut args);
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -3,9 +3,7 @@
 use super::name::Name;
 use super::{ON_CLUSTER, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("len.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Counts the entries of a queue's streams, finished ones included.
 #[derive(Clone, Debug)]
@@ -34,12 +32,16 @@ impl Operation for Len {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "len.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args: ByteList::default() }
+        Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

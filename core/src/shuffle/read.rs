@@ -6,12 +6,10 @@ use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
 use super::{JOINED_TTL, ON_CLUSTER, StreamNumber, embedded, expires, ttl_ms};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// The most messages that one step takes.
 pub const READ_MESSAGES_MAX: usize = 10_000;
-
-static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("read.lua")));
 
 /// Takes messages for a consumer of a group, from the streams in context: a batch holds the messages
 /// that as many single reads would have taken, in the same order.
@@ -99,6 +97,10 @@ impl Operation for Read {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "read.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -111,7 +113,7 @@ impl Operation for Read {
         args.push(self.ttl_ms.to_string().as_bytes());
         args.push(self.prefer.map(|number| number.to_string()).unwrap_or_default().as_bytes());
         args.push(if self.default_stream { b"1" } else { b"0" });
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Batch> {

@@ -6,13 +6,7 @@ use super::message::Message;
 use super::name::Name;
 use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_MAX, embedded, expires, ttl_ms};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("add.lua"),
-    include_str!("reclaim.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Takes over messages whose consumers went silent, from the streams in context, the oldest of each
 /// first. A message that was delivered often enough becomes a dead letter instead.
@@ -121,6 +115,10 @@ impl Operation for Reclaim {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "add.lua", "reclaim.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -133,7 +131,7 @@ impl Operation for Reclaim {
             args.push(number.to_string().as_bytes());
         }
         args.push(if self.default_stream { b"1" } else { b"0" });
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_dead(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Reclaimed> {

@@ -7,13 +7,7 @@ use super::shard::check_sizes;
 use super::{ON_CLUSTER, STREAMS_MAX, embedded, expires, ttl_ms};
 use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
-use crate::step::{Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("shape.lua"),
-    include_str!("resize.lua")
-));
+use crate::step::{Invocation, Operation, Script, StepContext, script};
 
 /// Gives a queue more streams at once, or fewer as soon as those beyond have nothing left to do.
 #[derive(Clone, Debug)]
@@ -54,13 +48,17 @@ impl Operation for Resize {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "shape.lua", "resize.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         let args = [self.ttl_ms.to_string(), self.streams.to_string()].into_iter().collect();
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u32> {

@@ -7,9 +7,7 @@ use super::name::Name;
 use super::{ON_CLUSTER, STREAMS_MAX, embedded, tracking};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(include_str!("queue.lua"), include_str!("stats.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Reads what each stream of a queue holds for a group.
 #[derive(Clone, Debug)]
@@ -22,6 +20,7 @@ pub struct ReadStats {
 pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "shuffle",
+    scripts: super::scripts,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let queue = client.shuffle_queue(name);
@@ -33,6 +32,8 @@ pub(crate) const KIND: Kind = Kind {
 pub(crate) const TRACKING: Kind = Kind {
     number: tracking::KIND,
     name: "shuffle.tracking",
+    // They are in the same list as the others of the queue.
+    scripts: Vec::new,
     empty_state: || Arc::new(tracking::State::default()),
     statistics: |_, name| Name::new(name).map(|_| Vec::new()),
 };
@@ -102,6 +103,10 @@ impl Operation for ReadStats {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("queue.lua", "stats.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -109,7 +114,7 @@ impl Operation for ReadStats {
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(&self.group);
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Stats> {

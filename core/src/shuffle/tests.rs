@@ -1,7 +1,6 @@
 //! What a queue promises, on the embedded engine; the conformance cases hold both engines to it.
 
 use super::*;
-use crate::step::Operation;
 use crate::{ManualClock, Options};
 
 fn fields(i: usize) -> [(&'static str, String); 1] {
@@ -331,44 +330,6 @@ fn bad_arguments_are_refused_before_anything_is_done() {
         "shuffle.read: a read takes 1 to 10000 messages, not 0",
     );
     assert_eq!(queue.len().unwrap(), 0);
-}
-
-#[test]
-fn every_script_is_called_as_its_header_says() {
-    let receipt = Receipt { stream: Stream::Number(1), id: MessageId::default() };
-    let mut write = Write::new("q", 4, 2, None).unwrap();
-    write.push("t", fields(0)).unwrap();
-    for (name, source, call) in [
-        ("write", include_str!("write.lua"), write.invocation()),
-        ("read", include_str!("read.lua"), Read::new("q", "g", "c", 1).unwrap().invocation()),
-        ("ack", include_str!("ack.lua"), Ack::new("q", "g", [receipt]).unwrap().invocation()),
-        ("len", include_str!("len.lua"), Len::new("q").unwrap().invocation()),
-        ("backlog", include_str!("backlog.lua"), Backlog::new("q").unwrap().invocation()),
-        (
-            "extend",
-            include_str!("extend.lua"),
-            Extend::new("q", "g", "c", [receipt]).unwrap().invocation(),
-        ),
-        (
-            "reclaim",
-            include_str!("reclaim.lua"),
-            Reclaim::new("q", "g", "c", Duration::ZERO, 1).unwrap().invocation(),
-        ),
-        (
-            "dead_letters",
-            include_str!("dead_letters.lua"),
-            ReadDeadLetters::new("q", 1).unwrap().invocation(),
-        ),
-        ("resize", include_str!("resize.lua"), Resize::new("q", 2, None).unwrap().invocation()),
-        (
-            "delete_dead_letters",
-            include_str!("delete_dead_letters.lua"),
-            DeleteDeadLetters::new("q", [MessageId::default()]).unwrap().invocation(),
-        ),
-        ("stats", include_str!("stats.lua"), ReadStats::new("q", "g").unwrap().invocation()),
-    ] {
-        crate::step::script_header::check(name, source, &call);
-    }
 }
 
 #[test]

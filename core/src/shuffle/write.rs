@@ -16,14 +16,9 @@ use super::{
 use crate::error::{Result, invalid};
 use crate::step::limits::{CallSize, first_of};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Effects, Invocation, Operation, Script, StepContext, Timestamp};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("queue.lua"),
-    include_str!("add.lua"),
-    include_str!("shape.lua"),
-    include_str!("write.lua")
-));
+use crate::step::{
+    ByteList, Effects, Invocation, Operation, Script, StepContext, Timestamp, script,
+};
 
 /// The most messages in one step; [`ShuffleQueue::write_many`](super::ShuffleQueue::write_many)
 /// makes several steps of more. A step is atomic, and nobody else is served meanwhile.
@@ -282,7 +277,7 @@ impl Write {
             args.push(count.to_string().as_bytes());
             strings.by_ref().take(2 * count).for_each(|string| args.push(string));
         }
-        Ok(Invocation { script: &SCRIPT, keys, args })
+        Ok(Invocation { script: Self::script(), keys, args })
     }
 }
 
@@ -300,6 +295,10 @@ impl Operation for Write {
     const NAME: &'static str = "shuffle.write";
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
+
+    fn script() -> &'static Script {
+        script!("queue.lua", "add.lua", "shape.lua", "write.lua")
+    }
 
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()

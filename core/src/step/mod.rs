@@ -27,6 +27,7 @@ pub(crate) use name::{check_name, check_name_length};
 pub use operation::Operation;
 pub(crate) use operation::{sealed, steps};
 pub use reply::Reply;
+pub(crate) use script::script;
 pub use script::{Invocation, Script};
 pub(crate) use state::{Journal, StateEffects, States};
 pub use state::{Snapshot, State};

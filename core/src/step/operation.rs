@@ -24,7 +24,7 @@
 //! # Ok::<(), millpond::Error>(())
 //! ```
 
-use super::{Invocation, Reply, State, StepContext};
+use super::{Invocation, Reply, Script, State, StepContext};
 use crate::error::Result;
 
 /// One atomic step of one queue. Only this crate's steps are; see the modules of the queues.
@@ -44,6 +44,9 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
 
     /// What a name has to be like for a cluster, where the keys of a step lie in one slot.
     const ON_CLUSTER: &'static str = "give it a name without braces, or with one {tag}";
+
+    /// The script that does the step on Redis.
+    fn script() -> &'static Script;
 
     /// The queue's name: the embedded engine keeps one [`State`] for each.
     fn queue(&self) -> &[u8];
@@ -76,14 +79,18 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Says once which steps a queue has, and which states they work on: nobody else can make any, and
-/// the tests walk all of them.
+/// Lists the steps of a queue, once: seals them and the states that they work on, and lets tools, bindings
+/// and tests walk all of them.
 macro_rules! steps {
     ([$($state:ty),*] $($step:ty),* $(,)?) => {
         $(impl $crate::step::sealed::Sealed for $state {})*
         $(impl $crate::step::sealed::Sealed for $step {})*
-        #[cfg(test)]
-        pub(crate) const STEPS: &[&str] = &[$(<$step as $crate::step::Operation>::NAME),*];
+
+        /// The name and the script of each step of this queue.
+        pub(crate) fn scripts() -> Vec<(&'static str, &'static $crate::step::Script)> {
+            use $crate::step::Operation;
+            vec![$((<$step>::NAME, <$step as Operation>::script())),*]
+        }
     };
 }
 pub(crate) use steps;

@@ -16,6 +16,15 @@ pub struct Invocation {
     pub args: ByteList,
 }
 
+/// The script that these files make, one after the other.
+macro_rules! script {
+    ($($file:literal),+) => {{
+        static SCRIPT: $crate::step::Script = $crate::step::Script::new(concat!($(include_str!($file)),+));
+        &SCRIPT
+    }};
+}
+pub(crate) use script;
+
 /// A Lua script, called by the SHA1 of its source.
 pub struct Script {
     source: &'static str,

@@ -8,15 +8,13 @@ use super::name::Name;
 use super::{Task, embedded, limits};
 use crate::error::{Result, invalid};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// The most tasks of one claim.
 pub const CLAIM_TASKS_MAX: usize = 1_000;
 
 /// The most queues of one claim.
 pub const CLAIM_QUEUES_MAX: usize = 1_000;
-
-static SCRIPT: Script = Script::new(concat!(include_str!("store.lua"), include_str!("claim.lua")));
 
 /// Leases available tasks for a claimant: it goes through the queues in an order that `seed` says,
 /// and takes from each until it has enough.
@@ -113,6 +111,10 @@ impl Operation for Claim {
     const NAME: &'static str = "tasks.claim";
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "claim.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -125,7 +127,7 @@ impl Operation for Claim {
         push_number(self.seed.into(), &mut args);
         args.push(if self.is_waiting { b"1" } else { b"0" });
         self.queues.iter().for_each(|queue| args.push(queue.as_bytes()));
-        Invocation { script: &SCRIPT, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Claimed> {

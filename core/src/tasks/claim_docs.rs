@@ -9,13 +9,7 @@ use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
 use crate::error::{Result, invalid};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("claim_docs.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Leases all documents of a primary key, or none if another claimant holds one of them.
 #[derive(Clone, Debug)]
@@ -67,6 +61,10 @@ impl Operation for ClaimDocs {
     const NAME: &'static str = "tasks.claim_docs";
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "claim_docs.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -77,7 +75,7 @@ impl Operation for ClaimDocs {
         args.push(self.namespace.as_bytes());
         args.push(self.key.as_bytes());
         push_number(self.lease.as_millis() as u64, &mut args);
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     /// `{1, documents}`, or `{0, {id, version, …}}` of those that another claimant holds.

@@ -6,10 +6,7 @@ use super::modify::push_number;
 use super::name::Name;
 use super::{Task, decode_text, embedded, limits};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static LIST: Script = Script::new(concat!(include_str!("store.lua"), include_str!("list.lua")));
-static FETCH: Script = Script::new(concat!(include_str!("store.lua"), include_str!("fetch.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// The most tasks or documents of one page, and the most ids of one call.
 pub const PAGE_MAX: usize = 10_000;
@@ -142,6 +139,10 @@ impl Operation for ListTasks {
     const NAME: &'static str = "tasks.list";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "list.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -159,7 +160,7 @@ impl Operation for ListTasks {
         }
         args.push(self.query.claimant.as_deref().unwrap_or_default().as_bytes());
         args.push(if self.query.omit_values { b"1" } else { b"0" });
-        Invocation { script: &LIST, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     /// `{tasks}`, or `{tasks, at, id}` where there is a next page.
@@ -246,6 +247,10 @@ impl Operation for FetchTasks {
     const NAME: &'static str = "tasks.fetch";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "fetch.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -255,7 +260,7 @@ impl Operation for FetchTasks {
         args.push(self.queue.as_deref().unwrap_or_default().as_bytes());
         args.push(if self.omit_values { b"1" } else { b"0" });
         self.ids.iter().for_each(|id| args.push(id.as_bytes()));
-        Invocation { script: &FETCH, keys: self.name.keys(), args }
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Task>> {

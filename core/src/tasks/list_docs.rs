@@ -7,18 +7,7 @@ use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, decode_text, embedded, limits};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static LIST: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("list_docs.lua")
-));
-static FETCH: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("fetch_docs.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Where a document stands in the total order of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +128,10 @@ impl Operation for ListDocs {
     const NAME: &'static str = "tasks.list_docs";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "list_docs.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -162,7 +155,7 @@ impl Operation for ListDocs {
             }
         }
         args.push(if self.query.omit_contents { b"1" } else { b"0" });
-        Invocation { script: &LIST, keys: self.name.keys_with_docs(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     /// `{documents}`, or `{documents, key, secondary key, id}` where there is a next page.
@@ -232,6 +225,10 @@ impl Operation for FetchDocs {
     const NAME: &'static str = "tasks.fetch_docs";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "fetch_docs.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -241,7 +238,7 @@ impl Operation for FetchDocs {
         args.push(self.namespace.as_bytes());
         args.push(if self.omit_contents { b"1" } else { b"0" });
         self.ids.iter().for_each(|id| args.push(id.as_bytes()));
-        Invocation { script: &FETCH, keys: self.name.keys_with_docs(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Doc>> {

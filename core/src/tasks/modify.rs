@@ -9,13 +9,7 @@ use super::name::Name;
 use super::{Doc, Task, embedded, limits};
 use crate::error::Result;
 use crate::step::reply::{Replies, Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("modify.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Does a [`Modification`], all of it or nothing.
 #[derive(Clone, Debug)]
@@ -77,6 +71,10 @@ impl Operation for Modify {
     type State = embedded::State;
     const NAME: &'static str = "tasks.modify";
     const IDEMPOTENT: bool = false;
+
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "modify.lua")
+    }
 
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
@@ -149,7 +147,7 @@ impl Operation for Modify {
             args.push(doc.id.as_bytes());
             push_number(doc.version, &mut args);
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     /// `{1, now, inserted 0 or 1…, changed…}` as `modify.lua` says, or `{0, fault, index, version, …}`.

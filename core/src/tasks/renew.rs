@@ -9,13 +9,7 @@ use super::name::Name;
 use super::{DocId, TaskId, embedded, limits};
 use crate::error::{Result, invalid};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("renew.lua")
-));
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Holds on to tasks and documents for so long from now, all of them or none: what a change of each to
 /// that time would do, without sending their values again.
@@ -95,6 +89,10 @@ impl Operation for Renew {
     const NAME: &'static str = "tasks.renew";
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "renew.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
@@ -113,7 +111,7 @@ impl Operation for Renew {
             args.push(doc.id.as_bytes());
             push_number(doc.version, &mut args);
         }
-        Invocation { script: &SCRIPT, keys: self.name.keys_with_docs(), args }
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     /// `{at}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks

@@ -7,15 +7,7 @@ use super::name::Name;
 use super::{decode_text, embedded};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static QUEUES: Script =
-    Script::new(concat!(include_str!("store.lua"), include_str!("read_queue_stats.lua")));
-static NAMESPACES: Script = Script::new(concat!(
-    include_str!("store.lua"),
-    include_str!("docs.lua"),
-    include_str!("read_namespace_stats.lua")
-));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +30,7 @@ pub struct QueueStats {
 pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "tasks",
+    scripts: super::scripts,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let stats = client.tasks(name).queue_stats(Filter::default())?;
@@ -89,12 +82,16 @@ impl Operation for ReadQueueStats {
     const NAME: &'static str = "tasks.queue_stats";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "read_queue_stats.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: &QUEUES, keys: self.name.keys(), args: self.filter.args() }
+        Invocation { script: Self::script(), keys: self.name.keys(), args: self.filter.args() }
     }
 
     /// `{queue, size, available, claimed, future, max_claims, …}`.
@@ -148,13 +145,17 @@ impl Operation for ReadNamespaceStats {
     const NAME: &'static str = "tasks.namespace_stats";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("store.lua", "docs.lua", "read_namespace_stats.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.name.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         Invocation {
-            script: &NAMESPACES,
+            script: Self::script(),
             keys: self.name.keys_with_docs(),
             args: self.filter.args(),
         }

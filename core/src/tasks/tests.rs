@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::step::Operation;
 use crate::{Client, ManualClock, Options};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -619,70 +618,6 @@ fn everything_comes_back_from_disk() {
     let client = crate::connect(&url).unwrap();
     assert_eq!(look(&client), before);
     assert_eq!(client.tasks("shop").fetch([&tasks[2].id]).unwrap()[0].value, None);
-}
-
-#[test]
-fn scripts_are_called_as_their_headers_say() {
-    let id = || vec![TaskId::new("t", 0)];
-    let everything = Modification::new()
-        .insert(NewTask::new("q").id("a"))
-        .change(store().insert("q", "1").unwrap().change())
-        .delete(TaskId::new("b", 0))
-        .insert_doc(NewDoc::new("n", "k").id("a"))
-        .put_doc(NewDoc::new("n", "k").content("1"))
-        .change_doc(DocChange::new(DocId::new("n", "b", 0)))
-        .depend_doc(DocId::new("n", "c", 0));
-    for (name, source, call) in [
-        (
-            "claim",
-            include_str!("claim.lua"),
-            Claim::new("s", "c", ["q"], MINUTE, 1, 0).unwrap().invocation(),
-        ),
-        (
-            "modify",
-            include_str!("modify.lua"),
-            Modify::new("s", "c", everything).unwrap().invocation(),
-        ),
-        (
-            "renew",
-            include_str!("renew.lua"),
-            Renew::new("s", "c", id(), Vec::new(), MINUTE).unwrap().invocation(),
-        ),
-        (
-            "claim_docs",
-            include_str!("claim_docs.lua"),
-            ClaimDocs::new("s", "c", "n", "k", MINUTE).unwrap().invocation(),
-        ),
-        (
-            "list",
-            include_str!("list.lua"),
-            ListTasks::new("s", "q", TaskQuery::new()).unwrap().invocation(),
-        ),
-        ("fetch", include_str!("fetch.lua"), FetchTasks::new("s", ["t"]).unwrap().invocation()),
-        (
-            "list_docs",
-            include_str!("list_docs.lua"),
-            ListDocs::new("s", "n", DocQuery::new()).unwrap().invocation(),
-        ),
-        (
-            "fetch_docs",
-            include_str!("fetch_docs.lua"),
-            FetchDocs::new("s", "n", ["d"]).unwrap().invocation(),
-        ),
-        (
-            "read_queue_stats",
-            include_str!("read_queue_stats.lua"),
-            ReadQueueStats::new("s", Filter::new()).unwrap().invocation(),
-        ),
-        (
-            "read_namespace_stats",
-            include_str!("read_namespace_stats.lua"),
-            ReadNamespaceStats::new("s", Filter::new()).unwrap().invocation(),
-        ),
-        ("time", include_str!("time.lua"), ReadTime::new("s").unwrap().invocation()),
-    ] {
-        crate::step::script_header::check(name, source, &call);
-    }
 }
 
 /// They are read without a lock, and yet whoever has been answered finds what it did.

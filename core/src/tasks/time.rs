@@ -3,9 +3,7 @@
 use super::embedded;
 use super::name::Name;
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script = Script::new(include_str!("time.lua"));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Reads the clock that decides when tasks are available and leases are over.
 #[derive(Clone, Debug)]
@@ -31,13 +29,17 @@ impl Operation for ReadTime {
     const NAME: &'static str = "tasks.time";
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("time.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         self.0.as_bytes()
     }
 
     fn invocation(&self) -> Invocation {
         Invocation {
-            script: &SCRIPT,
+            script: Self::script(),
             keys: vec![self.0.as_bytes().into()],
             args: ByteList::default(),
         }

@@ -3,15 +3,8 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use millpond::shuffle::{
-    Ack, Backlog, Cordon, DeleteDeadLetters, DeleteTracked, Extend, ForgetExpired, Len, MessageId,
-    Read, ReadDeadLetters, ReadStats, Receipt, Reclaim, Resize, ScanExpired, Stream, TrackKeys,
-    Write,
-};
-use millpond::{
-    Result,
-    step::{Operation, Script},
-};
+use millpond::shuffle::{Cordon, ReadDeadLetters};
+use millpond::step::Operation;
 
 use super::tracking;
 use crate::caller::Caller;
@@ -71,30 +64,4 @@ pub unsafe extern "C" fn millpond_shuffle_tracking_keys(
         keys.set(Keys::from_iter(step.invocation().keys));
         Ok(())
     })
-}
-
-/// The script of each step, by the step's name.
-pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
-    fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
-        (O::NAME, step.invocation().script)
-    }
-    let receipt = Receipt { stream: Stream::Default, id: MessageId::default() };
-    let keys = TrackKeys::Queue;
-    Ok(vec![
-        of(Write::new("q", 1, 1, None)?),
-        of(Resize::new("q", 1, None)?),
-        of(Read::new("q", "g", "c", 1)?),
-        of(Ack::new("q", "g", [receipt])?),
-        of(Extend::new("q", "g", "c", [receipt])?),
-        of(Reclaim::new("q", "g", "c", Duration::ZERO, 1)?),
-        of(Len::new("q")?),
-        of(Backlog::new("q")?),
-        of(ReadStats::new("q", "g")?),
-        of(ReadDeadLetters::new("q", 1)?),
-        of(DeleteDeadLetters::new("q", [MessageId::default()])?),
-        of(DeleteTracked::new("q", keys, "")?),
-        of(Cordon::new("q", keys, Duration::ZERO)?),
-        of(ScanExpired::new("q", keys, "", None)?),
-        of(ForgetExpired::new("q", keys, [])?),
-    ])
 }

@@ -16,5 +16,3 @@ pub mod garbage;
 pub mod tracking;
 
 pub mod keys;
-
-pub(crate) use keys::scripts;

@@ -1,16 +1,9 @@
 //! Keys and scripts of a store of tasks, for connections that somebody else owns.
 
 use std::ffi::c_char;
-use std::time::Duration;
 
-use millpond::tasks::{
-    Claim, ClaimDocs, DocId, DocQuery, FetchDocs, FetchTasks, Filter, ListDocs, ListTasks,
-    Modification, Modify, ReadNamespaceStats, ReadQueueStats, ReadTime, Renew, TaskQuery,
-};
-use millpond::{
-    Result,
-    step::{Operation, Script},
-};
+use millpond::step::Operation;
+use millpond::tasks::{Modification, Modify};
 
 use crate::caller::Caller;
 use crate::error::millpond_error;
@@ -43,25 +36,4 @@ pub unsafe extern "C" fn millpond_tasks_keys(
         keys.set(Keys::from_iter(step.invocation().keys));
         Ok(())
     })
-}
-
-/// The script of each step, by the step's name.
-pub(crate) fn scripts() -> Result<Vec<(&'static str, &'static Script)>> {
-    fn of<O: Operation>(step: O) -> (&'static str, &'static Script) {
-        (O::NAME, step.invocation().script)
-    }
-    let doc = DocId::new("n", "i", 0);
-    Ok(vec![
-        of(Modify::new("s", "c", Modification::new())?),
-        of(Claim::new("s", "c", ["q"], Duration::ZERO, 1, 0)?),
-        of(Renew::new("s", "c", vec![], vec![doc], Duration::ZERO)?),
-        of(FetchTasks::new("s", ["i"])?),
-        of(ListTasks::new("s", "q", TaskQuery::new())?),
-        of(ReadQueueStats::new("s", Filter::new())?),
-        of(ClaimDocs::new("s", "c", "n", "k", Duration::ZERO)?),
-        of(FetchDocs::new("s", "n", ["i"])?),
-        of(ListDocs::new("s", "n", DocQuery::new())?),
-        of(ReadNamespaceStats::new("s", Filter::new())?),
-        of(ReadTime::new("s")?),
-    ])
 }

@@ -26,5 +26,3 @@ pub mod run;
 pub mod keys;
 
 mod when;
-
-pub(crate) use keys::scripts;

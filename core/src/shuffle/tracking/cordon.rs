@@ -6,10 +6,7 @@ use super::{DEADLINE_MAX, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("tracking.lua"), include_str!("cordon.lua")));
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Takes values whose deadline passed within a window out of the deadlines, and marks them as
 /// garbage.
@@ -50,13 +47,17 @@ impl Operation for Cordon {
     /// A second run would not find them any more.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("tracking.lua", "cordon.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         &self.keys.scope
     }
 
     fn invocation(&self) -> Invocation {
         let args = [self.within_s.to_string()].into_iter().collect();
-        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+        Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Vec<u8>>> {

@@ -6,10 +6,7 @@ use crate::shuffle::message::{Receipt, Stream, decode_id};
 use crate::shuffle::name::Name;
 use crate::shuffle::{ON_CLUSTER, StreamNumber, embedded};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("tracking.lua"), include_str!("delete_tracked.lua")));
+use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
 /// Deletes a tracked message for all groups, wherever it is, and its record.
 #[derive(Clone, Debug)]
@@ -44,6 +41,10 @@ impl Operation for DeleteTracked {
     /// The message ends up deleted, but a second run would not find it.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("tracking.lua", "delete_tracked.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         &self.keys.scope
     }
@@ -51,7 +52,7 @@ impl Operation for DeleteTracked {
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(&self.value);
-        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+        Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Option<Receipt>> {

@@ -4,10 +4,7 @@ use super::{Expiry, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("tracking.lua"), include_str!("forget_expired.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Deletes what is recorded of deadlines that have passed. The messages themselves stay.
 #[derive(Clone, Debug)]
@@ -49,6 +46,10 @@ impl Operation for ForgetExpired {
     /// The records end up deleted, but a second run would count none.
     const IDEMPOTENT: bool = false;
 
+    fn script() -> &'static Script {
+        script!("tracking.lua", "forget_expired.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         &self.keys.scope
     }
@@ -59,7 +60,7 @@ impl Operation for ForgetExpired {
             args.push(&expiry.value);
             args.push(&expiry.deadline);
         }
-        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+        Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

@@ -4,10 +4,7 @@ use super::{Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
 use crate::shuffle::ON_CLUSTER;
 use crate::shuffle::name::Name;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext};
-
-static SCRIPT: Script =
-    Script::new(concat!(include_str!("tracking.lua"), include_str!("scan_expired.lua")));
+use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// About how many entries a page looks at.
 pub(super) const PAGE: usize = 500;
@@ -82,6 +79,10 @@ impl Operation for ScanExpired {
     const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
 
+    fn script() -> &'static Script {
+        script!("tracking.lua", "scan_expired.lua")
+    }
+
     fn queue(&self) -> &[u8] {
         &self.keys.scope
     }
@@ -91,7 +92,7 @@ impl Operation for ScanExpired {
         args.push(&self.cursor);
         args.push(self.digits.to_string().as_bytes());
         args.push(PAGE.to_string().as_bytes());
-        Invocation { script: &SCRIPT, keys: self.keys.all(), args }
+        Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Expired> {

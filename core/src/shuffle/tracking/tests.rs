@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::step::Operation;
 use crate::step::{Snapshot, State as _, States, StepContext};
 use crate::{Client, ManualClock, Options, SyncMode};
 
@@ -259,38 +258,4 @@ fn a_torn_log_has_all_of_a_tracked_write_or_nothing() {
         whole += usize::from(is_whole);
     }
     assert_eq!(whole, 1, "only the whole log has it");
-}
-
-#[test]
-fn the_headers_of_the_scripts_are_true() {
-    let keys = TrackKeys::Queue;
-    let write = crate::shuffle::Write::new("q", 2, 1, Duration::from_secs(9)).unwrap();
-    let mut write = write.tracked("id", None, keys).unwrap();
-    write.push("t", [("id", "1")]).unwrap();
-    let expiry = Expiry { value: b"v".to_vec(), deadline: b"5".to_vec(), is_current: true };
-    for (name, source, call) in [
-        ("write", include_str!("../write.lua"), write.invocation()),
-        (
-            "delete_tracked",
-            include_str!("delete_tracked.lua"),
-            DeleteTracked::new("q", keys, "v").unwrap().invocation(),
-        ),
-        (
-            "cordon",
-            include_str!("cordon.lua"),
-            Cordon::new("q", keys, Duration::ZERO).unwrap().invocation(),
-        ),
-        (
-            "scan_expired",
-            include_str!("scan_expired.lua"),
-            ScanExpired::new("q", keys, "", None).unwrap().invocation(),
-        ),
-        (
-            "forget_expired",
-            include_str!("forget_expired.lua"),
-            ForgetExpired::new("q", keys, [expiry]).unwrap().invocation(),
-        ),
-    ] {
-        crate::step::script_header::check(name, source, &call);
-    }
 }
