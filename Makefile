@@ -11,6 +11,9 @@ LIBRARY := $(PREFIX)/lib/libmillpond.so
 LIMITED := $(CURDIR)/tests/limited 600
 # Everything is built in this profile, which cargo calls debug on disk: one build serves all suites.
 PROFILE := dev
+# The models of threads, with locks of their own and hence a build of their own.
+MODELS := env RUSTFLAGS="--cfg shuttle" $(CARGO) test -p millpond --lib --no-default-features --features embedded \
+	--target-dir target/shuttle
 CONFORMANCE = MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) \
 	CONFORMANCE_DIR="$(CONFORMANCE_DIR)" target/debug/millpond-conformance
 ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
@@ -53,7 +56,7 @@ setup:
 
 # What all suites need: built before any of them runs.
 build: rust python node library suite-c
-	$(CARGO) test --quiet -p millpond --lib --features shuttle --no-run
+	$(MODELS) --quiet --no-run
 
 # The suites in Rust, and the program that starts servers for those of other languages.
 rust: setup
@@ -101,7 +104,7 @@ test-python test-node test-c test-ruby test-php: test-%:
 run-rust-docs:
 	$(LIMITED) $(CARGO) test --workspace --doc
 run-rust-models:
-	$(LIMITED) $(CARGO) test -p millpond --lib --features shuttle tasks::embedded::model
+	$(LIMITED) $(MODELS) tasks::embedded::model
 run-python:
 	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
 run-node:

@@ -72,8 +72,8 @@ impl Options {
             #[cfg(not(all(feature = "redis", feature = "embedded")))]
             #[allow(unreachable_patterns, reason = "which it is depends on the features")]
             _ => {
-                return Err(crate::Error::new(
-                    crate::ErrorKind::InvalidUrl,
+                return Err(crate::error::Error::new(
+                    crate::error::ErrorKind::InvalidUrl,
                     "this build of Millpond does not have the feature for this URL",
                 ));
             }

@@ -142,7 +142,7 @@ impl<M: Mode> Client<M> {
     pub(crate) fn run_unattended<O: Operation>(&self, step: Result<O>) {
         // The embedded engine is done when `submit` returns, and the thread that tells so must not be the
         // one that closes the engine.
-        let kept =
+        let kept: Option<Self> =
             on_backend!(self.core.backend, _engine => None, _connections => Some(self.clone()));
         if step.is_ok() {
             self.core.submit(step, move |_| drop(kept));

@@ -15,7 +15,6 @@ mod read;
 mod reclaim;
 mod resize;
 mod shard;
-mod start_values;
 mod stats;
 #[cfg(test)]
 mod tests;

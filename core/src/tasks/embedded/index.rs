@@ -62,7 +62,7 @@ impl Index {
     }
 
     /// Where all tasks are.
-    #[cfg(all(test, feature = "shuttle"))]
+    #[cfg(all(test, shuttle))]
     pub(super) fn all(&self) -> Vec<(Arc<str>, Location)> {
         let mut all = Vec::new();
         for part in &self.parts.0 {

@@ -15,7 +15,7 @@ mod announcements;
 mod counts;
 mod index;
 mod journal;
-#[cfg(all(test, feature = "shuttle"))]
+#[cfg(all(test, shuttle))]
 mod model;
 mod modify;
 mod names;

@@ -19,7 +19,7 @@ use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler}
 use shuttle::{Config, Runner, thread};
 
 use super::*;
-use crate::step::{Journal, Operation, Part, State as _, States};
+use crate::step::{Journal, Operation, State as _, StateEffects, States};
 use crate::tasks::{
     Claim, ClaimDocs, DocChange, FetchTasks, ListTasks, Modification, Modify, NewDoc, NewTask,
     ReadNamespaceStats, ReadQueueStats, Renew, TaskChange,
@@ -47,7 +47,7 @@ struct Store {
 struct Log(Mutex<Vec<Vec<u8>>>);
 
 impl Journal for Log {
-    fn append(&self, own: &[u8], others: &[Part]) {
+    fn append(&self, own: &[u8], others: &[StateEffects]) {
         assert!(others.is_empty(), "a step of a store is about this store alone");
         lock(&self.0).push(own.to_vec());
     }

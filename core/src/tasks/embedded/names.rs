@@ -202,7 +202,7 @@ impl<T: Content> Names<T> {
     }
 }
 
-#[cfg(all(test, feature = "shuttle"))]
+#[cfg(all(test, shuttle))]
 impl<T: Content> Names<T> {
     /// Holds what is counted against what is in the table, while nobody is at work.
     pub(super) fn check(&self) {

@@ -282,7 +282,7 @@ impl Queue {
         is_all
     }
 
-    #[cfg(all(test, feature = "shuttle"))]
+    #[cfg(all(test, shuttle))]
     pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().map(|(_, record)| &**record)
     }

@@ -1,31 +1,32 @@
-//! The locks of a store: the standard library's, or ones whose schedules a test goes through. Such a
-//! test needs the same places for the same names in each run, and few of them, so that steps meet.
+//! The locks of a store: the standard library's, or those of shuttle, which goes through the schedules of
+//! threads, in tests that are built with `--cfg shuttle`. Such a test needs the same hashes of names in each
+//! run, and few shards, so that steps meet.
 
 use std::sync::PoisonError;
 
-#[cfg(feature = "shuttle")]
+#[cfg(all(test, shuttle))]
 use shuttle::sync::{Mutex, RwLock};
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(all(test, shuttle)))]
 use std::sync::{Mutex, RwLock};
 
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(all(test, shuttle)))]
 pub(super) use hashbrown::DefaultHashBuilder as Hashes;
-#[cfg(feature = "shuttle")]
+#[cfg(all(test, shuttle))]
 pub(super) use shuttle::sync::atomic::{AtomicBool, AtomicUsize};
-#[cfg(feature = "shuttle")]
+#[cfg(all(test, shuttle))]
 pub(super) use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(all(test, shuttle)))]
 pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize};
-#[cfg(not(feature = "shuttle"))]
+#[cfg(not(all(test, shuttle)))]
 pub(super) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// Hashes of names.
-#[cfg(feature = "shuttle")]
+#[cfg(all(test, shuttle))]
 pub(super) type Hashes = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
 /// A number that is smaller where schedules are gone through.
 pub(super) const fn or_in_schedules(usual: usize, there: usize) -> usize {
-    if cfg!(feature = "shuttle") { there } else { usual }
+    if cfg!(all(test, shuttle)) { there } else { usual }
 }
 
 /// A lock for one.
