@@ -65,7 +65,7 @@ kinds! {
     ConnectionFailed = 6, "CONNECTION_FAILED", Later;
     /// The connection broke after the call was sent: it may or may not have been done.
     ConnectionLost = 7, "CONNECTION_LOST", Unknown;
-    /// No answer came in time: the call may or may not have been done.
+    /// No reply came in time: the call may or may not have been done.
     Timeout = 8, "TIMEOUT", Unknown;
     /// The server refused the user or the password.
     AuthenticationFailed = 9, "AUTHENTICATION_FAILED", Never;
@@ -75,9 +75,9 @@ kinds! {
     Unavailable = 11, "UNAVAILABLE", Later;
     /// The server has no memory left for writes.
     OutOfMemory = 12, "OUT_OF_MEMORY", Later;
-    /// The server answered an error that Millpond has no kind for.
+    /// The server replied with an error that Millpond has no kind for.
     Server = 13, "SERVER", Never;
-    /// The lease had run out or belongs to somebody else: nothing was done.
+    /// The lease had run out or belongs to another holder: nothing was done.
     LeaseLost = 14, "LEASE_LOST", Never;
     /// Another process holds this directory; processes share queues over `redis:`.
     Locked = 15, "LOCKED", Later;

@@ -28,8 +28,8 @@ pub fn run<O: Operation>(connection: &mut impl ConnectionLike, step: &O) -> Resu
     let invocation = step.invocation();
     let mut call = Call::default();
     loop {
-        let answer = call.command(&invocation).query(connection);
-        if let Some(reply) = call.judge(answer) {
+        let reply = call.command(&invocation).query(connection);
+        if let Some(reply) = call.judge(reply) {
             return finish(step, reply);
         }
     }
@@ -46,8 +46,8 @@ pub async fn run_async<O: Operation>(
     let invocation = step.invocation();
     let mut call = Call::default();
     loop {
-        let answer = call.command(&invocation).query_async(connection).await;
-        if let Some(reply) = call.judge(answer) {
+        let reply = call.command(&invocation).query_async(connection).await;
+        if let Some(reply) = call.judge(reply) {
             return finish(step, reply);
         }
     }
@@ -80,9 +80,9 @@ impl Call {
         command
     }
 
-    /// What the server answered; `None` if the step was not done and has to be sent again.
-    fn judge(&mut self, answer: RedisResult<Value>) -> Option<Result<Reply>> {
-        let error = match answer {
+    /// What the server replied; `None` if the step was not done and has to be sent again.
+    fn judge(&mut self, result: RedisResult<Value>) -> Option<Result<Reply>> {
+        let error = match result {
             Ok(value) => return Some(Ok(reply(value))),
             Err(error) => error,
         };

@@ -6,7 +6,7 @@ use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
-/// Takes the consumer lease if it is free, or again if the token holds it; answers whether the
+/// Takes the consumer lease if it is free, or again if the token holds it; returns whether the
 /// token holds it now.
 #[derive(Clone, Debug)]
 pub struct Acquire {

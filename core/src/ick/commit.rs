@@ -54,7 +54,7 @@ impl Operation for Commit {
     type Output = u64;
     type State = embedded::State;
     const NAME: &'static str = "ick.commit";
-    /// A second run after somebody else's reserve would commit what that one still works on.
+    /// A second run after another consumer's reserve would commit what that one still works on.
     const IDEMPOTENT: bool = false;
 
     fn script() -> &'static Script {

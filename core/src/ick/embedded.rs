@@ -36,7 +36,7 @@ mod tag {
     pub(super) const CREATE: u8 = 1;
     /// Score, member: the lower score wins in the producer set.
     pub(super) const PUT: u8 = 2;
-    /// Count: so many of the lowest members go from the producer to the consumer set.
+    /// Count: the `count` lowest members go from the producer to the consumer set.
     pub(super) const TAKE: u8 = 3;
     /// Member: leaves the consumer set.
     pub(super) const REMOVE: u8 = 4;
@@ -51,7 +51,7 @@ mod tag {
 }
 
 impl State {
-    /// Runs one step under the lock and records its effects before the lock is given back, so
+    /// Runs one step under the lock and records its effects before the lock is released, so
     /// that the journal has an Ick's steps in the order in which they happened.
     pub(super) fn step<T>(
         &self,
@@ -118,7 +118,7 @@ impl Ick {
         removed
     }
 
-    /// Forgets both sets and the flag; answers how many of the three keys Redis would remove.
+    /// Forgets both sets and the flag; returns how many of the three keys Redis would remove.
     pub(super) fn delete(&mut self, effects: &mut Effects) -> u64 {
         let keys = [self.created, !self.producer.is_empty(), !self.consumer.is_empty()];
         let removed = keys.into_iter().filter(|key| *key).count() as u64;
@@ -170,7 +170,7 @@ impl Ick {
         }
     }
 
-    /// Moves up to `count` members to the consumer set; answers how many.
+    /// Moves up to `count` members to the consumer set; returns how many.
     fn move_lowest(&mut self, count: u64) -> u64 {
         let moved = self.producer.pop_lowest(usize::try_from(count).unwrap_or(usize::MAX));
         let count = moved.len() as u64;

@@ -124,7 +124,7 @@ impl<M: Mode> Ick<M> {
         self.client.run_all(steps, Added::sum)
     }
 
-    /// Moves the lowest members to the consumer set until that holds `max` and answers its first
+    /// Moves the lowest members to the consumer set until that holds `max` and returns its first
     /// `max`, lowest first. What was reserved before and not committed is part of the batch.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.name().and_then(|name| Ok(Reserve::of(name, max)?.backwash(true))))
     }
 
-    /// Removes members that are done from the consumer set; answers how many were there. A member
+    /// Removes members that are done from the consumer set; returns how many were there. A member
     /// that was added again meanwhile stays dirty.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.name().and_then(|name| Peek::of(name, set, max)))
     }
 
-    /// Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Answers how
+    /// Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how
     /// many keys there were.
     ///
     /// # Errors
@@ -247,7 +247,7 @@ impl<M: Mode> Ick<M> {
     }
 
     /// Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
-    /// Answers `None` if another consumer holds it. A native thread renews it until it is
+    /// Returns `None` if another consumer holds it. A native thread renews it until it is
     /// released or dropped; if it is lost all the same (a stopped process, a partition), the
     /// steps that go through it are refused.
     ///

@@ -4,7 +4,7 @@ use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
-/// Gives the consumer lease back; answers false if it was lost.
+/// Gives the consumer lease back; returns false if it was lost.
 #[derive(Clone, Debug)]
 pub struct Release {
     name: Name,

@@ -6,7 +6,7 @@ use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
-/// Makes the consumer lease run for a full term again; answers false if it was lost.
+/// Makes the consumer lease run for a full term again; returns false if it was lost.
 #[derive(Clone, Debug)]
 pub struct Renew {
     name: Name,

@@ -19,7 +19,7 @@ pub struct Entry {
 }
 
 /// Moves the lowest members from the producer to the consumer set until that holds `max`, and
-/// answers its first `max`, lowest first. Members that were reserved before and not committed
+/// returns its first `max`, lowest first. Members that were reserved before and not committed
 /// are part of the batch: a consumer that crashed gets them again.
 #[derive(Clone, Debug)]
 pub struct Reserve {
@@ -101,7 +101,7 @@ impl Operation for Reserve {
     type Output = Vec<Entry>;
     type State = embedded::State;
     const NAME: &'static str = "ick.reserve";
-    /// A second run finds the consumer set full and answers the same batch; but members that were
+    /// A second run finds the consumer set full and returns the same batch; but members that were
     /// in both sets may have made room that a second run fills, and a backwash starts anew.
     const IDEMPOTENT: bool = false;
 

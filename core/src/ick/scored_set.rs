@@ -133,7 +133,7 @@ impl ScoredSet {
         popped
     }
 
-    /// Takes out `member`; answers whether it was there.
+    /// Takes out `member`; returns whether it was there.
     pub(crate) fn remove(&mut self, member: &[u8]) -> bool {
         match self.scores.remove_entry(member) {
             None => false,

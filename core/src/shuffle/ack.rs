@@ -10,7 +10,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, s
 /// several steps of more.
 pub const ACK_MESSAGES_MAX: usize = 100_000;
 
-/// Acknowledges messages of a group; answers how many were waiting for that.
+/// Acknowledges messages of a group; returns how many were waiting for that.
 #[derive(Clone, Debug)]
 pub struct Ack {
     name: Name,

@@ -107,7 +107,7 @@ impl<M: Mode> ShuffleConsumer<M> {
         ))
     }
 
-    /// Acknowledges messages, so that the group does not get them again. Answers how many were
+    /// Acknowledges messages, so that the group does not get them again. Returns how many were
     /// waiting for that. The entries stay in the queue, for other groups.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     }
 
     /// Says that messages are still being worked on, so that nobody [reclaims](Self::reclaim) them.
-    /// Answers how many are this consumer's; those that are not have been taken over.
+    /// Returns how many are this consumer's; those that are not have been taken over.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).

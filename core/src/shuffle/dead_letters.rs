@@ -26,7 +26,7 @@ pub struct DeadLetter {
     pub message: Message,
     /// The group that gave it up.
     pub group: Vec<u8>,
-    /// The consumer that had it last.
+    /// The consumer that it was delivered to last.
     pub consumer: Vec<u8>,
     /// How often it was delivered.
     pub deliveries: u64,
@@ -97,7 +97,7 @@ impl Operation for ReadDeadLetters {
         Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
-    /// What somebody else put among the dead letters is none of ours, and is left out.
+    /// Entries that another program added to the dead letters are left out.
     fn decode(&self, reply: Reply) -> Result<Vec<DeadLetter>> {
         let entries = reply
             .list()?

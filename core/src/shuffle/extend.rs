@@ -6,7 +6,7 @@ use super::{ON_CLUSTER, embedded};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
-/// Begins the idle time of messages anew; answers how many are still this consumer's.
+/// Begins the idle time of messages anew; returns how many are still this consumer's.
 #[derive(Clone, Debug)]
 pub struct Extend {
     name: Name,

@@ -154,8 +154,8 @@ impl<M: Mode> ShuffleQueue<M> {
         self
     }
 
-    /// Where the records of tracked messages are; by default [`TrackKeys::Global`]. Whoever writes,
-    /// deletes or collects tracked messages of a queue has to say the same.
+    /// Where the records of tracked messages are; by default [`TrackKeys::Global`]. All programs that write,
+    /// delete or collect tracked messages of a queue have to say the same.
     #[must_use]
     pub fn track_keys(mut self, track_keys: TrackKeys) -> Self {
         self.track_keys = track_keys;
@@ -181,7 +181,7 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Writes one message of a tenant, to the stream of its shard that has the least to do.
-    /// Answers where it is.
+    /// Returns where it is.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an empty shard key, a message without fields or beyond the limits
@@ -205,7 +205,7 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Writes many messages, each for its tenant, as [`write`](Self::write) would one after the
-    /// other. Answers where they are, in their order.
+    /// other. Returns where they are, in their order.
     ///
     /// # Errors
     /// As [`write`](Self::write); a message that is refused refuses all. `INVALID_ARGUMENT` for more than
@@ -295,7 +295,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// already and readers still take from all; a later write or resize takes the others away. Returns
     /// how many streams the queue has now. A queue that nobody has written to is made with this number.
     ///
-    /// Handles that were given another number of [`streams`](Self::streams) are refused from then on.
+    /// Handles with another number of [`streams`](Self::streams) are refused from then on.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -312,7 +312,7 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run(self.name().and_then(|name| Resize::of(name, streams, self.ttl)))
     }
 
-    /// Deletes the message that is tracked by this value, for all groups, taken or not. Answers
+    /// Deletes the message that is tracked by this value, for all groups, taken or not. Returns
     /// where it was, or nothing if there is none (any more). With the global keys it is found
     /// whatever the name of its queue.
     ///
@@ -321,7 +321,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// message, and `CROSS_SLOT` on a cluster with the global keys; then nothing has changed.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it answers nothing then. A
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it returns nothing then. A
     /// consumer that has taken the message is not stopped.
     pub fn delete_tracked(&self, value: impl AsRef<[u8]>) -> M::Reply<Option<Receipt>> {
         let step =
@@ -330,7 +330,7 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of
-    /// the deadlines, in one step, so that of several callers one gets each. Answers them by
+    /// the deadlines, in one step, so that of several callers one gets each. Returns them by
     /// deadline. They are garbage from then on; their messages stay until they are deleted. The step
     /// has no limit, and nobody else is served meanwhile: a million values take seconds.
     ///
@@ -383,7 +383,7 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run(self.name().map(Backlog::of))
     }
 
-    /// How many messages a group was given and has not acknowledged.
+    /// How many messages were delivered to a group and not acknowledged.
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for an empty group.
@@ -478,7 +478,7 @@ fn ttl_ms(ttl: Option<Duration>) -> Result<u64> {
     Ok(ttl.as_millis() as u64)
 }
 
-/// When something expires that lives for so long from now on.
+/// When something expires that lives for `ttl` from now on.
 fn expires(now: Timestamp, ttl_ms: u64) -> Timestamp {
     if ttl_ms == 0 { Timestamp::MAX } else { now + ttl_ms * 1_000 }
 }

@@ -11,7 +11,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, s
 /// The most messages that one step takes.
 pub const READ_MESSAGES_MAX: usize = 10_000;
 
-/// Takes messages for a consumer of a group, from the streams in context: a batch holds the messages
+/// Takes messages for a consumer of a group, from the streams in turn: a batch holds the messages
 /// that as many single reads would have taken, in the same order.
 #[derive(Clone, Debug)]
 pub struct Read {
@@ -27,9 +27,9 @@ pub struct Read {
 /// What a [`Read`] took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The messages, in context.
+    /// The messages, in turn.
     pub messages: Vec<Message>,
-    /// Where there was no message: the last of the queue's notifications so far. Whoever waits
+    /// Where there was no message: the last of the queue's notifications so far. A consumer that waits
     /// for the notifications after it misses nothing.
     pub notified: Option<MessageId>,
 }
@@ -135,7 +135,7 @@ impl Operation for Read {
             let taking =
                 embedded::Taking { group: &self.group, consumer: &self.consumer, now, expires };
             let messages = queue.read(&taking, self.max, self.prefer, effects)?;
-            // Embedded, whoever waits listens before it looks.
+            // Embedded, a consumer listens before it reads.
             let notified = messages.is_empty().then(MessageId::default);
             Ok(Batch { messages, notified })
         })

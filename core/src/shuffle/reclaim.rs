@@ -8,7 +8,7 @@ use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_MAX, embedded, expires, ttl_ms};
 use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
-/// Takes over messages whose consumers went silent, from the streams in context, the oldest of each
+/// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
 /// first. A message that was delivered often enough becomes a dead letter instead.
 #[derive(Clone, Debug)]
 pub struct Reclaim {

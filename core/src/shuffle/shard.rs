@@ -96,7 +96,7 @@ impl Generator {
     fn next(&mut self) -> u64 {
         let n = self.drawn % LENGTH;
         let (tap, feed) = (LENGTH - 1 - n, (2 * LENGTH - TAP - 1 - n) % LENGTH);
-        // After so many steps the tap comes to places that were fed before, and after so many more
+        // After 273 steps the tap comes to places that were fed before, and after 334
         // the feed to places that were tapped: those have been made.
         if self.drawn < TAP {
             self.state[tap] = self.start(tap);

@@ -41,7 +41,7 @@ pub(crate) const TRACKING: Kind = Kind {
 /// What a queue holds for a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Each stream, by its number: none if somebody else set the queue's number of streams below one.
+    /// Each stream, by its number: none if another program set the queue's number of streams below one.
     pub streams: Vec<StreamStats>,
 }
 
@@ -50,9 +50,9 @@ pub struct Stats {
 pub struct StreamStats {
     /// Entries, finished ones included.
     pub len: u64,
-    /// Messages that the group was given and has not acknowledged.
+    /// Messages that were delivered to the group and not acknowledged.
     pub pending: u64,
-    /// Messages that the group was not given yet. After messages were deleted in between, and on
+    /// Messages that were not delivered to the group yet. After messages were deleted in between, and on
     /// Redis before 7, it may be `len` where it should be less.
     pub lag: u64,
     /// How long ago the oldest pending message was delivered the last time.
@@ -70,12 +70,12 @@ impl Stats {
         self.len() == 0
     }
 
-    /// Messages in all streams that the group was given and has not acknowledged.
+    /// Messages in all streams that were delivered to the group and not acknowledged.
     pub fn pending(&self) -> u64 {
         self.streams.iter().map(|stream| stream.pending).sum()
     }
 
-    /// Messages in all streams that the group was not given yet.
+    /// Messages in all streams that were not delivered to the group yet.
     pub fn lag(&self) -> u64 {
         self.streams.iter().map(|stream| stream.lag).sum()
     }

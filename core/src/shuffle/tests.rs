@@ -167,7 +167,7 @@ fn a_writer_of_another_size_is_refused_and_changes_nothing() {
     queue.clone().streams(16).write("t", fields(2)).unwrap();
 }
 
-/// An idle queue keeps its shape, whoever writes next.
+/// An idle queue keeps its shape, also for another writer.
 #[test]
 fn a_writer_of_no_size_takes_the_queues() {
     let client = crate::connect("memory:").unwrap();

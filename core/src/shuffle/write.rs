@@ -58,7 +58,7 @@ pub(super) struct Shape {
     /// How many the queue has to have; `None` for as many as it has.
     pub(super) streams: Option<u32>,
     pub(super) streams_per_shard: Option<u32>,
-    /// How many the queue had when a writer was last told; 0 if none was. A guess that is wrong costs
+    /// How many the queue had when a writer last learned of it; 0 if none was. A guess that is wrong costs
     /// a second call.
     pub(super) known: Arc<AtomicU32>,
 }
@@ -77,7 +77,7 @@ impl Shape {
         self.streams_per_shard.unwrap_or(STREAMS_PER_SHARD_DEFAULT) as usize
     }
 
-    /// How many streams a shard has in a queue of so many.
+    /// How many streams a shard has in a queue of `streams` streams.
     fn width(&self, streams: u32) -> Result<u32> {
         let width = self.streams_per_shard.unwrap_or(STREAMS_PER_SHARD_DEFAULT.min(streams));
         check_sizes(streams, width)?;
@@ -281,7 +281,7 @@ impl Write {
     }
 }
 
-/// How many streams the queue has, where an answer says that nothing was written.
+/// How many streams the queue has, where a reply says that nothing was written.
 fn found(reply: &Reply) -> Option<u32> {
     match reply {
         Reply::Int(found) => u32::try_from(*found).ok().filter(|n| (1..=STREAMS_MAX).contains(n)),

@@ -13,7 +13,7 @@ pub struct ByteList {
 }
 
 impl ByteList {
-    /// An empty list with room for so many strings of so many bytes in all.
+    /// An empty list with room for `strings` strings of `bytes` bytes in all.
     pub fn with_capacity(strings: usize, bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(strings) }
     }

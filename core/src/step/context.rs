@@ -32,7 +32,7 @@ pub(crate) enum Wake {
     After(Arc<[u8]>, Duration),
 }
 
-/// What is left to do when a step has given back its locks.
+/// What is left to do when a step has released its locks.
 pub(crate) struct Finished {
     /// The wake-ups to give.
     pub(crate) wakes: Vec<Wake>,

@@ -28,7 +28,7 @@ impl Effects {
         }
     }
 
-    /// Whether there is somebody to record them.
+    /// Whether they are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.0.is_some()
     }

@@ -2,13 +2,13 @@
 //!
 //! Every queue is a small state machine that moves by steps such as
 //! [`ick::Add`](crate::ick::Add). On Redis a step is one script call: [`Operation::invocation`]
-//! says which script with which keys and arguments, [`Operation::decode`] reads the answer. Both
-//! are pure, so a step can travel over a connection that somebody else owns. On the embedded
+//! says which script with which keys and arguments, [`Operation::decode`] reads the reply. Both
+//! are pure, so a step can travel over a connection that another program owns. On the embedded
 //! engine the same step is [`Operation::apply`] on the queue's state in memory.
 //!
 //! A connection of your own must not send a call again by itself after a dropped connection, as
 //! some client libraries do: an exchange that runs twice can lose a member. Switch that off. A step that
-//! is answered `AGAIN` has not been done, and is to be sent again at once.
+//! returns `AGAIN` has not been done, and is to be sent again at once.
 //!
 //! ```
 //! use millpond::ick;
@@ -17,7 +17,7 @@
 //! let step = ick::Add::new("files", [(5.0, "a.txt")])?;
 //! let call = step.invocation();
 //! // Send: EVALSHA <call.script.sha1()> 3 <call.keys …> <call.args …>; on NOSCRIPT, EVAL
-//! // <call.script.source()> with the same keys and arguments. Then read the answer:
+//! // <call.script.source()> with the same keys and arguments. Then read the reply:
 //! assert_eq!(*call.keys[1], *b"files/ick/{files}/pset");
 //! let added = step.decode(Reply::Array(vec![Reply::Int(1), Reply::Int(0)]))?;
 //! assert_eq!(added, ick::Added { new: 1, lowered: 0 });
@@ -29,7 +29,7 @@ use crate::error::Result;
 
 /// One atomic step of one queue. Only this crate's steps are; see the modules of the queues.
 pub trait Operation: sealed::Sealed + Send + Sync + 'static {
-    /// What the step answers.
+    /// What the step returns.
     type Output: Send + 'static;
 
     /// What the embedded engine keeps for a queue of this kind.
@@ -38,8 +38,8 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// The name in errors, metrics and logs, such as `ick.add`.
     const NAME: &'static str;
 
-    /// Whether running the step twice in a row does and answers the same as running it once.
-    /// Only such steps are sent again when a connection breaks before the answer.
+    /// Whether running the step twice in a row does and returns the same as running it once.
+    /// Only such steps are sent again when a connection breaks before the reply.
     const IDEMPOTENT: bool;
 
     /// What a name has to be like for a cluster, where the keys of a step lie in one slot.
@@ -54,23 +54,23 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// The script call that does this step on Redis.
     fn invocation(&self) -> Invocation;
 
-    /// The call to send in place of this one, if the script's answer says that nothing was done since
+    /// The call to send in place of this one, if the script's reply says that nothing was done since
     /// the call was made for something else than what is there.
     fn revised(&self, reply: &Reply) -> Option<Invocation> {
         let _ = reply;
         None
     }
 
-    /// What the script's answer means.
+    /// What the script's reply means.
     ///
     /// # Errors
-    /// The error that the server answered.
+    /// The error of the server's reply.
     fn decode(&self, reply: Reply) -> Result<Self::Output>;
 
     /// Does the step on the embedded engine's state.
     ///
     /// # Errors
-    /// As the script answers them; then nothing has changed.
+    /// As the script returns them; then nothing has changed.
     fn apply(self, state: &Self::State, context: &mut StepContext<'_>) -> Result<Self::Output>;
 }
 

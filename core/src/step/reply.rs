@@ -1,5 +1,5 @@
-//! What a server answers, free of any client library, so that a step can be sent over a
-//! connection that is not ours and its answer still be understood.
+//! Replies of a server, free of any client library, so that a step can be sent over a connection of
+//! another library and its reply still be understood.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::score;
@@ -7,7 +7,7 @@ use crate::step::score;
 /// Up to here a script's numbers, which are doubles, are exact.
 const LUA_INTEGER_MAX: i64 = 1 << 53;
 
-/// One RESP value, as a server answered it.
+/// One RESP value, as a server sent it.
 ///
 /// ```
 /// use millpond::step::Reply;
@@ -33,7 +33,7 @@ impl Reply {
     /// This reply, unless it is an error: then the [`Error`] that it stands for.
     ///
     /// # Errors
-    /// The error that the server answered, by its first word.
+    /// The error of the server's reply, by its first word.
     pub fn ok(self) -> Result<Reply> {
         match self {
             Reply::Error(text) => Err(server_error(&text)),
@@ -132,7 +132,10 @@ impl Reply {
             Reply::Array(_) => "a list",
             Reply::Error(_) => "an error",
         };
-        Error::new(ErrorKind::Internal, format!("the server answered {found} in place of {wanted}"))
+        Error::new(
+            ErrorKind::Internal,
+            format!("the server replied with {found} in place of {wanted}"),
+        )
     }
 }
 
@@ -178,13 +181,13 @@ impl Replies {
     }
 }
 
-/// What no script of ours answers.
+/// What no script of ours returns.
 pub(crate) fn malformed() -> Error {
-    let message = "the server's answer does not have the form of this step's";
+    let message = "the server's reply does not have the form of this step's";
     Error::new(ErrorKind::Internal, message)
 }
 
-/// The error that a server's error text stands for. Our scripts answer names from
+/// The error that a server's error text stands for. Our scripts return names from
 /// [`ErrorKind`]; the rest are the server's own words.
 pub(crate) fn server_error(text: &str) -> Error {
     let text = inner_error(text);
@@ -214,7 +217,7 @@ pub(crate) fn server_error(text: &str) -> Error {
 /// What Redis 7 and Redis 6.2 say of a command that the script's user may not run.
 const ACL_FAILURES: [&str; 2] = ["ACL failure in script", "user executing the script can't run"];
 
-/// The error inside the wrapping that Redis 6.2 puts around what a command in a script answers:
+/// The error inside the wrapping that Redis 6.2 puts around the error of a command in a script:
 /// `ERR Error running script (call to f_…): @user_script:71: -OOM command not allowed …`.
 pub(crate) fn inner_error(text: &str) -> &str {
     if !text.starts_with("ERR Error running script") {

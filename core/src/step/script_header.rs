@@ -46,7 +46,7 @@ pub(crate) fn check(name: &str, call: &Invocation) {
         true => assert!(call.args.len() >= header.args, "{name}"),
         false => assert_eq!(call.args.len(), header.args, "{name}"),
     }
-    // Every error that the script can answer is in its header and has a kind.
+    // Every error that the script can return is in its header and has a kind.
     let source = call.script.source();
     let words = source.split("error_reply('").skip(1).map(|part| part.split(' ').next());
     let invalid = source.contains("return invalid(").then_some(Some("INVALID_ARGUMENT"));

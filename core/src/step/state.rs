@@ -31,13 +31,13 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
     /// leaves out for itself what a section holds of a record that is replayed.
     fn snapshot(&self, out: &mut dyn Snapshot);
 
-    /// Whether the state is as if the queue had never been used; then the engine forgets it.
+    /// Whether the state is as if the queue had never been used; then the engine evicts it.
     fn is_unused(&self) -> bool;
 }
 
 /// Where a [`State`] writes its snapshot.
 pub trait Snapshot {
-    /// Marks the moment that the records describe, and answers the sequence of the first record of the
+    /// Marks the moment that the records describe, and returns the sequence of the first record of the
     /// log that comes after it.
     fn begin(&mut self) -> u64;
     /// One record, as [`State::replay`] reads it.

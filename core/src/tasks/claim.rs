@@ -43,8 +43,8 @@ pub struct Claimed {
 }
 
 impl Claim {
-    /// Leases up to `max` tasks of these queues for so long. Of the first tasks of a queue it takes
-    /// one by chance, as `seed` says.
+    /// Leases up to `max` tasks of these queues for `lease`. Of the first tasks of a queue it takes
+    /// one at random, as `seed` says.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, no queue or more than [`CLAIM_QUEUES_MAX`], and
@@ -77,7 +77,7 @@ impl Claim {
         Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false })
     }
 
-    /// Whether to answer when the next task of each queue is available.
+    /// Whether to return when the next task of each queue is available.
     #[must_use]
     pub fn waiting(mut self, is_waiting: bool) -> Self {
         self.is_waiting = is_waiting;

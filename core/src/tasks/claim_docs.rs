@@ -22,7 +22,7 @@ pub struct ClaimDocs {
 }
 
 impl ClaimDocs {
-    /// Leases the documents of this namespace and primary key for so long.
+    /// Leases the documents of this namespace and primary key for `lease`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and an empty key.

@@ -186,7 +186,7 @@ pub(super) struct Problem {
     pub(super) version: u64,
 }
 
-/// Kinds of problems; the numbers are what the script answers.
+/// Kinds of problems; the numbers are what the script returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Insert = 1,

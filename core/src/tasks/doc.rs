@@ -20,7 +20,7 @@ pub struct Doc {
     pub key: Arc<str>,
     /// Its secondary key. Never changes.
     pub secondary_key: Arc<str>,
-    /// Its JSON text, byte for byte as it was given; `None` is not the same as `null`.
+    /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub content: Option<Arc<str>>,
     /// Until when its claimant holds it, in milliseconds since the Unix epoch.
     pub at_ms: u64,
@@ -39,7 +39,7 @@ impl Doc {
         DocId { namespace, id, version: self.version }
     }
 
-    /// A change that leaves everything as it is, whoever holds it included.
+    /// A change that leaves everything as it is, its holder included.
     pub fn change(&self) -> DocChange {
         DocChange { doc: self.handle(), content: None, at: None }
     }
@@ -236,7 +236,7 @@ pub struct DocChange {
     pub(super) doc: DocId,
     /// What takes the content's place, if anything.
     pub(super) content: Option<Arc<str>>,
-    /// Until when it is held; as it is if nothing is said.
+    /// Until when it is held; unchanged by default.
     pub(super) at: Option<When>,
 }
 
@@ -252,14 +252,14 @@ impl DocChange {
         self
     }
 
-    /// Until when whoever changes it holds it, in milliseconds since the Unix epoch. A time in the past
+    /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A time in the past
     /// releases it.
     pub fn at_ms(mut self, at_ms: u64) -> Self {
         self.at = Some(When::At(at_ms));
         self
     }
 
-    /// How long from now whoever changes it holds it, by the engine's clock.
+    /// How long from now the claimant that changes it holds it, by the engine's clock.
     pub fn after(mut self, lease: Duration) -> Self {
         self.at = Some(When::After(lease));
         self

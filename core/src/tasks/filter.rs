@@ -7,7 +7,7 @@ use super::modify::push_number;
 use crate::error::{Result, invalid};
 use crate::step::ByteList;
 
-/// The most queues or namespaces of one answer.
+/// The most queues or namespaces of one reply.
 pub const STATS_MAX: usize = 100_000;
 
 /// The most exact names and prefixes of a [`Filter`].
@@ -53,7 +53,7 @@ impl Filter {
         self
     }
 
-    /// At most so many, the first by name; [`STATS_MAX`] if not said.
+    /// At most this many, the first by name; [`STATS_MAX`] by default.
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
         self
@@ -79,8 +79,7 @@ impl Filter {
             return Err(invalid(format!("the limit has to be 1 to {STATS_MAX}")));
         }
         if self.exact.len() + self.prefixes.len() > FILTER_NAMES_MAX {
-            let message =
-                format!("at most {FILTER_NAMES_MAX} names and prefixes can be looked for");
+            let message = format!("at most {FILTER_NAMES_MAX} names and prefixes are allowed");
             return Err(invalid(message));
         }
         self.exact.iter().try_for_each(|name| limits::queue(name))

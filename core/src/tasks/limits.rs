@@ -44,7 +44,7 @@ pub(super) fn namespace(namespace: &str) -> Result<()> {
     name("namespace", namespace, ID_CHARS_MAX)
 }
 
-/// Whoever has no name holds nothing.
+/// A claimant without a name could hold nothing.
 pub(super) fn claimant(claimant: &str) -> Result<()> {
     name("claimant", claimant, ID_CHARS_MAX)
 }

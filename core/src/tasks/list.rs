@@ -11,7 +11,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, s
 /// The most tasks or documents of one page, and the most ids of one call.
 pub const PAGE_MAX: usize = 10_000;
 
-/// The tasks or documents of a page if nobody says.
+/// The tasks or documents of a page by default.
 pub const PAGE_DEFAULT: usize = 1_000;
 
 /// Where a task stands in the total order of its queue: by time, and by id where that is the same.
@@ -73,7 +73,7 @@ impl TaskQuery {
         self
     }
 
-    /// Looks at most at so many tasks; [`PAGE_DEFAULT`] if not said, at most [`PAGE_MAX`].
+    /// Reads at most this many tasks; [`PAGE_DEFAULT`] by default, at most [`PAGE_MAX`].
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
         self

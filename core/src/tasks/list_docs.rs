@@ -71,7 +71,7 @@ impl DocQuery {
         self
     }
 
-    /// At most so many; [`PAGE_DEFAULT`](super::PAGE_DEFAULT) if not said, at most
+    /// At most this many; [`PAGE_DEFAULT`](super::PAGE_DEFAULT) by default, at most
     /// [`PAGE_MAX`](super::PAGE_MAX).
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);

@@ -61,7 +61,7 @@ use crate::runtime::random;
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
 
-/// How long a claim leases a task if nobody says.
+/// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 
 /// A store of tasks and documents by its name; made by [`Client::tasks`]. Cheap to clone and to make
@@ -108,7 +108,7 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Who claims, and holds what is claimed: 1 to [`ID_CHARS_MAX`] characters. By default 16 random
-    /// hexadecimal digits for each handle that is made. It is no secret: whoever takes a claimant's name can
+    /// hexadecimal digits for each handle that is made. It is no secret: a program that takes a claimant's name can
     /// do what it could.
     ///
     /// What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of a
@@ -141,7 +141,7 @@ impl<M: Mode> TaskStore<M> {
     pub fn insert(&self, queue: impl AsRef<str>, json: impl AsRef<str>) -> M::Reply<Task> {
         let task = NewTask::new(queue).value(json);
         self.client.run_then(self.modify_step(Modification::new().insert(task)), |done| {
-            done.inserted.into_iter().next().expect("a task that is inserted is answered")
+            done.inserted.into_iter().next().expect("a task that is inserted is returned")
         })
     }
 
@@ -181,7 +181,7 @@ impl<M: Mode> TaskStore<M> {
         Modify::of(self.name()?, claimant.clone(), self.claimant.clone(), modification)
     }
 
-    /// Leases one available task of these queues, or answers `None` if there is none now; see
+    /// Leases one available task of these queues, or returns `None` if there is none now; see
     /// [`claims`](Self::claims) for more tasks, and to wait. Of each queue one of the oldest is picked by
     /// chance, the oldest with a chance of one half, so that a task that fails again and again does not
     /// keep back the others; which queue is looked at first is left to chance.
@@ -202,7 +202,7 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |claimed| claimed.tasks.into_iter().next())
     }
 
-    /// Leases up to `max` available tasks, as so many [`claim`](Self::claim)s would; one step.
+    /// Leases up to `max` available tasks, as `max` [`claim`](Self::claim)s would; one step.
     ///
     /// # Errors
     /// As [`claim`](Self::claim); also `INVALID_ARGUMENT` for a `max` of 0 or above
@@ -251,7 +251,7 @@ impl<M: Mode> TaskStore<M> {
         Worker::new(self.clone(), claim::queues_of(queues))
     }
 
-    /// Holds on to tasks and documents for so long from now, all of them or none, and answers their
+    /// Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
     /// new versions.
     ///
     /// # Errors
@@ -330,7 +330,7 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Leases all documents of this primary key, by secondary key, or none if another claimant holds one
-    /// of them. Whoever holds them can claim them again.
+    /// of them. Their holder can claim them again.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an empty key and names beyond their limits; `DEPENDENCY` if another
@@ -380,8 +380,8 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it
-    /// is now. Without an [id](NewDoc::id) of its own that is the document of its keys. Whoever
-    /// holds the document still does.
+    /// is now. Without an [id](NewDoc::id) of its own that is the document of its keys. A
+    /// claimant that holds the document still does.
     ///
     /// ```
     /// use millpond::tasks::NewDoc;
@@ -404,7 +404,7 @@ impl<M: Mode> TaskStore<M> {
     /// meanwhile.
     pub fn put_doc(&self, doc: NewDoc) -> M::Reply<Doc> {
         self.client.run_then(self.modify_step(Modification::new().put_doc(doc)), |done| {
-            done.inserted_docs.into_iter().next().expect("a document that is put is answered")
+            done.inserted_docs.into_iter().next().expect("a document that is put is returned")
         })
     }
 
@@ -458,7 +458,7 @@ fn random_id() -> Arc<str> {
 }
 
 impl Task {
-    /// Tasks as the scripts answer them, each in thirteen elements.
+    /// Tasks as the scripts return them, each in thirteen elements.
     fn decode_all(replies: Replies, max: usize) -> Result<Vec<Task>> {
         replies.all(max, |replies| {
             Ok(Task {
@@ -481,7 +481,7 @@ impl Task {
 }
 
 impl Doc {
-    /// Documents as the scripts answer them, each in ten elements.
+    /// Documents as the scripts return them, each in ten elements.
     fn decode_all(replies: Replies, max: usize) -> Result<Vec<Doc>> {
         replies.all(max, |replies| {
             Ok(Doc {

@@ -66,7 +66,7 @@ impl Modification {
         self
     }
 
-    /// Is refused if this task is not there at that version, whoever holds it.
+    /// Is refused if this task is not there at that version; who holds it does not matter.
     pub fn depend(mut self, task: impl Into<TaskId>) -> Self {
         self.depends.push(task.into());
         self
@@ -80,8 +80,8 @@ impl Modification {
     }
 
     /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
-    /// Refused if another claimant holds it, and as a collision if it has other keys. Whoever holds
-    /// it still does. It is among the inserted documents of what the modification did.
+    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder
+    /// stays the same. It is among the inserted documents of what the modification did.
     ///
     /// In the modification that ends a [`Job`](super::Job), a put of a document that the job holds is a
     /// change: the document has to be at the version that is held, is released, and is among the changed
@@ -104,7 +104,7 @@ impl Modification {
         self
     }
 
-    /// Is refused if this document is not there at that version, whoever holds it.
+    /// Is refused if this document is not there at that version; who holds it does not matter.
     pub fn depend_doc(mut self, doc: impl Into<DocId>) -> Self {
         self.doc_depends.push(doc.into());
         self

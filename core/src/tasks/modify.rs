@@ -177,7 +177,7 @@ impl Operation for Modify {
 }
 
 impl Modify {
-    /// What the script did, put together from what was asked for and what it answered of the rest.
+    /// What the script did, put together from what was asked for and what it returned of the rest.
     fn modified(
         &self,
         now_ms: u64,

@@ -1,4 +1,4 @@
-//! Renew: hold on to tasks and documents for longer.
+//! Renew: extend the leases of tasks and documents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::{Result, invalid};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
-/// Holds on to tasks and documents for so long from now, all of them or none: what a change of each to
+/// Renews the leases of tasks and documents for `lease` from now, all of them or none: what a change of each to
 /// that time would do, without sending their values again.
 #[derive(Clone, Debug)]
 pub struct Renew {
@@ -22,7 +22,7 @@ pub struct Renew {
     lease: Duration,
 }
 
-/// What a [`Renew`] made of what it was given, in the same order.
+/// The new versions of what a [`Renew`] named, in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renewed {
     /// The tasks at their new versions.
@@ -34,7 +34,7 @@ pub struct Renewed {
 }
 
 impl Renew {
-    /// Holds these tasks and documents for so long from now.
+    /// Renews the leases of these tasks and documents for `lease` from now.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, nothing to renew, and a task or document that

@@ -49,7 +49,7 @@ pub struct NamespaceStats {
     pub namespace: Arc<str>,
     /// All documents.
     pub size: u64,
-    /// Documents that somebody holds now.
+    /// Documents that are leased now.
     pub claimed: u64,
 }
 

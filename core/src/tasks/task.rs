@@ -10,7 +10,7 @@ use crate::error::Result;
 ///
 /// `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end of
 /// the lease. `(id, version)` is the handle of an optimistic lock: each claim, renewal and change adds 1
-/// to `version`, and whoever shows an old one is refused.
+/// to `version`, and a modification with a stale version is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Unique in the store, over all queues.
@@ -33,11 +33,11 @@ pub struct Task {
     pub attempt: u32,
     /// What went wrong, as its workers say.
     pub err: Arc<str>,
-    /// Its JSON text, byte for byte as it was given; `None` is not the same as `null`.
+    /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub value: Option<Arc<str>>,
     /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
     pub priority: u8,
-    /// When it vanishes, whoever holds it; `None` for never.
+    /// When it expires, also if it is leased; `None` for never.
     pub expires_ms: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ impl NewTask {
         }
     }
 
-    /// Its id, unique in the store; 16 random hexadecimal digits if not said.
+    /// Its id, unique in the store; 16 random hexadecimal digits by default.
     pub fn id(mut self, id: impl AsRef<str>) -> Self {
         self.id = Some(id.as_ref().into());
         self
@@ -158,7 +158,7 @@ impl NewTask {
         self
     }
 
-    /// 0, if not said, to 9: of the available tasks of a queue those with the highest are claimed first.
+    /// 0, by default, to 9: of the available tasks of a queue those with the highest are claimed first.
     pub fn priority(mut self, priority: u8) -> Self {
         self.priority = priority;
         self
@@ -234,13 +234,13 @@ impl TaskChange {
     }
 
     /// From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
-    /// future whoever changes it holds it.
+    /// future the claimant that changes it holds it.
     pub fn at_ms(mut self, at_ms: u64) -> Self {
         self.at = When::At(at_ms);
         self
     }
 
-    /// How long from now it can be claimed, by the engine's clock. Until then whoever changes it
+    /// How long from now it can be claimed, by the engine's clock. Until then the claimant that changes it
     /// holds it.
     pub fn after(mut self, delay: Duration) -> Self {
         self.at = When::After(delay);

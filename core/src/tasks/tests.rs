@@ -49,7 +49,7 @@ fn an_expired_lease_blocks_nobody() {
 }
 
 #[test]
-fn a_task_expires_whoever_holds_it() {
+fn a_leased_task_expires_too() {
     let (clock, client) = with_clock();
     let store = client.tasks("shop");
     let task = NewTask::new("inbox").id("t").ttl(MINUTE);
@@ -326,7 +326,7 @@ fn a_job_puts_the_document_that_it_holds() {
 }
 
 #[test]
-fn what_is_due_wakes_whoever_waits() {
+fn a_due_task_wakes_a_waiting_consumer() {
     let store = store();
     let task = NewTask::new("inbox").after(Duration::from_millis(60));
     let task = store.modify(Modification::new().insert(task)).unwrap().inserted.remove(0);
@@ -338,7 +338,7 @@ fn what_is_due_wakes_whoever_waits() {
 }
 
 #[test]
-fn an_earlier_task_wakes_whoever_waits_for_a_later_one() {
+fn an_earlier_task_wakes_a_consumer_that_waits_for_a_later_one() {
     let store = store();
     let insert = |store: &TaskStore, id: &str, ms: u64| {
         let task = NewTask::new("inbox").id(id).after(Duration::from_millis(ms));
@@ -620,7 +620,7 @@ fn everything_comes_back_from_disk() {
     assert_eq!(client.tasks("shop").fetch([&tasks[2].id]).unwrap()[0].value, None);
 }
 
-/// They are read without a lock, and yet whoever has been answered finds what it did.
+/// They are read without a lock, and yet each thread reads its own writes.
 #[test]
 fn statistics_are_of_now_while_others_read_and_work() {
     let store = store();

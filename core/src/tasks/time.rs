@@ -1,4 +1,4 @@
-//! Time: what the engine's clock says.
+//! Time: the server's, or the embedded engine's.
 
 use super::embedded;
 use super::name::Name;

@@ -85,7 +85,7 @@ impl Queue {
         Ok(messages)
     }
 
-    /// Gives up to `count` messages of a stream to a consumer; answers how many. The group joins
+    /// Delivers up to `count` messages of a stream to a consumer; returns how many. The group joins
     /// the stream if it has not yet.
     fn take(
         &mut self,
@@ -127,7 +127,7 @@ impl Queue {
         Ok(ids.len())
     }
 
-    /// Takes over messages that were idle for so long, from the streams in turn.
+    /// Takes over messages that were idle for at least `min_idle`, from the streams in turn.
     pub(in crate::shuffle) fn reclaim(
         &mut self,
         taking: &Taking<'_>,

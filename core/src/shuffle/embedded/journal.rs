@@ -24,7 +24,7 @@ pub(super) mod tag {
     pub(in super::super) const ADD: u8 = 6;
     /// Stream, group, last id: the group joined the stream.
     pub(in super::super) const JOIN: u8 = 7;
-    /// Stream, group, consumer, time, count: so many of the next messages went to the consumer.
+    /// Stream, group, consumer, time, count: the next `count` messages were delivered to the consumer.
     pub(in super::super) const TAKE: u8 = 8;
     /// Stream, group, id.
     pub(in super::super) const ACK: u8 = 9;

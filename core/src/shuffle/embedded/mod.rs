@@ -68,7 +68,7 @@ pub(crate) const KIND: u8 = 2;
 
 impl State {
     /// Runs one step under the lock, on what has not expired, and records its effects before the
-    /// lock is given back, so that the journal has a queue's steps in the order in which they
+    /// lock is released, so that the journal has a queue's steps in the order in which they
     /// happened.
     pub(in crate::shuffle) fn step<T>(
         &self,
@@ -260,7 +260,7 @@ impl Queue {
         Receipt { stream: StreamName::Number(number), id }
     }
 
-    /// Acknowledges a message; answers whether it was pending.
+    /// Acknowledges a message; returns whether it was pending.
     pub(in crate::shuffle) fn ack(
         &mut self,
         group: &[u8],
@@ -300,7 +300,7 @@ impl Queue {
         removed
     }
 
-    /// Deletes a message and what is pending of it; answers whether it was there.
+    /// Deletes a message and what is pending of it; returns whether it was there.
     pub(in crate::shuffle) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
         let StreamName::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
@@ -313,7 +313,7 @@ impl Queue {
         is_there
     }
 
-    /// Begins the idle time of a message anew, if it is this consumer's; answers whether it is.
+    /// Begins the idle time of a message anew, if it is this consumer's; returns whether it is.
     pub(in crate::shuffle) fn extend(
         &mut self,
         group: &[u8],

@@ -13,7 +13,7 @@ use crate::step::Timestamp;
 pub(in crate::shuffle) struct Stream {
     /// Fields and values as in the journal: one piece of memory a message.
     pub(super) entries: BTreeMap<MessageId, Box<[u8]>>,
-    /// The last id that was given to a message.
+    /// The id of the last message that was written.
     pub(super) last: MessageId,
     pub(super) groups: BTreeMap<Arc<[u8]>, Group>,
     pub(super) expires: Timestamp,
@@ -21,7 +21,7 @@ pub(in crate::shuffle) struct Stream {
 
 #[derive(Default)]
 pub(super) struct Group {
-    /// Messages up to this one were given to the group.
+    /// Messages up to this one were delivered to the group.
     pub(super) last: MessageId,
     /// How many messages are after it.
     pub(super) lag: u64,
@@ -46,7 +46,7 @@ impl Stream {
         most.unwrap_or(u64::MAX).min(self.len())
     }
 
-    /// Whether every group has been given and has acknowledged all there is.
+    /// Whether everything was delivered to, and acknowledged by, every group.
     pub(super) fn is_drained(&self) -> bool {
         let is_done = |group: &Group| group.lag == 0 && group.pending.is_empty();
         self.entries.is_empty() || !self.groups.is_empty() && self.groups.values().all(is_done)
@@ -86,7 +86,7 @@ impl Stream {
         ids
     }
 
-    /// Deletes a message; answers whether it was there.
+    /// Deletes a message; returns whether it was there.
     pub(super) fn remove(&mut self, id: MessageId) -> bool {
         let removed = self.entries.remove(&id).is_some();
         if removed {

@@ -164,7 +164,7 @@ impl Tracked {
         Ok(expired)
     }
 
-    /// Deletes the entries of a deadline, and the record if that is its deadline; answers whether
+    /// Deletes the entries of a deadline, and the record if that is its deadline; returns whether
     /// it was.
     pub(super) fn forget(&mut self, expiry: &Expiry, effects: &mut Effects) -> bool {
         let text = std::str::from_utf8(&expiry.deadline).ok();

@@ -15,7 +15,7 @@ use crate::shuffle::ShuffleQueue;
 /// Values of tracked messages whose deadline has passed, in batches. An iterator for a blocking
 /// client, a [`Stream`] for an async one. Made by [`ShuffleQueue::gc`].
 ///
-/// Asking for the next batch deletes what is recorded of the last one; whoever stops keeps that one
+/// Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one
 /// for the next collection. The messages themselves stay in their streams.
 ///
 /// ```
@@ -98,15 +98,15 @@ impl<M: Mode> Garbage<M> {
         self.queue.client.run(step)
     }
 
-    fn forgot(&mut self, answer: Result<u64>) -> Result<()> {
-        self.deleted += answer.map_err(|error| self.failed(error))?;
+    fn forgot(&mut self, deleted: Result<u64>) -> Result<()> {
+        self.deleted += deleted.map_err(|error| self.failed(error))?;
         self.last.clear();
         Ok(())
     }
 
-    /// Takes in a page; answers its values, if there are any.
-    fn found(&mut self, answer: Result<Expired>) -> Result<Option<Vec<Vec<u8>>>> {
-        let page = answer.map_err(|error| self.failed(error))?;
+    /// Handles a page; returns its values, if there are any.
+    fn found(&mut self, page: Result<Expired>) -> Result<Option<Vec<Vec<u8>>>> {
+        let page = page.map_err(|error| self.failed(error))?;
         self.scanned += page.scanned;
         self.cursor = Some(page.cursor).filter(|cursor| !cursor.is_empty());
         let current = page.expiries.iter().filter(|expiry| expiry.is_current);

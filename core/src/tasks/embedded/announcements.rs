@@ -1,9 +1,9 @@
-//! Whom a modification concerns: those that wait for its queues.
+//! Wake-ups for the consumers that wait for the queues of a modification.
 
 use std::sync::Arc;
 
-use super::names::Named;
 use super::queue::Queue;
+use super::registry::Registered;
 use crate::step::StepContext;
 use crate::tasks::name::Name;
 
@@ -37,7 +37,7 @@ impl Announcements {
     pub(super) fn tell(
         self,
         name: &Name,
-        queues: &[Arc<Named<Queue>>],
+        queues: &[Arc<Registered<Queue>>],
         now_ms: u64,
         context: &mut StepContext<'_>,
     ) {

@@ -1,4 +1,4 @@
-//! What is counted in a queue or a namespace, for those who do not lock it.
+//! Counts of a queue or a namespace, which are read without its lock.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -14,7 +14,7 @@ pub(super) struct Counts {
     pub(super) until_ms: u64,
 }
 
-/// Counts that whoever holds the lock publishes, and anybody reads: a sequence lock.
+/// Counts that the holder of the lock publishes and every thread can read: a sequence lock.
 #[derive(Default)]
 pub(super) struct Published {
     /// Odd while the numbers are written.

@@ -1,15 +1,15 @@
 //! A store on the embedded engine.
 //!
-//! Each queue has a lock of its own, and so has each namespace; a claim takes the one of its queue, a
-//! modification those that it names and no others. Beside them there is the index of all tasks by their
-//! ids, in parts with a lock each, which claims do not need. Whoever takes several locks takes queues
-//! before namespaces before parts of the index, and each of a kind in the order of their names or
-//! numbers, so nobody waits in a circle. As a task may move before its queue is locked, a step looks
-//! where its tasks are, locks, and looks again.
+//! Each queue has a lock of its own, and so has each namespace; a claim locks its queue, a modification the
+//! queues and namespaces that it names and no others. Beside them there is an index of all tasks by id, in
+//! shards with a lock each, which claims do not need. Locks are taken in one order, so that there is no
+//! deadlock: queues, then namespaces, then shards of the index, each in the order of their names or numbers.
+//! As a task may move before its queue is locked, a step finds its tasks, locks their queues, and checks
+//! that they are still there.
 //!
-//! Whoever reads many tasks, for a page or a snapshot, holds a queue's lock only to take hold of
-//! [chunks](order) of them. Statistics take no lock: what is [counted](counts) is published by whoever
-//! has it. Documents are read under the lock of their namespace.
+//! A page or a snapshot holds a queue's lock only to take references to [chunks](order) of tasks.
+//! Statistics take no lock: the holder of a lock publishes the [counts](counts). Documents are read under
+//! the lock of their namespace.
 
 mod announcements;
 mod counts;
@@ -18,10 +18,11 @@ mod journal;
 #[cfg(all(test, shuttle))]
 mod model;
 mod modify;
-mod names;
+
 mod namespace;
 mod order;
 mod queue;
+mod registry;
 mod sync;
 
 use std::sync::Arc;
@@ -30,10 +31,10 @@ use announcements::Announcements;
 use counts::Counts;
 use index::Index;
 use journal::{Changes, Replayed};
-use modify::Rooms;
-use names::{Content, Guard, Names};
+use modify::LockSet;
 use namespace::Namespace;
 use queue::{NOBODY, Queue, Texts};
+use registry::{Content, Guard, Registry};
 
 use super::claim::{Chance, Claimed};
 use super::dependency::Dependency;
@@ -59,14 +60,14 @@ const LISTED_A_HOLD: usize = 1_024;
 /// A store.
 #[derive(Default)]
 pub struct State {
-    queues: Names<Queue>,
-    namespaces: Names<Namespace>,
+    queues: Registry<Queue>,
+    namespaces: Registry<Namespace>,
     index: Index,
     /// While the journal is replayed.
     replayed: std::sync::Mutex<Replayed>,
 }
 
-/// What a claim is after.
+/// What a claim asks for.
 pub(super) struct Taking<'a> {
     pub(super) claimant: &'a Arc<str>,
     pub(super) lease_ms: u64,
@@ -114,7 +115,7 @@ impl State {
         Some(next_at_ms?.saturating_sub(context.now() / 1_000))
     }
 
-    /// Renews tasks and documents; answers until when. Says of each that cannot be, by its number, the
+    /// Renews tasks and documents; returns until when. Says of each that cannot be, by its number, the
     /// tasks before the documents, whether another claimant holds it, and then renews nothing.
     pub(super) fn renew(
         &self,
@@ -130,15 +131,15 @@ impl State {
         let holder = if lease_ms > 0 { claimant.clone() } else { NOBODY.clone() };
         let ids = || held.tasks.iter().map(|task| &task.id);
         loop {
-            let mut rooms = Rooms::of(&self.index, ids());
-            held.docs.iter().for_each(|doc| rooms.namespace(&self.namespaces, &doc.namespace));
-            rooms.sort();
-            let Some(mut work) = self.lock(&rooms, ids(), context) else { continue };
+            let mut lock_set = LockSet::of(&self.index, ids());
+            held.docs.iter().for_each(|doc| lock_set.namespace(&self.namespaces, &doc.namespace));
+            lock_set.sort();
+            let Some(mut locked) = self.lock(&lock_set, ids(), context) else { continue };
             let mut changes = Changes::new(Effects::of(context));
             let mut is_refused = false;
             for (number, task) in held.tasks.iter().enumerate() {
                 let found =
-                    work.find(&task.id).map(|(queue, slot)| work.queues[queue].record(slot));
+                    locked.find(&task.id).map(|(queue, slot)| locked.queues[queue].record(slot));
                 let found = found.filter(|record| record.version == task.version);
                 let is_held = found.map(|record| record.is_held_against(claimant, now_ms));
                 if is_held != Some(false) {
@@ -147,7 +148,7 @@ impl State {
                 }
             }
             for (number, doc) in held.docs.iter().enumerate() {
-                let found = work.doc(doc).filter(|found| found.version == doc.version);
+                let found = locked.doc(doc).filter(|found| found.version == doc.version);
                 let is_held = found.map(|found| found.is_held_against(claimant, now_ms));
                 if is_held != Some(false) {
                     is_refused = true;
@@ -155,10 +156,10 @@ impl State {
                 }
             }
             if !is_refused {
-                let mut announcements = Announcements::new(work.queues.len());
+                let mut announcements = Announcements::new(locked.queues.len());
                 for task in held.tasks {
-                    let (number, slot) = work.find(&task.id).expect("it was found");
-                    let queue = &mut work.queues[number];
+                    let (number, slot) = locked.find(&task.id).expect("it was found");
+                    let queue = &mut locked.queues[number];
                     let name = queue.name().clone();
                     let is_released = at_ms <= now_ms && queue.record(slot).unended > 0;
                     let record = queue.update(slot, |record| {
@@ -176,18 +177,18 @@ impl State {
                     }
                     announcements.note(number, at_ms, now_ms);
                 }
-                announcements.tell(name, rooms.queues(), now_ms, context);
+                announcements.tell(name, lock_set.queues(), now_ms, context);
                 for doc in held.docs {
-                    let mut renewed = work.doc(doc).expect("it was found").clone();
+                    let mut renewed = locked.doc(doc).expect("it was found").clone();
                     renewed.version += 1;
                     (renewed.at_ms, renewed.modified_ms) = (at_ms, now_ms);
                     renewed.claimant = holder.clone();
                     changes.doc_lease(&renewed);
-                    work.put_doc(renewed);
+                    locked.put_doc(renewed);
                 }
             }
             changes.into_effects().record(context);
-            self.unlock(work, context);
+            self.unlock(locked, context);
             return at_ms;
         }
     }
@@ -304,7 +305,7 @@ impl State {
         counted.take(filter.limit_or_most()).collect()
     }
 
-    /// Counts the tasks of a queue that have become available since somebody asked last, a part at a time.
+    /// Counts the tasks of a queue that have become available since the last count, some at a time.
     fn count(&self, queue: &str, context: &mut StepContext<'_>) -> Option<Counts> {
         let now_ms = context.now() / 1_000;
         loop {
@@ -390,8 +391,8 @@ impl State {
         }
     }
 
-    /// Removes tasks that have expired, some of them at a time; answers whether that were all. It is
-    /// recorded before their ids are free, as whoever takes one for another queue need not wait for this
+    /// Removes tasks that have expired, some of them at a time; returns whether those were all. It is
+    /// recorded before their ids are free, as a step that takes one for another queue need not wait for this
     /// one.
     fn remove_expired(&self, queue: &mut Guard<'_, Queue>, context: &mut StepContext<'_>) -> bool {
         let now_ms = context.now() / 1_000;
@@ -412,8 +413,8 @@ impl State {
         queue.expired(now_ms).is_none()
     }
 
-    /// Lets the engine look whether it can forget the store.
-    fn look_whether_unused(&self, context: &mut StepContext<'_>) {
+    /// Has the engine check whether it can evict the store.
+    fn check_for_eviction(&self, context: &mut StepContext<'_>) {
         if self.queues.is_empty() && self.namespaces.is_empty() {
             context.mark_evictable();
         }
@@ -442,7 +443,7 @@ impl step::State for State {
     }
 }
 
-/// Whether somebody else holds what this one holds until then.
+/// Whether something is held until `at_ms` by a claimant other than this one.
 fn is_held_against(holder: &str, at_ms: u64, claimant: &str, now_ms: u64) -> bool {
     at_ms > now_ms && !holder.is_empty() && holder != claimant
 }

@@ -33,7 +33,7 @@ const LEASE: Duration = Duration::from_secs(3_600);
 /// When the first step runs; each one runs a millisecond after the one before.
 const FIRST_MS: u64 = 1_000_000;
 
-/// A store, its journal, and what its steps answered.
+/// A store, its journal, and what its steps returned.
 #[derive(Default)]
 struct Store {
     state: State,
@@ -104,7 +104,7 @@ impl Store {
         step.unwrap().apply(&self.state, &mut context)
     }
 
-    /// Does a modification; answers whether it was done.
+    /// Does a modification; returns whether it was done.
     fn modify(&self, claimant: &str, of: Modification) -> bool {
         let deleted: Vec<_> =
             of.deletes.iter().map(|task| (task.id.clone(), task.version)).collect();
@@ -332,7 +332,7 @@ fn check_state(state: &State) {
     }
 }
 
-/// Runs a test in one schedule after the other; answers in how many.
+/// Runs a test in one schedule after the other; returns in how many.
 fn run(scheduler: impl Scheduler + 'static, test: fn()) -> usize {
     let mut config = Config::new();
     config.stack_size = 1 << 18;
@@ -341,8 +341,8 @@ fn run(scheduler: impl Scheduler + 'static, test: fn()) -> usize {
     Runner::new(scheduler, config).run(test)
 }
 
-/// Runs a test in so many schedules by chance: half of them any, half with few changes of threads.
-fn by_chance(schedules: usize, test: fn()) {
+/// Runs a test in `schedules` random schedules: half of them any, half with few changes of threads.
+fn in_random_schedules(schedules: usize, test: fn()) {
     run(RandomScheduler::new(schedules / 2), test);
     run(PctScheduler::new(3, schedules / 2), test);
 }
@@ -442,8 +442,8 @@ fn a_place_that_is_emptied_and_filled() {
         }
     }
     in_all(|| {
-        let names = Arc::new(Names::<Things>::default());
-        let fill = |names: &Names<Things>| loop {
+        let names = Arc::new(Registry::<Things>::default());
+        let fill = |names: &Registry<Things>| loop {
             let named = names.find_or_make(&"q".into());
             if let Some(mut guard) = named.lock() {
                 guard.0 += 1;
@@ -463,7 +463,7 @@ fn a_place_that_is_emptied_and_filled() {
 
 #[test]
 fn a_claim_a_delete_and_a_move_of_one_task() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let count = Count::default();
         let (one, two, three) = (count.clone(), count.clone(), count.clone());
         let store = at_once(
@@ -487,7 +487,7 @@ fn a_claim_a_delete_and_a_move_of_one_task() {
 
 #[test]
 fn moves_in_both_directions() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let moves = |id: &'static str, queues: [&'static str; 3]| {
             move |store: &Store| {
                 for (version, queue) in (0..).zip(queues) {
@@ -520,7 +520,7 @@ fn moves_in_both_directions() {
 
 #[test]
 fn one_id_is_inserted_into_two_queues_at_once() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let count = Count::default();
         let insert = |count: Count, queue: &'static str, own: &'static str| {
             move |store: &Store| {
@@ -549,7 +549,7 @@ fn one_id_is_inserted_into_two_queues_at_once() {
 /// Who loses sees what took its place.
 #[test]
 fn an_id_is_freed_and_taken() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let store = at_once(
             store_with(&[("p", "x")]),
             steps![
@@ -578,7 +578,7 @@ fn an_id_is_freed_and_taken() {
 /// Queues run empty and are taken out of the table while others look them up.
 #[test]
 fn queues_come_and_go() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let worker = |who: &'static str, from: &'static str, to: &'static str| {
             move |store: &Store| {
                 for task in store.claim(who, &[from], 1) {
@@ -612,7 +612,7 @@ fn queues_come_and_go() {
 
 #[test]
 fn a_task_that_moves_is_always_found() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let store = at_once(
             store_with(&[("p", "a")]),
             steps![
@@ -645,7 +645,7 @@ fn a_task_that_moves_is_always_found() {
 
 #[test]
 fn tasks_and_documents_in_one_step() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let store = store_with(&[("p", "a"), ("q", "b")]);
         assert!(
             store.modify("setup", Modification::new().insert_doc(doc("d")).insert_doc(doc("e")))
@@ -689,10 +689,10 @@ fn tasks_and_documents_in_one_step() {
     });
 }
 
-/// What has expired vanishes whoever comes by, and its id is free.
+/// What has expired is removed by any step that comes by, and its id is free.
 #[test]
 fn tasks_expire_while_others_work() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let store = store_with(&[("p", "b"), ("q", "c")]);
         let short = Duration::from_millis(1);
         let of =
@@ -754,10 +754,10 @@ fn a_snapshot_keeps_no_queue_for_good() {
     });
 }
 
-/// Steps by chance, with a snapshot under way.
+/// Steps at random, with a snapshot under way.
 #[test]
 fn anything_and_a_snapshot() {
-    by_chance(4_000, || {
+    in_random_schedules(4_000, || {
         let snapshot = Arc::new(Mutex::new(Vec::new()));
         let taken = snapshot.clone();
         let store = store_with(&[("p", "a"), ("p", "b"), ("q", "c"), ("r", "d")]);
@@ -782,7 +782,7 @@ fn anything_and_a_snapshot() {
     });
 }
 
-/// Something by chance, with the versions that are there, which others may change meanwhile.
+/// Something at random, with the versions that are there, which others may change meanwhile.
 fn any_step(store: &Store, who: &str) {
     const IDS: [&str; 4] = ["a", "b", "c", "d"];
     const QUEUES: [&str; 3] = ["p", "q", "r"];

@@ -1,12 +1,12 @@
-//! A modification on a store: what it names is locked, all of it is checked, and then it is done.
+//! Modifications: lock everything that one names, check all of it, then do it.
 
 use std::sync::Arc;
 
-use super::index::{Index, Location, Locked};
+use super::index::{Index, Location, LockedShards};
 use super::journal::Changes;
-use super::names::{Content, Guard, Named, Names};
 use super::namespace::Namespace;
 use super::queue::{NOBODY, Queue, Record, Slot, shared};
+use super::registry::{Content, Guard, Registered, Registry};
 use super::{Announcements, State};
 use crate::error::Result;
 use crate::step::{Effects, StepContext};
@@ -15,16 +15,16 @@ use crate::tasks::doc::Collision;
 use crate::tasks::{Doc, DocId, Modification, Modified, Modify, TaskId};
 
 /// The queues and namespaces of a step, each once.
-pub(super) struct Rooms {
-    queues: Vec<Arc<Named<Queue>>>,
-    namespaces: Vec<Arc<Named<Namespace>>>,
+pub(super) struct LockSet {
+    queues: Vec<Arc<Registered<Queue>>>,
+    namespaces: Vec<Arc<Registered<Namespace>>>,
 }
 
 /// The queues, the namespaces and the parts of the index of a step, locked.
-pub(super) struct Work<'a> {
+pub(super) struct Locked<'a> {
     pub(super) queues: Vec<Guard<'a, Queue>>,
     pub(super) namespaces: Vec<Guard<'a, Namespace>>,
-    pub(super) index: Locked<'a>,
+    pub(super) index: LockedShards<'a>,
 }
 
 impl State {
@@ -41,49 +41,55 @@ impl State {
         };
         let doc_handles = || of.doc_deletes.iter().chain(&of.doc_depends);
         loop {
-            let mut rooms = Rooms::of(&self.index, ids());
+            let mut lock_set = LockSet::of(&self.index, ids());
             let inserted = of.inserts.iter().map(|task| &task.queue);
             for queue in inserted.chain(of.changes.iter().map(|change| &change.queue)) {
-                rooms.queue(&self.queues, queue);
+                lock_set.queue(&self.queues, queue);
             }
             let inserted = of.doc_inserts.iter().map(|doc| &doc.namespace);
             let changed = of.doc_changes.iter().map(|change| &change.doc);
             let named = changed.chain(doc_handles()).map(|doc| &doc.namespace);
             for namespace in inserted.chain(named) {
-                rooms.namespace(&self.namespaces, namespace);
+                lock_set.namespace(&self.namespaces, namespace);
             }
-            rooms.sort();
+            lock_set.sort();
 
-            let Some(mut work) = self.lock(&rooms, ids(), context) else { continue };
+            let Some(mut locked) = self.lock(&lock_set, ids(), context) else { continue };
             let mut changes = Changes::new(Effects::of(context));
             let now_ms = context.now() / 1_000;
-            let skipped = work.check(of, claimant, now_ms);
+            let skipped = locked.check(of, claimant, now_ms);
             let done = skipped.map(|skipped| {
-                let mut announcements = Announcements::new(work.queues.len());
+                let mut announcements = Announcements::new(locked.queues.len());
                 let step = Apply { holder, now_ms };
-                let done =
-                    step.apply(of, &skipped, &rooms, &mut work, &mut changes, &mut announcements);
-                announcements.tell(name, rooms.queues(), now_ms, context);
+                let done = step.apply(
+                    of,
+                    &skipped,
+                    &lock_set,
+                    &mut locked,
+                    &mut changes,
+                    &mut announcements,
+                );
+                announcements.tell(name, lock_set.queues(), now_ms, context);
                 done
             });
             changes.into_effects().record(context);
-            self.unlock(work, context);
+            self.unlock(locked, context);
             return done;
         }
     }
 
     /// Locks everything that a step names; nothing if some of it has moved in between, or more
-    /// has expired than is removed at once, and then it has to be looked for again.
+    /// has expired than is removed at once; then the caller tries again.
     // Lock order: queues by name, then namespaces by name, then parts of the index by number.
     pub(super) fn lock<'a, 'i>(
         &'a self,
-        rooms: &'a Rooms,
+        lock_set: &'a LockSet,
         ids: impl Iterator<Item = &'i Arc<str>> + Clone,
         context: &mut StepContext<'_>,
-    ) -> Option<Work<'a>> {
+    ) -> Option<Locked<'a>> {
         let mut queues =
-            rooms.queues.iter().map(|queue| queue.lock()).collect::<Option<Vec<_>>>()?;
-        let namespaces = rooms
+            lock_set.queues.iter().map(|queue| queue.lock()).collect::<Option<Vec<_>>>()?;
+        let namespaces = lock_set
             .namespaces
             .iter()
             .map(|namespace| namespace.lock())
@@ -93,42 +99,44 @@ impl State {
             is_ready &= self.remove_expired(queue, context);
         }
         let mut index = self.index.lock(ids.clone());
-        let is_locked = |queue: &Arc<Named<Queue>>| {
-            rooms.position(&queue.name).is_some_and(|at| Arc::ptr_eq(&rooms.queues[at], queue))
+        let is_locked = |queue: &Arc<Registered<Queue>>| {
+            lock_set
+                .position(&queue.name)
+                .is_some_and(|at| Arc::ptr_eq(&lock_set.queues[at], queue))
         };
         for id in ids {
             is_ready &= index.find(id).is_none_or(|location| is_locked(&location.queue));
         }
-        let work = Work { queues, namespaces, index };
+        let locked = Locked { queues, namespaces, index };
         if is_ready {
-            return Some(work);
+            return Some(locked);
         }
-        self.unlock(work, context);
+        self.unlock(locked, context);
         None
     }
 
-    pub(super) fn unlock(&self, mut work: Work<'_>, context: &mut StepContext<'_>) {
-        work.queues.iter_mut().for_each(|queue| self.queues.used(queue));
-        work.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
-        self.look_whether_unused(context);
+    pub(super) fn unlock(&self, mut locked: Locked<'_>, context: &mut StepContext<'_>) {
+        locked.queues.iter_mut().for_each(|queue| self.queues.used(queue));
+        locked.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
+        self.check_for_eviction(context);
     }
 }
 
-impl Rooms {
+impl LockSet {
     /// The queues that these tasks are in.
     pub(super) fn of<'i>(index: &Index, ids: impl Iterator<Item = &'i Arc<str>>) -> Self {
         let queues = ids.filter_map(|id| Some(index.find(id)?.queue)).collect();
         Self { queues, namespaces: Vec::new() }
     }
 
-    fn queue(&mut self, queues: &Names<Queue>, name: &Arc<str>) {
+    fn queue(&mut self, queues: &Registry<Queue>, name: &Arc<str>) {
         // Most steps name one queue many times over.
         if self.queues.last().is_none_or(|last| last.name != *name) {
             self.queues.push(queues.find_or_make(name));
         }
     }
 
-    pub(super) fn namespace(&mut self, namespaces: &Names<Namespace>, name: &Arc<str>) {
+    pub(super) fn namespace(&mut self, namespaces: &Registry<Namespace>, name: &Arc<str>) {
         if self.namespaces.last().is_none_or(|last| last.name != *name) {
             self.namespaces.push(namespaces.find_or_make(name));
         }
@@ -141,7 +149,7 @@ impl Rooms {
         self.namespaces.dedup_by(|one, other| Arc::ptr_eq(one, other));
     }
 
-    pub(super) fn queues(&self) -> &[Arc<Named<Queue>>] {
+    pub(super) fn queues(&self) -> &[Arc<Registered<Queue>>] {
         &self.queues
     }
 
@@ -150,7 +158,7 @@ impl Rooms {
     }
 }
 
-impl Work<'_> {
+impl Locked<'_> {
     /// Where a task is: the number of its queue, and its slot.
     pub(super) fn find(&mut self, id: &str) -> Option<(usize, Slot)> {
         let location = self.index.find(id)?;
@@ -201,7 +209,7 @@ impl Work<'_> {
         }
     }
 
-    /// Refuses a modification that cannot be done; answers which tasks and which documents to leave
+    /// Refuses a modification that cannot be done; returns which tasks and which documents to leave
     /// out.
     fn check(&mut self, of: &Modification, claimant: &str, now_ms: u64) -> Result<Skipped> {
         use Fault::{
@@ -289,24 +297,24 @@ impl Apply<'_> {
         &self,
         of: &Modification,
         skipped: &Skipped,
-        rooms: &Rooms,
-        work: &mut Work<'_>,
+        lock_set: &LockSet,
+        locked: &mut Locked<'_>,
         changes: &mut Changes,
         announcements: &mut Announcements,
     ) -> Modified {
         const CHECKED: &str = "what was checked under the same locks is there";
         let mut done = Modified::default();
         for task in &of.deletes {
-            let (queue, slot) = work.find(&task.id).expect(CHECKED);
-            work.queues[queue].remove(slot);
-            work.index.remove(&task.id);
-            changes.task_removed(work.queues[queue].name(), &task.id);
+            let (queue, slot) = locked.find(&task.id).expect(CHECKED);
+            locked.queues[queue].remove(slot);
+            locked.index.remove(&task.id);
+            changes.task_removed(locked.queues[queue].name(), &task.id);
         }
         for change in &of.changes {
-            let (from, slot) = work.find(&change.id).expect(CHECKED);
-            let to = position(&work.queues, &change.queue).expect(CHECKED);
+            let (from, slot) = locked.find(&change.id).expect(CHECKED);
+            let to = position(&locked.queues, &change.queue).expect(CHECKED);
             let at_ms = change.at.resolve(self.now_ms);
-            let before = work.queues[from].record(slot);
+            let before = locked.queues[from].record(slot);
             let only_time = before.value == change.value
                 && before.err == change.err
                 && before.attempt == change.attempt;
@@ -320,10 +328,10 @@ impl Apply<'_> {
                 record.err = shared(&change.err);
                 record.value.clone_from(&change.value);
             };
-            let name = work.queues[to].name().clone();
+            let name = locked.queues[to].name().clone();
             let slot = if from == to {
                 let was_unended = before.unended > 0;
-                let record = work.queues[to].update(slot, changed);
+                let record = locked.queues[to].update(slot, changed);
                 match only_time {
                     true => changes.lease(&name, record),
                     false => changes.task(&name, record),
@@ -333,33 +341,33 @@ impl Apply<'_> {
                 }
                 slot
             } else {
-                let mut record = work.queues[from].remove(slot);
-                changes.task_removed(work.queues[from].name(), &record.id);
+                let mut record = locked.queues[from].remove(slot);
+                changes.task_removed(locked.queues[from].name(), &record.id);
                 changed(&mut record);
                 changes.task(&name, &record);
                 let id = record.id.clone();
-                let slot = work.queues[to].insert(record);
-                work.index.insert(id, Location { queue: rooms.queues[to].clone(), slot });
+                let slot = locked.queues[to].insert(record);
+                locked.index.insert(id, Location { queue: lock_set.queues[to].clone(), slot });
                 slot
             };
             announcements.note(to, at_ms, self.now_ms);
-            done.changed.push(work.queues[to].record(slot).to_task(&name, false));
+            done.changed.push(locked.queues[to].record(slot).to_task(&name, false));
         }
         for (index, new) in of.inserts.iter().enumerate() {
             if skipped.tasks.binary_search(&index).is_ok() {
                 continue;
             }
-            let to = position(&work.queues, &new.queue).expect(CHECKED);
+            let to = position(&locked.queues, &new.queue).expect(CHECKED);
             let task = new.inserted(self.holder, self.now_ms);
             let record = Record::of(&task);
-            changes.task(work.queues[to].name(), &record);
-            let slot = work.queues[to].insert(record);
-            let location = Location { queue: rooms.queues[to].clone(), slot };
-            work.index.insert(task.id.clone(), location);
+            changes.task(locked.queues[to].name(), &record);
+            let slot = locked.queues[to].insert(record);
+            let location = Location { queue: lock_set.queues[to].clone(), slot };
+            locked.index.insert(task.id.clone(), location);
             announcements.note(to, task.at_ms, self.now_ms);
             done.inserted.push(task);
         }
-        self.apply_docs(of, skipped, work, changes, &mut done);
+        self.apply_docs(of, skipped, locked, changes, &mut done);
         done
     }
 
@@ -367,35 +375,35 @@ impl Apply<'_> {
         &self,
         of: &Modification,
         skipped: &Skipped,
-        work: &mut Work<'_>,
+        locked: &mut Locked<'_>,
         changes: &mut Changes,
         done: &mut Modified,
     ) {
         const CHECKED: &str = "the namespaces of a step are locked";
         for doc in &of.doc_deletes {
-            let at = position(&work.namespaces, &doc.namespace).expect(CHECKED);
-            work.namespaces[at].remove(&doc.id);
+            let at = position(&locked.namespaces, &doc.namespace).expect(CHECKED);
+            locked.namespaces[at].remove(&doc.id);
             changes.doc_removed(&doc.namespace, &doc.id);
         }
         for change in &of.doc_changes {
-            let at = position(&work.namespaces, &change.doc.namespace).expect(CHECKED);
-            let before = work.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
+            let at = position(&locked.namespaces, &change.doc.namespace).expect(CHECKED);
+            let before = locked.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
             let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(self.now_ms));
             let doc = self.changed_doc(before, at_ms, &change.content);
             match change.content {
                 Some(_) => changes.doc(&doc),
                 None => changes.doc_lease(&doc),
             }
-            work.namespaces[at].put(doc.clone());
+            locked.namespaces[at].put(doc.clone());
             done.changed_docs.push(doc);
         }
         for (index, new) in of.doc_inserts.iter().enumerate() {
             if skipped.docs.binary_search(&index).is_ok() {
                 continue;
             }
-            let at = position(&work.namespaces, &new.namespace).expect(CHECKED);
+            let at = position(&locked.namespaces, &new.namespace).expect(CHECKED);
             let id = new.id.as_deref().unwrap_or_default();
-            let doc = match work.namespaces[at].get(id).cloned() {
+            let doc = match locked.namespaces[at].get(id).cloned() {
                 Some(before) => {
                     let at_ms = before.at_ms;
                     self.changed_doc(before, at_ms, &new.content)
@@ -403,7 +411,7 @@ impl Apply<'_> {
                 None => new.inserted(self.now_ms),
             };
             changes.doc(&doc);
-            work.namespaces[at].put(doc.clone());
+            locked.namespaces[at].put(doc.clone());
             done.inserted_docs.push(doc);
         }
     }

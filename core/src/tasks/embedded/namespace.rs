@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 
 use super::counts::Counts;
 use super::is_held_against;
-use super::names::Content;
 use super::queue::NOBODY;
+use super::registry::Content;
 use crate::tasks::{Doc, DocPosition, DocQuery};
 
 /// Where a document stands: its keys and its id.
@@ -103,7 +103,7 @@ impl Namespace {
 }
 
 impl Doc {
-    /// Whether somebody else holds the document.
+    /// Whether another claimant holds the document.
     pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
         is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }

@@ -1,9 +1,8 @@
 //! The tasks of one priority, by time and id.
 //!
-//! They stand in chunks, which are shared with whoever reads them. A chunk that nobody reads is changed in
-//! place; one that somebody reads is copied first, and so is a task, so the reader keeps what it took.
-//! Taking some chunks costs a moment under the queue's lock, and reading them costs those nothing who work
-//! on the queue meanwhile.
+//! They stand in chunks of 64 that are copied on write: a chunk that is being read is copied before it
+//! changes, and so is a task, so a reader keeps what it took. Taking references to some chunks costs a moment
+//! under the queue's lock, and reading them delays nobody.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use triomphe::Arc as Shared;
 use super::queue::{NOBODY, Record, Slot};
 use crate::tasks::Position;
 
-/// Tasks in a chunk: so many are moved for one that comes or goes, and copied if somebody reads them.
+/// Tasks in a chunk: this many are moved for one that comes or goes, and copied if the chunk is being read.
 const CHUNK: usize = 64;
 
 /// A task in the order. What has to be known to find it, and to count it, is here: looking at the task
@@ -147,7 +146,7 @@ impl Order {
         chunks.flat_map(|chunk| chunk.iter()).skip_while(move |entry| entry.at_ms < at_ms)
     }
 
-    /// At least the first `max` behind a position, if there are so many.
+    /// At least the first `max` behind a position, or all.
     pub(super) fn run(&self, after: Option<&Position>, max: usize) -> Run {
         let after = after.map(|after| Start::of(after.at_ms, &after.id));
         let mut run = Run::default();

@@ -9,15 +9,15 @@ use triomphe::Arc as Shared;
 
 use super::counts::Counts;
 use super::is_held_against;
-use super::names::Content;
 use super::order::{Order, Run};
+use super::registry::Content;
 use crate::tasks::claim::{Chance, PICK_WINDOW};
 use crate::tasks::{Position, Task};
 
 /// Which of a queue's records a task is.
 pub(super) type Slot = u32;
 
-/// A task as a queue holds it. Texts are shared with whoever was given them, and never change.
+/// A task as a queue holds it. Texts are shared with the results of steps, and never change.
 #[derive(Clone)]
 pub(super) struct Record {
     pub(super) id: Arc<str>,
@@ -46,7 +46,7 @@ impl Record {
     }
 
     /// The task, with copies of the texts that many tasks share, its claimant and the empty one: counting
-    /// references to those would hold up whoever works with them.
+    /// references to those would slow down the threads that work with them.
     pub(super) fn copy(&self, queue: &Arc<str>, omit_value: bool, texts: &mut Texts) -> Task {
         self.to_task_with(queue, omit_value, |text| texts.copy(text))
     }
@@ -92,7 +92,7 @@ impl Record {
         }
     }
 
-    /// Whether somebody else holds the task.
+    /// Whether another claimant holds the task.
     pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
         is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }
@@ -192,7 +192,7 @@ impl Queue {
         self.record(slot)
     }
 
-    /// Takes up to `max` tasks that are available out of the order, as so many picks: each of the
+    /// Takes up to `max` available tasks out of the order, one pick after the other: each of the
     /// first [`PICK_WINDOW`] that are left. They have to be [put back](Self::lease).
     pub(super) fn take(&mut self, now_ms: u64, max: usize, chance: &mut Chance) -> Vec<Slot> {
         let mut taken = Vec::new();
@@ -242,13 +242,13 @@ impl Queue {
         self.expiring.first().filter(|(expires, _)| *expires <= now_ms).map(|(_, slot)| *slot)
     }
 
-    /// At least the first `max` tasks behind a position, if there are so many.
+    /// At least the first `max` tasks behind a position, or all.
     pub(super) fn page(&self, after: Option<&Position>, max: usize) -> Page {
         Page(self.orders.iter().map(|(_, order)| order.run(after, max)).collect())
     }
 
-    /// Counts the tasks that have become available up to now, at most `max` of them; answers whether
-    /// that were all. Each is counted once, however often somebody asks.
+    /// Counts the tasks that have become available up to now, at most `max` of them; returns whether
+    /// those were all. Each is counted once, however often this is called.
     pub(super) fn count_available(&mut self, now_ms: u64, max: usize) -> bool {
         let mut left = max;
         let mut until_ms = now_ms;

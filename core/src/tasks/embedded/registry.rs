@@ -1,4 +1,4 @@
-//! Queues, or namespaces, by their names, each behind a lock of its own.
+//! A sharded registry: queues, or namespaces, by their names, each behind a lock of its own.
 
 use std::hash::BuildHasher;
 use std::ops::{Deref, DerefMut};
@@ -11,13 +11,13 @@ use hashbrown::HashMap;
 use super::counts::{Counts, Published};
 use super::sync::{AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules};
 
-/// Parts of the table, each with its own lock, so that threads seldom meet.
-const PARTS: usize = or_in_schedules(16, 2);
+/// Each shard has its own lock, so that threads seldom meet.
+const SHARDS: usize = or_in_schedules(16, 2);
 
-/// How many empty things may be kept for their next use, beside as many as are in use.
+/// How many empty entries may be kept for their next use, beside as many as are in use.
 const EMPTY_KEPT: usize = or_in_schedules(64, 0);
 
-type Part<T> = HashMap<Arc<str>, Arc<Named<T>>, Hashes>;
+type Shard<T> = HashMap<Arc<str>, Arc<Registered<T>>, Hashes>;
 
 /// What is kept under a name.
 pub(super) trait Content: Default {
@@ -26,52 +26,52 @@ pub(super) trait Content: Default {
     fn counts(&self) -> Counts;
 }
 
-/// Things by name. One that is empty counts as absent; it is kept for its next use, as a queue that
+/// Entries by name. One that is empty counts as absent; it is kept for its next use, as a queue that
 /// runs empty and fills again is the usual case, until there are too many.
-// Lock order: a thing before a part of the table, never the other way round: who looks a name up lets
-// go of the part before the thing is locked, and looks again if it is gone by then.
-pub(super) struct Names<T> {
+// Lock order: an entry before a shard, never the other way round: a lookup releases the shard before the
+// entry is locked, and looks the name up again if the entry has been removed by then.
+pub(super) struct Registry<T> {
     hasher: Hashes,
-    parts: [SharedLock<Part<T>>; PARTS],
-    /// Things in the table.
+    shards: [SharedLock<Shard<T>>; SHARDS],
+    /// Entries in the shards.
     count: AtomicUsize,
-    /// Things in the table that are empty.
+    /// Those of them that are empty.
     empty: AtomicUsize,
-    /// Nothing is removed meanwhile.
+    /// Set while nothing may be removed.
     is_kept: AtomicBool,
-    /// How often something was put into the table or taken out.
+    /// How often an entry was inserted or removed.
     changes: AtomicUsize,
-    /// Everything by name, and what `changes` was before that was collected.
+    /// All entries by name, and what `changes` was before they were collected.
     in_order: CachePadded<Lock<(usize, InOrder<T>)>>,
 }
 
-/// Things in the order of their names, which are copies: whoever gives them to others does not count
-/// references where those who work with the things read.
-type InOrder<T> = Arc<[(Arc<str>, Arc<Named<T>>)]>;
+/// Entries in the order of their names. The names are copies, so that handing them out does not count
+/// references on cache lines that are read by those who work with the entries.
+type InOrder<T> = Arc<[(Arc<str>, Arc<Registered<T>>)]>;
 
-/// A thing with a name.
-pub(super) struct Named<T> {
+/// An entry: what is registered under a name.
+pub(super) struct Registered<T> {
     pub(super) name: Arc<str>,
     /// What is counted, as of the last time that it was changed.
-    // On lines of the cache of its own, so that reading it does not touch what those need who work.
+    // On cache lines of its own, so that reading it does not touch those that workers need.
     counts: CachePadded<Published>,
-    place: Lock<Place<T>>,
+    inner: Lock<Inner<T>>,
 }
 
 #[derive(Default)]
-struct Place<T> {
+struct Inner<T> {
     content: T,
-    /// It is not in the table any more: whoever finds this looks the name up again.
-    is_gone: bool,
-    /// What the table's count of empty things takes it for.
+    /// It has been removed: look the name up again.
+    is_removed: bool,
+    /// Whether the registry counts it as empty.
     is_counted_empty: bool,
 }
 
-impl<T: Content> Default for Names<T> {
+impl<T: Content> Default for Registry<T> {
     fn default() -> Self {
         Self {
             hasher: Hashes::default(),
-            parts: std::array::from_fn(|_| SharedLock::default()),
+            shards: std::array::from_fn(|_| SharedLock::default()),
             count: AtomicUsize::new(0),
             empty: AtomicUsize::new(0),
             is_kept: AtomicBool::new(false),
@@ -81,29 +81,29 @@ impl<T: Content> Default for Names<T> {
     }
 }
 
-impl<T: Content> Names<T> {
-    pub(super) fn find(&self, name: &str) -> Option<Arc<Named<T>>> {
-        self.part(name).read().get(name).cloned()
+impl<T: Content> Registry<T> {
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Registered<T>>> {
+        self.shard(name).read().get(name).cloned()
     }
 
-    pub(super) fn find_or_make(&self, name: &Arc<str>) -> Arc<Named<T>> {
+    pub(super) fn find_or_make(&self, name: &Arc<str>) -> Arc<Registered<T>> {
         if let Some(found) = self.find(name) {
             return found;
         }
-        let mut part = self.part(name).write();
-        let made = part.entry(name.clone()).or_insert_with(|| {
+        let mut shard = self.shard(name).write();
+        let made = shard.entry(name.clone()).or_insert_with(|| {
             self.count.fetch_add(1, Ordering::Relaxed);
             self.empty.fetch_add(1, Ordering::Relaxed);
-            let place = Place { is_counted_empty: true, ..Place::default() };
+            let inner = Inner { is_counted_empty: true, ..Inner::default() };
             let counts = CachePadded::default();
-            Arc::new(Named { name: name.clone(), counts, place: Lock::new(place) })
+            Arc::new(Registered { name: name.clone(), counts, inner: Lock::new(inner) })
         });
-        // Before the part is let go of, so whoever reads this number finds the thing.
+        // Before the shard is released: who reads this number finds the entry.
         self.changes.fetch_add(1, Ordering::AcqRel);
         made.clone()
     }
 
-    /// Does something with the thing of this name, locked; nothing if there is none.
+    /// Does something with the entry of this name, locked; nothing if there is none.
     pub(super) fn with<R>(
         &self,
         name: &str,
@@ -119,11 +119,11 @@ impl<T: Content> Names<T> {
         }
     }
 
-    /// Everything, in no order, at about this moment; empty things as well.
-    pub(super) fn all(&self) -> Vec<Arc<Named<T>>> {
+    /// All entries, in no order, at about this moment; empty ones as well.
+    pub(super) fn all(&self) -> Vec<Arc<Registered<T>>> {
         let mut all = Vec::new();
-        for part in &self.parts {
-            all.extend(part.read().values().cloned());
+        for shard in &self.shards {
+            all.extend(shard.read().values().cloned());
         }
         all
     }
@@ -144,18 +144,18 @@ impl<T: Content> Names<T> {
         known.1.clone()
     }
 
-    /// Whether there is nothing, not even something empty.
+    /// Whether all entries are empty.
     pub(super) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == self.empty.load(Ordering::Acquire)
     }
 
-    /// Keeps everything in the table that is there, empty or not, until it is told not to.
+    /// Removes no entry from now on, empty or not, or does so again.
     pub(super) fn keep(&self, is_kept: bool) {
         self.is_kept.store(is_kept, Ordering::SeqCst);
         match is_kept {
-            // Whoever looked before this was set has removed what it wanted to.
-            true => self.parts.iter().for_each(|part| drop(part.write())),
-            // What was emptied meanwhile may never be used again.
+            // Removals that began before this was set have ended.
+            true => self.shards.iter().for_each(|shard| drop(shard.write())),
+            // What became empty meanwhile may never be used again.
             false => {
                 for named in self.all() {
                     if let Some(mut guard) = named.lock() {
@@ -166,11 +166,11 @@ impl<T: Content> Names<T> {
         }
     }
 
-    /// Counts a thing that has been used, and takes it out of the table if it is one empty thing too
-    /// many. What was done to it has to be recorded before.
+    /// Counts an entry that has been used, and removes it if there are too many empty ones. What was done
+    /// to it has to be recorded before.
     pub(super) fn used(&self, guard: &mut Guard<'_, T>) {
-        let is_empty = guard.place.content.is_empty();
-        match (std::mem::replace(&mut guard.place.is_counted_empty, is_empty), is_empty) {
+        let is_empty = guard.inner.content.is_empty();
+        match (std::mem::replace(&mut guard.inner.is_counted_empty, is_empty), is_empty) {
             (true, false) => drop(self.empty.fetch_sub(1, Ordering::AcqRel)),
             (false, true) => drop(self.empty.fetch_add(1, Ordering::AcqRel)),
             _ => {}
@@ -184,67 +184,67 @@ impl<T: Content> Names<T> {
     }
 
     fn remove(&self, guard: &mut Guard<'_, T>) {
-        let mut part = self.part(&guard.named.name).write();
-        if guard.place.is_gone || self.is_kept.load(Ordering::SeqCst) {
+        let mut shard = self.shard(&guard.named.name).write();
+        if guard.inner.is_removed || self.is_kept.load(Ordering::SeqCst) {
             return;
         }
-        part.remove(&guard.named.name);
-        guard.place.is_gone = true;
+        shard.remove(&guard.named.name);
+        guard.inner.is_removed = true;
         // A list that still has it keeps the name alone.
-        guard.place.content = T::default();
+        guard.inner.content = T::default();
         self.changes.fetch_add(1, Ordering::AcqRel);
         self.count.fetch_sub(1, Ordering::AcqRel);
         self.empty.fetch_sub(1, Ordering::AcqRel);
     }
 
-    fn part(&self, name: &str) -> &SharedLock<Part<T>> {
-        &self.parts[self.hasher.hash_one(name) as usize % PARTS]
+    fn shard(&self, name: &str) -> &SharedLock<Shard<T>> {
+        &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
     }
 }
 
 #[cfg(all(test, shuttle))]
-impl<T: Content> Names<T> {
-    /// Holds what is counted against what is in the table, while nobody is at work.
+impl<T: Content> Registry<T> {
+    /// Compares the counts with the entries, while nothing else runs.
     pub(super) fn check(&self) {
         let all = self.all();
-        let is_empty = |named: &&Arc<Named<T>>| named.place.lock().content.is_empty();
-        assert_eq!(self.count.load(Ordering::SeqCst), all.len(), "things in the table");
+        let is_empty = |named: &&Arc<Registered<T>>| named.inner.lock().content.is_empty();
+        assert_eq!(self.count.load(Ordering::SeqCst), all.len(), "entries");
         assert_eq!(self.empty.load(Ordering::SeqCst), all.iter().filter(is_empty).count(), "empty");
         for named in all {
-            let place = named.place.lock();
-            assert!(!place.is_gone, "{} is in the table and gone", named.name);
-            assert_eq!(place.is_counted_empty, place.content.is_empty(), "{}", named.name);
+            let inner = named.inner.lock();
+            assert!(!inner.is_removed, "{} is registered and removed", named.name);
+            assert_eq!(inner.is_counted_empty, inner.content.is_empty(), "{}", named.name);
         }
     }
 }
 
-impl<T: Content> Named<T> {
-    /// Locks it; nothing if it is not in the table any more.
+impl<T: Content> Registered<T> {
+    /// Locks it; nothing if it has been removed.
     pub(super) fn lock(&self) -> Option<Guard<'_, T>> {
-        let place = self.place.lock();
-        (!place.is_gone).then(|| Guard { named: self, place, is_changed: false })
+        let inner = self.inner.lock();
+        (!inner.is_removed).then(|| Guard { named: self, inner, is_changed: false })
     }
 }
 
-impl<T> Named<T> {
+impl<T> Registered<T> {
     /// What is counted at this time, without locking it; nothing if it has to be locked for that.
     pub(super) fn counts(&self, now_ms: u64) -> Option<Counts> {
         self.counts.read().filter(|counts| now_ms < counts.until_ms || counts.size == 0)
     }
 }
 
-/// A thing that is locked. What is counted in it is published before it is locked no longer.
+/// A locked entry. Its counts are published before it is unlocked.
 pub(super) struct Guard<'a, T: Content> {
-    named: &'a Named<T>,
-    place: MutexGuard<'a, Place<T>>,
-    /// Perhaps.
+    named: &'a Registered<T>,
+    inner: MutexGuard<'a, Inner<T>>,
+    /// Whether it may have changed.
     is_changed: bool,
 }
 
 impl<T: Content> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         if self.is_changed {
-            self.named.counts.publish(&self.place.content.counts());
+            self.named.counts.publish(&self.inner.content.counts());
         }
     }
 }
@@ -259,13 +259,13 @@ impl<T: Content> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.place.content
+        &self.inner.content
     }
 }
 
 impl<T: Content> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.is_changed = true;
-        &mut self.place.content
+        &mut self.inner.content
     }
 }
