@@ -3,7 +3,7 @@
 -- KEYS[1] lease
 -- ARGV[1] token   the caller's
 -- ARGV[2] ttl_ms  milliseconds until it runs out
--- returns 1 if the caller holds it now, 0 if somebody else does
+-- returns 1 if the caller holds it now, 0 if another client does
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

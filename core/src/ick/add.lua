@@ -41,7 +41,7 @@ end
 create(flag)
 local new = redis.call('ZCARD', PSET) - before
 if before == 0 and new > 0 then
-  -- Whoever waits saw an empty set, so only the first members of a set need to be announced.
+  -- A consumer that waits saw an empty set, so only the first members of a set need to be announced.
   -- A user without rights to the channel still adds; its waiters look every few seconds.
   redis.pcall('PUBLISH', PSET, '')
 end

@@ -1,4 +1,4 @@
--- Moves the lowest members from the producer set to the consumer set and answers the batch.
+-- Moves the lowest members from the producer set to the consumer set and returns the batch.
 --
 -- KEYS[1] flag  KEYS[2] pset  KEYS[3] cset  KEYS[4] lease, if fenced
 -- ARGV[1] token     of the consumer lease; empty if not fenced

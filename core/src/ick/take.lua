@@ -1,13 +1,13 @@
 -- Moving members between the sets; for reserve and exchange.
 
 -- Moves up to `count` of the lowest members of one set into another, where the lower score wins.
--- Answers how many left.
+-- Returns how many left.
 local function move(from, to, count)
   local moved = 0
   while moved < count do
     local popped = redis.call('ZPOPMIN', from, math.min(count - moved, CHUNK / 2))
     if #popped == 0 then break end
-    -- ZPOPMIN answers member, score; ZADD takes score, member.
+    -- ZPOPMIN returns member, score; ZADD takes score, member.
     for i = 1, #popped, 2 do
       popped[i], popped[i + 1] = popped[i + 1], popped[i]
     end
@@ -17,7 +17,7 @@ local function move(from, to, count)
   return moved
 end
 
--- Fills the consumer set up to `max` members and answers the first `max` of them with scores.
+-- Fills the consumer set up to `max` members and returns the first `max` of them with scores.
 local function take(max, backwash, pset_size, cset_size)
   if backwash then
     move(CSET, PSET, cset_size)

@@ -54,7 +54,7 @@ local function is_delivered(key, group)
 end
 
 -- How many entries nobody has given to a group yet. Where the server does not know (before Redis
--- 7, and after entries were deleted in between) the answer is all, or none if that is sure.
+-- 7, and after entries were deleted in between) the result is all, or none if that is sure.
 local function lag(key, group, entries)
   local known = field(group, 'lag')
   if known then return math.min(known, entries) end

@@ -28,7 +28,7 @@ local function key_of(place)
   return stream_key(place), GROUP
 end
 
--- Takes up to `count` messages from one place, whose group is made if need be; or answers first
+-- Takes up to `count` messages from one place, whose group is made if need be; or returns first
 -- an error.
 local function take(place, count, is_second)
   local key, group = key_of(place)
@@ -36,7 +36,7 @@ local function take(place, count, is_second)
   if not reply then return nil, {} end
   if not reply.err then return nil, reply[1][2] end
   if is_second or not string.find(reply.err, 'NOGROUP', 1, true) then return wrong_type(key, 'stream', reply) end
-  -- The default stream is somebody else's: it gets a group, but is never made and keeps its time.
+  -- The default stream is another program's: it gets a group, but is never made and keeps its time.
   if place == streams then
     if redis.call('EXISTS', key) == 0 then return nil, {} end
     redis.call('XGROUP', 'CREATE', key, group, '0')
@@ -129,7 +129,7 @@ while left > 0 and #live > 0 and not failure do
       entries = all[place] or NOTHING
     else
       -- A key that is no stream ends the batch where single reads would end: what is taken has to
-      -- be answered.
+      -- be returned.
       if not all and #live > 1 then quota = 1 end
       failure, entries = take(place, quota)
       if failure then break end
@@ -175,7 +175,7 @@ if #messages > 1 then
   return messages
 end
 if failure then return failure end
--- Whoever waits does so from here on, so that no notification falls between.
+-- A consumer waits from here on, so that no notification falls between.
 failure = length(NOTIFICATIONS)
 if failure then return failure end
 messages[1] = '0-0'

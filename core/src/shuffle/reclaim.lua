@@ -39,7 +39,7 @@ if ARGV[7] == '1' then
   if failure then return failure end
 end
 
--- Looks for up to `count` more that are idle in a stream, by id; answers how many there are.
+-- Finds up to `count` more that are idle in a stream, by id; returns how many there are.
 local function look(place, count)
   local idle = place.idle
   local from = #idle > 0 and '(' .. idle[#idle][1] or '-'
@@ -85,7 +85,7 @@ for _, item in ipairs(order) do
   local id, consumer, deliveries = pending[1], pending[2], pending[4]
   local entry = redis.call('XRANGE', place.key, id, id)[1]
   if not entry then
-    -- Somebody deleted the message; nobody can work on it any more.
+    -- Another client deleted the message; nobody can work on it any more.
     redis.call('XACK', place.key, place.group, id)
   elseif max_deliveries > 0 and deliveries >= max_deliveries then
     local strings = {'dead:stream', place.number, 'dead:id', id, 'dead:group', place.group,

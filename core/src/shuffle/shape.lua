@@ -10,7 +10,7 @@ local function shape_of_queue()
   local target, of = string.match(fields[2] or '', '^(%d+)/(%d+)$')
   target = tonumber(of) == streams and whole(target, streams - 1)
   if target and target > 0 then return nil, streams, target end
-  -- A number below one is none, and whoever writes next gives one: else nobody would read that message.
+  -- A number below one is none; the next writer sets one: else nobody would read its message.
   if fields[1] then return nil, streams, streams > 0 and streams or nil end
   -- The original leaves the field out for one stream.
   local first = stream_key(0)

@@ -1,11 +1,11 @@
--- Leases available tasks of some queues, of each one of the oldest by chance.
+-- Leases available tasks of some queues, of each one of the oldest at random.
 --
 -- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry  KEYS[7] none
 -- ARGV[1] claimant
 -- ARGV[2] lease_ms
 -- ARGV[3] max         tasks, from 1
 -- ARGV[4] seed        of all that is left to chance, below 2^32
--- ARGV[5] is_waiting  1 to answer when the next tasks are available as well, else 0
+-- ARGV[5] is_waiting  1 to return when the next tasks are available as well, else 0
 -- ARGV[6…] queues
 -- returns {{thirteen elements for each task},
 --   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting,
@@ -48,7 +48,7 @@ for last = #order - 1, 1, -1 do
 end
 
 -- Picks of a level as many as are wanted, each from the first that are left: the oldest with a chance
--- of one half, the next with half of that, and so on. Answers an error.
+-- of one half, the next with half of that, and so on. Returns an error.
 local ids = {}
 local function pick(key)
   local wanted = max - #ids

@@ -39,7 +39,7 @@ end
 -- How many documents each namespace had and has, of those whose documents come or go.
 local namespaces = {}
 
--- Gathers what makes a namespace one document larger or smaller; answers an error.
+-- Gathers what makes a namespace one document larger or smaller; returns an error.
 local function count_doc(namespace, change)
   local sizes = namespaces[namespace]
   if not sizes then
@@ -66,14 +66,14 @@ local function change_doc(namespace, id, doc, at, claimant)
   put_doc(namespace, id, doc)
 end
 
--- Gathers what puts a new document into its namespace; answers an error.
+-- Gathers what puts a new document into its namespace; returns an error.
 local function enter_doc(namespace, id, doc)
   gather('ZADD', keys_key(namespace), 0, keys_member(id, doc))
   put_doc(namespace, id, doc)
   return count_doc(namespace, 1)
 end
 
--- Gathers what takes a document out of the store; answers an error.
+-- Gathers what takes a document out of the store; returns an error.
 local function remove_doc(namespace, id, doc)
   local field = doc_field(namespace, id)
   gather('HDEL', DOCS, field)
@@ -91,7 +91,7 @@ local function settle_namespaces()
   end
 end
 
--- Appends a document as it is answered, in ten elements.
+-- Appends a document as it is returned, in ten elements.
 local function push_doc(reply, namespace, id, doc, content)
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3] = namespace, id, doc[DOC_VERSION]
@@ -100,7 +100,7 @@ local function push_doc(reply, namespace, id, doc, content)
   reply[n + 9], reply[n + 10] = doc[DOC_CREATED], doc[DOC_MODIFIED]
 end
 
--- The documents of some ids of a namespace, as they are answered, without those that are not there;
+-- The documents of some ids of a namespace, as they are returned, without those that are not there;
 -- or first an error.
 local function docs_of(namespace, ids, omits_contents)
   local fields, reply, contents = {}, {}, {}

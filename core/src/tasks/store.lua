@@ -51,7 +51,7 @@ end
 local DELAY_MS_MAX, TIME_MS_MAX = 3155760000000, 253402300799999
 local VERSION_MAX = 2 ^ 53
 
--- The version that a text is; one that no task can have is answered as -1.
+-- The version that a text is; one that no task can have is returned as -1.
 local function version_of(text)
   if not text or #text > 20 or not string.find(text, '^%d+$') then return nil end
   local version = tonumber(text)
@@ -142,7 +142,7 @@ end
 -- Whether a step brings new tasks or documents.
 local grows = false
 
--- Does the writes; or answers an error.
+-- Does the writes; or returns an error.
 local function write_all()
   for _, write in ipairs(writes) do
     local expected, key = TYPES[string.sub(write[1], 1, 1)], write[2]
@@ -203,7 +203,7 @@ local function count_claims(name, claims, change)
   counts[claims] = (counts[claims] or 0) + change
 end
 
--- Gathers what takes a task out of its queue; answers an error.
+-- Gathers what takes a task out of its queue; returns an error.
 local function leave(id, task)
   local name, priority = task[QUEUE], task[PRIORITY]
   local failure, sizes = sizes_of(name)
@@ -214,7 +214,7 @@ local function leave(id, task)
   count_claims(name, task[CLAIMS], -1)
 end
 
--- Gathers what takes a task out of the store; answers an error.
+-- Gathers what takes a task out of the store; returns an error.
 local function remove(id, task)
   gather('HDEL', STORE, id)
   gather('HDEL', VALUES, id)
@@ -243,7 +243,7 @@ local function put(id, task)
   end
 end
 
--- Gathers what puts a task into a queue where it was not; answers an error.
+-- Gathers what puts a task into a queue where it was not; returns an error.
 local function enter(id, task)
   local failure, sizes = sizes_of(task[QUEUE])
   if failure then return failure end
@@ -267,7 +267,7 @@ local function settle_sizes(name, queue)
   if size > 0 and queue.size == 0 then gather('ZADD', QUEUES, 0, name) end
 end
 
--- Gathers what becomes of the counts of claims; answers an error.
+-- Gathers what becomes of the counts of claims; returns an error.
 local function settle_claims(name, queue)
   local fields = {}
   for claims, change in pairs(queue.claims) do
@@ -283,7 +283,7 @@ local function settle_claims(name, queue)
   end
 end
 
--- Writes all that was gathered and what follows from it for the queues; or answers an error, and
+-- Writes all that was gathered and what follows from it for the queues; or returns an error, and
 -- nothing has changed.
 local function commit()
   for name, queue in pairs(queues) do
@@ -319,7 +319,7 @@ local function announce_soonest()
   end
 end
 
--- Checks that the keys are a store's; answers an error, and whether the store was ever written to.
+-- Checks that the keys are a store's; returns an error, and whether the store was ever written to.
 local function check()
   local failure, version = read('HGET', META, 'version')
   if failure then return failure end
@@ -339,11 +339,11 @@ local function check()
   return nil, false
 end
 
--- How many tasks a step removes that have ceased to exist. Where there are more it answers AGAIN, so
--- that nobody waits for long, and whoever sent it sends it again.
+-- How many tasks a step removes that have ceased to exist. Where there are more it returns AGAIN, so
+-- that other clients do not wait for long, and the client sends the step again.
 local EXPIRED_MAX = 2000
 
--- Removes the tasks that have ceased to exist; answers an error.
+-- Removes the tasks that have ceased to exist; returns an error.
 local function expire()
   local failure, ids = read('ZRANGEBYSCORE', EXPIRY, '-inf', NOW, 'LIMIT', 0, EXPIRED_MAX)
   if failure or #ids == 0 then return failure end
@@ -362,7 +362,7 @@ local function expire()
   if #ids == EXPIRED_MAX then return redis.error_reply('AGAIN more tasks may have expired') end
 end
 
--- What every step does that looks at tasks: answers an error, and whether the store was ever written
+-- What every step does that looks at tasks: returns an error, and whether the store was ever written
 -- to.
 local function begin()
   local failure, is_made = check()
@@ -370,7 +370,7 @@ local function begin()
   return expire(), is_made
 end
 
--- Appends a task as it is answered, in thirteen elements.
+-- Appends a task as it is returned, in thirteen elements.
 local function push_task(reply, id, task, value)
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, task[VERSION], task[QUEUE], task[AT]
@@ -403,7 +403,7 @@ local function names_in(key)
     return precedes(a.text, b.text)
   end)
 
-  -- In this order the parts of the answer come one behind the other, and what a part covers comes
+  -- In this order the parts of the reply come one behind the other, and what a part covers comes
   -- right after it.
   local names, last = {}, nil
   for _, part in ipairs(parts) do

@@ -11,8 +11,8 @@ local failure = wrong_types()
 if failure then return failure end
 if not redis.call('HGET', TRACKING, value) then return false end
 
--- A record of somebody else's may hold anything. One that names no message stays as it is: whoever
--- looks for what went wrong finds it.
+-- A record of another program may hold anything. One that names no message stays as it is, so that
+-- a person can find out what went wrong.
 local function corrupt(why)
   return redis.error_reply('CORRUPT the record of this value in ' .. TRACKING .. ' ' .. why .. '; it is left as it is')
 end

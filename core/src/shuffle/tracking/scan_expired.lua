@@ -2,7 +2,7 @@
 -- the others.
 --
 -- KEYS[1] tracking  KEYS[2] deadlines  KEYS[3] garbage
--- ARGV[1] cursor  what the call before this answered; empty for the first
+-- ARGV[1] cursor  what the call before this returned; empty for the first
 -- ARGV[2] digits  how many of the first digits of the time a deadline has to have; 0 for none
 -- ARGV[3] count   about how many to look at
 -- returns {cursor, looked at, value, deadline, 1 if the record is that of this deadline or else 0, …}; the cursor after the last is empty
