@@ -16,6 +16,9 @@ pub struct Kind {
     pub(crate) empty_state: fn() -> Arc<dyn State>,
     pub(crate) statistics: fn(&Client, &[u8]) -> Result<Vec<Statistic>>,
     pub(crate) scripts: fn() -> Scripts,
+    /// Each step, for the tests that walk all of them.
+    #[cfg(test)]
+    pub(crate) cases: fn() -> Vec<crate::step::cases::Case>,
 }
 
 /// Names and scripts of steps.

@@ -3,6 +3,8 @@
 mod acquire;
 mod add;
 mod batches;
+#[cfg(test)]
+mod cases;
 mod channel;
 mod commit;
 mod delete;

@@ -19,6 +19,8 @@ pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "ick",
     scripts: super::scripts,
+    #[cfg(test)]
+    cases: super::cases::cases,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let stats = client.ick(name).stats()?;

@@ -1,171 +1,16 @@
-//! No step believes what its script cannot say: servers, proxies and other people's connections
-//! answer what they like, and a wrong answer must neither panic nor be taken for another.
+//! No step accepts a reply that its script cannot give: servers, proxies and other people's connections may
+//! send anything, and a wrong reply must neither panic nor be taken for another.
 
-use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::time::Duration;
 
 use super::kinds;
 use crate::error::{ErrorKind, Result};
 use crate::kind::Kind;
-use crate::shuffle::{MessageId, Receipt, Stream, TrackKeys};
-use crate::step::{Invocation, Operation, Reply, script_header};
-use crate::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
-use crate::{ick, shuffle, tasks};
-
-/// A step, and answers that its script gives.
-struct Case {
-    name: &'static str,
-    call: Invocation,
-    right: Vec<Reply>,
-    /// Reads an answer, and says what was read.
-    decode: Box<dyn Fn(Reply) -> Result<String>>,
-}
-
-fn case<O: Operation<Output: Debug>>(step: Result<O>, right: &[&str]) -> Case {
-    let step = step.unwrap();
-    let call = step.invocation();
-    let decode = move |reply| step.decode(reply).map(|output| format!("{output:?}"));
-    let right = right.iter().map(|text| parse(text)).collect();
-    Case { name: O::NAME, call, right, decode: Box::new(decode) }
-}
-
-/// An answer from its text: integers, strings as `'a`, `nil` and lists between brackets.
-fn parse(text: &str) -> Reply {
-    let mut lists = vec![Vec::new()];
-    for word in text.split_whitespace() {
-        let reply = match word {
-            "[" => {
-                lists.push(Vec::new());
-                continue;
-            }
-            "]" => Reply::Array(lists.pop().unwrap()),
-            "nil" => Reply::Nil,
-            word => match word.strip_prefix('\'') {
-                Some(text) => Reply::Bytes(text.as_bytes().to_vec()),
-                None => Reply::Int(word.parse().unwrap()),
-            },
-        };
-        lists.last_mut().unwrap().push(reply);
-    }
-    lists.pop().unwrap().pop().unwrap()
-}
+use crate::step::cases::{Case, parse};
+use crate::step::{Reply, script_header};
 
 fn cases() -> Vec<Case> {
-    let second = Duration::from_secs(1);
-    let token: ick::Token = Arc::from(b"token".as_slice());
-    let receipt = Receipt { stream: Stream::Number(1), id: MessageId::default() };
-    let keys = TrackKeys::Queue;
-    let mut write = shuffle::Write::new("q", 4, 2, second).unwrap();
-    write.push("t", [("f", "1")]).unwrap();
-    write.push("t", [("f", "2")]).unwrap();
-    let expiry =
-        shuffle::Expiry { value: b"v".to_vec(), deadline: b"5".to_vec(), is_current: true };
-    let task = || TaskId::new("t", 3);
-    let doc = || DocId::new("n", "d", 3);
-    let everything = Modification::new()
-        .insert(NewTask::new("q").id("a"))
-        .insert(NewTask::new("q").id("b").skip_colliding())
-        .change(TaskChange::new(task(), "q"))
-        .delete(TaskId::new("x", 0))
-        .insert_doc(NewDoc::new("n", "k").id("e"))
-        .change_doc(DocChange::new(doc()));
-    let one_task = "[ 't 3 'q 1000 900 950 'c 1 0 ' 'null 5 0 ]";
-    let two_tasks = "[ 't 3 'q 1000 900 950 'c 1 0 ' nil 5 2000 'u 0 'q 1 1 1 ' 0 0 'no '1 0 0 ]";
-    let one_doc = "[ 'n 'd 3 'k ' 'null 0 ' 900 950 ]";
-    let entry = "[ '1-0 [ 'f '1 ] ]";
-    let dead = "[ '2-0 [ 'dead:stream '3 'dead:id '1-0 'dead:group 'g 'dead:consumer 'c \
-        'dead:deliveries '2 'f '1 ] ]";
-    let listed = |parts: &[&str]| format!("[ {} ]", parts.join(" "));
-    vec![
-        case(ick::Acquire::new("k", token.clone(), second), &["1", "0"]),
-        case(ick::Add::new("k", [(1.0, "a"), (2.0, "b")]), &["[ 1 1 ]", "[ 2 0 ]", "[ 0 0 ]"]),
-        case(ick::Commit::new("k", ["a", "b"]), &["2", "0"]),
-        case(ick::Delete::new("k"), &["3", "0"]),
-        case(ick::Exchange::new("k", 2, ["a"]), &["[ 'a '1 'b '2.5 ]", "[ ]"]),
-        case(ick::Peek::new("k", ick::Set::Producer, 2), &["[ 'a '1 'b '-inf ]", "[ ]"]),
-        case(
-            ick::ReadStats::new("k"),
-            &["nil", "[ 'ick.v1 1 2 '1 '1 '2 '3 ]", "[ 'ick.v1 0 0 nil nil nil nil ]"],
-        ),
-        case(ick::Release::new("k", token.clone()), &["1", "0"]),
-        case(ick::Renew::new("k", token, second), &["1", "0"]),
-        case(ick::Reserve::new("k", 2), &["[ 'a '1 'b '2.5 ]", "[ ]"]),
-        case(shuffle::Ack::new("q", "g", [receipt]), &["1", "0"]),
-        case(shuffle::Backlog::new("q"), &["7", "0"]),
-        case(shuffle::DeleteDeadLetters::new("q", [receipt.id]), &["1", "0"]),
-        case(shuffle::Extend::new("q", "g", "c", [receipt]), &["1", "0"]),
-        case(shuffle::Len::new("q"), &["7", "0"]),
-        case(
-            shuffle::Read::new("q", "g", "c", 2),
-            &["[ '9-1 ]", &listed(&["'", "3", entry, "-1", entry])],
-        ),
-        case(shuffle::ReadDeadLetters::new("q", 2), &["[ ]", &listed(&[dead, dead])]),
-        case(shuffle::ReadStats::new("q", "g"), &["[ ]", "[ [ 5 2 1 nil ] [ 5 2 1 700 ] ]"]),
-        case(
-            shuffle::Reclaim::new("q", "g", "c", second, 2),
-            &["[ 0 ]", "[ 2 ]", &listed(&["1", "3", "2", entry])],
-        ),
-        case(shuffle::Resize::new("q", 4, second), &["4", "9"]),
-        case(Ok(write), &["[ '1-0 2 '1-1 0 ]"]),
-        case(shuffle::Cordon::new("q", keys, second), &["[ ]", "[ 'v ]", "[ 'v 'w ]"]),
-        case(shuffle::DeleteTracked::new("q", keys, "v"), &["nil", "[ 'q:s3 '1-0 ]"]),
-        case(shuffle::ForgetExpired::new("q", keys, [expiry]), &["1", "0"]),
-        case(shuffle::ScanExpired::new("q", keys, "", None), &["[ ' 0 ]", "[ 'd5 9 'v '5 1 ]"]),
-        case(
-            tasks::Claim::new("s", "c", ["q"], second, 2, 0),
-            &[
-                "[ [ ] [ ] [ ] ]",
-                &listed(&[one_task, "[ ]", "[ 1 ]"]),
-                &listed(&[two_tasks, "[ ]", "[ 1 2 ]"]),
-            ],
-        ),
-        case(
-            tasks::Claim::new("s", "c", ["q", "r"], second, 2, 0).map(|step| step.waiting(true)),
-            &["[ [ ] [ -1 3000 ] [ ] ]"],
-        ),
-        case(
-            tasks::ClaimDocs::new("s", "c", "n", "k", second),
-            &["[ 1 [ ] ]", &listed(&["1", one_doc])],
-        ),
-        case(tasks::FetchDocs::new("s", "n", ["d"]), &["[ ]", one_doc]),
-        case(tasks::FetchTasks::new("s", ["t", "u"]), &["[ ]", one_task, two_tasks]),
-        case(
-            tasks::ListDocs::new("s", "n", tasks::DocQuery::new()),
-            &["[ [ ] ]", &listed(&[one_doc, "'k 'l 'd"])],
-        ),
-        case(
-            tasks::ListTasks::new("s", "q", tasks::TaskQuery::new()),
-            &["[ [ ] ]", &listed(&[two_tasks, "1000 't"])],
-        ),
-        case(
-            tasks::Modify::new("s", "c", everything),
-            &[&listed(&["1 1000 [ 1 0 ] [ 900 1 5 0 ] [ 1 ]", one_doc])],
-        ),
-        case(
-            tasks::ReadNamespaceStats::new("s", tasks::Filter::new()),
-            &["[ ]", "[ 'n 3 1 'o 0 0 ]"],
-        ),
-        case(tasks::ReadQueueStats::new("s", tasks::Filter::new()), &["[ ]", "[ 'q 6 1 2 3 4 ]"]),
-        case(tasks::ReadTime::new("s"), &["1000"]),
-        case(tasks::Renew::new("s", "c", vec![task()], vec![doc()], second), &["[ 1000 ]"]),
-    ]
-}
-
-/// What a script says of a step that it refuses: errors, but not of the server.
-fn refusals() -> Vec<(Case, ErrorKind)> {
-    let second = Duration::from_secs(1);
-    let modification = Modification::new().insert(NewTask::new("q").id("a"));
-    let renewed = (vec![TaskId::new("t", 3)], vec![DocId::new("n", "d", 3)]);
-    let tasks = [
-        case(tasks::ClaimDocs::new("s", "c", "n", "k", second), &["[ 0 [ 'd 7 ] ]"]),
-        case(tasks::Modify::new("s", "c", modification), &["[ 0 1 0 7 ]"]),
-        case(tasks::Renew::new("s", "c", renewed.0, renewed.1, second), &["[ 0 1 1 2 0 ]"]),
-    ];
-    let write = case(shuffle::Write::new("q", 4, 2, second), &["64"]);
-    let tasks = tasks.map(|case| (case, ErrorKind::Dependency));
-    tasks.into_iter().chain([(write, ErrorKind::InvalidArgument)]).collect()
+    kinds().iter().flat_map(|kind| (kind.cases)()).collect()
 }
 
 fn decode(case: &Case, reply: &Reply) -> Result<String> {
@@ -196,25 +41,13 @@ fn every_step_is_here() {
 
 #[test]
 fn every_script_is_called_as_its_header_says() {
-    let token: ick::Token = Arc::from(b"token".as_slice());
-    let write = shuffle::Write::new("q", 4, 2, None).unwrap();
-    let mut tracked = write.tracked("id", None, TrackKeys::Queue).unwrap();
-    tracked.push("t", [("id", "1")]).unwrap();
-    let more = [
-        ("ick.add", ick::Add::new("k", [(1.0, ""); 0]).unwrap().invocation()),
-        ("ick.reserve", ick::Reserve::new("k", 1).unwrap().fenced(token.clone()).invocation()),
-        ("ick.commit", ick::Commit::new("k", ["a"]).unwrap().fenced(token.clone()).invocation()),
-        ("ick.exchange", ick::Exchange::new("k", 1, ["a"]).unwrap().fenced(token).invocation()),
-        ("shuffle.write", tracked.invocation()),
-    ];
-    let calls = cases().into_iter().map(|case| (case.name, case.call));
-    for (name, call) in calls.chain(more) {
-        script_header::check(name, &call);
+    for case in cases() {
+        script_header::check(case.name, &case.call);
     }
 }
 
 #[test]
-fn a_wrong_answer_is_refused_by_every_step() {
+fn a_wrong_reply_is_refused_by_every_step() {
     let wrong = [
         "nil",
         "-1",
@@ -257,13 +90,13 @@ fn a_wrong_answer_is_refused_by_every_step() {
         }
         let error = decode(&case, &Reply::Error("ERR no".to_owned())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Server, "{}", case.name);
-    }
-    for (case, kind) in refusals() {
-        assert_eq!(decode(&case, &case.right[0]).unwrap_err().kind(), kind, "{}", case.name);
+        for (reply, kind) in &case.refusals {
+            assert_eq!(decode(&case, reply).unwrap_err().kind(), *kind, "{}", case.name);
+        }
     }
 }
 
-/// What an answer looks like without the values in it; a negative number looks like no other.
+/// What a reply looks like without the values in it; a negative number looks like no other.
 fn shape(reply: &Reply) -> String {
     match reply {
         Reply::Nil => "nil".to_owned(),
@@ -289,7 +122,7 @@ fn a_number_below_zero_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn an_answer_that_lacks_something_is_never_read_as_the_whole() {
+fn a_reply_that_lacks_something_is_never_read_as_the_whole() {
     for case in cases() {
         for right in &case.right {
             let whole = decode(&case, right).unwrap();
@@ -303,25 +136,26 @@ fn an_answer_that_lacks_something_is_never_read_as_the_whole() {
 }
 
 #[test]
-fn no_answer_makes_a_step_panic() {
+fn no_reply_makes_a_step_panic() {
     const SEED: u64 = 0x6d69_6c6c_706f_6e64;
     let mut random = Random(SEED);
-    let refusals = refusals().into_iter().map(|(case, _)| case);
-    for case in cases().into_iter().chain(refusals) {
+    for case in cases() {
+        let refusals = case.refusals.iter().map(|(reply, _)| reply.clone());
+        let known: Vec<Reply> = case.right.iter().cloned().chain(refusals).collect();
         for _ in 0..2_000 {
-            let mut reply = case.right[random.below(case.right.len())].clone();
+            let mut reply = known[random.below(known.len())].clone();
             for _ in 0..=random.below(3) {
                 let (path, _) = nodes(&reply).swap_remove(random.below(nodes(&reply).len()));
                 let new = random.reply(&reply);
                 reply = replaced(&reply, &path, new);
             }
-            // Whatever it is read as; the message of a panic holds the answer.
+            // Whatever it is read as; the message of a panic holds the reply.
             let _ = decode(&case, &reply);
         }
     }
 }
 
-/// Every node of an answer, with the way to it.
+/// Every node of a reply, with the way to it.
 fn nodes(reply: &Reply) -> Vec<(Vec<usize>, Reply)> {
     let mut found = vec![(Vec::new(), reply.clone())];
     if let Reply::Array(elements) = reply {
@@ -335,7 +169,7 @@ fn nodes(reply: &Reply) -> Vec<(Vec<usize>, Reply)> {
     found
 }
 
-/// The answer with another node in a place, or with none.
+/// The reply with another node in a place, or with none.
 fn replaced(reply: &Reply, path: &[usize], new: Option<Reply>) -> Reply {
     let (Some((first, rest)), Reply::Array(elements)) = (path.split_first(), reply) else {
         return new.unwrap_or(Reply::Nil);
@@ -359,7 +193,7 @@ impl Random {
         (self.0 % bound as u64) as usize
     }
 
-    /// Something to put into an answer; nothing to take something out.
+    /// Something to put into a reply; nothing to take something out.
     fn reply(&mut self, of: &Reply) -> Option<Reply> {
         let numbers = [0, 1, -1, 2, 13, 255, 256, i64::MAX, i64::MIN, 1 << 32, 1 << 53];
         let texts: [&[u8]; 8] =

@@ -2,6 +2,8 @@
 
 mod ack;
 mod backlog;
+#[cfg(test)]
+mod cases;
 mod consumer;
 mod dead_letters;
 mod delete_dead_letters;

@@ -21,6 +21,8 @@ pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "shuffle",
     scripts: super::scripts,
+    #[cfg(test)]
+    cases: super::cases::cases,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let queue = client.shuffle_queue(name);
@@ -34,6 +36,8 @@ pub(crate) const TRACKING: Kind = Kind {
     name: "shuffle.tracking",
     // They are in the same list as the others of the queue.
     scripts: Vec::new,
+    #[cfg(test)]
+    cases: Vec::new,
     empty_state: || Arc::new(tracking::State::default()),
     statistics: |_, name| Name::new(name).map(|_| Vec::new()),
 };

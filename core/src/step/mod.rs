@@ -3,6 +3,8 @@
 //! Programs that use queues need nothing of this.
 
 mod byte_list;
+#[cfg(test)]
+pub(crate) mod cases;
 pub(crate) mod codec;
 mod context;
 mod effects;

@@ -1,5 +1,7 @@
 #![doc = include_str!("README.md")]
 
+#[cfg(test)]
+mod cases;
 mod claim;
 mod claim_docs;
 mod claims;

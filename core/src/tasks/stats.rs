@@ -31,6 +31,8 @@ pub(crate) const KIND: Kind = Kind {
     number: embedded::KIND,
     name: "tasks",
     scripts: super::scripts,
+    #[cfg(test)]
+    cases: super::cases::cases,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
         let stats = client.tasks(name).queue_stats(Filter::default())?;

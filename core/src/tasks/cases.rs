@@ -1,0 +1,62 @@
+//! The steps of a task store for the tests that walk all steps.
+
+use std::time::Duration;
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::step::cases::{Case, case};
+
+pub(super) fn cases() -> Vec<Case> {
+    let second = Duration::from_secs(1);
+    let task = || TaskId::new("t", 3);
+    let doc = || DocId::new("n", "d", 3);
+    let everything = Modification::new()
+        .insert(NewTask::new("q").id("a"))
+        .insert(NewTask::new("q").id("b").skip_colliding())
+        .change(TaskChange::new(task(), "q"))
+        .delete(TaskId::new("x", 0))
+        .insert_doc(NewDoc::new("n", "k").id("e"))
+        .change_doc(DocChange::new(doc()));
+    let insert = Modification::new().insert(NewTask::new("q").id("a"));
+    let one_task = "[ 't 3 'q 1000 900 950 'c 1 0 ' 'null 5 0 ]";
+    let two_tasks = "[ 't 3 'q 1000 900 950 'c 1 0 ' nil 5 2000 'u 0 'q 1 1 1 ' 0 0 'no '1 0 0 ]";
+    let one_doc = "[ 'n 'd 3 'k ' 'null 0 ' 900 950 ]";
+    let listed = |parts: &[&str]| format!("[ {} ]", parts.join(" "));
+    vec![
+        case(
+            Claim::new("s", "c", ["q"], second, 2, 0),
+            &[
+                "[ [ ] [ ] [ ] ]",
+                &listed(&[one_task, "[ ]", "[ 1 ]"]),
+                &listed(&[two_tasks, "[ ]", "[ 1 2 ]"]),
+            ],
+        ),
+        case(
+            Claim::new("s", "c", ["q", "r"], second, 2, 0).map(|step| step.waiting(true)),
+            &["[ [ ] [ -1 3000 ] [ ] ]"],
+        ),
+        case(ClaimDocs::new("s", "c", "n", "k", second), &["[ 1 [ ] ]", &listed(&["1", one_doc])])
+            .refuses("[ 0 [ 'd 7 ] ]", ErrorKind::Dependency),
+        case(FetchDocs::new("s", "n", ["d"]), &["[ ]", one_doc]),
+        case(FetchTasks::new("s", ["t", "u"]), &["[ ]", one_task, two_tasks]),
+        case(
+            ListDocs::new("s", "n", DocQuery::new()),
+            &["[ [ ] ]", &listed(&[one_doc, "'k 'l 'd"])],
+        ),
+        case(
+            ListTasks::new("s", "q", TaskQuery::new()),
+            &["[ [ ] ]", &listed(&[two_tasks, "1000 't"])],
+        ),
+        case(
+            Modify::new("s", "c", everything),
+            &[&listed(&["1 1000 [ 1 0 ] [ 900 1 5 0 ] [ 1 ]", one_doc])],
+        ),
+        case(ReadNamespaceStats::new("s", Filter::new()), &["[ ]", "[ 'n 3 1 'o 0 0 ]"]),
+        case(ReadQueueStats::new("s", Filter::new()), &["[ ]", "[ 'q 6 1 2 3 4 ]"]),
+        case(ReadTime::new("s"), &["1000"]),
+        case(Modify::new("s", "c", insert), &["[ 1 1000 [ 1 ] [ ] [ ] [ ] ]"])
+            .refuses("[ 0 1 0 7 ]", ErrorKind::Dependency),
+        case(Renew::new("s", "c", vec![task()], vec![doc()], second), &["[ 1000 ]"])
+            .refuses("[ 0 1 1 2 0 ]", ErrorKind::Dependency),
+    ]
+}
