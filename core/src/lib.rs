@@ -44,6 +44,9 @@ pub use runtime::interrupt::on_interrupt;
 pub use step::NAME_BYTES_MAX;
 pub use step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 
+#[doc = include_str!("LIMITS.md")]
+pub mod limits {}
+
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
