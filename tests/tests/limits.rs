@@ -165,7 +165,8 @@ fn check<T>(argument: &str, range: &str, taken: [Result<T>; 2], refused: Vec<Res
     let row = PAGE.lines().find_map(|line| line.strip_prefix(&row));
     let kind = match row.unwrap_or_else(|| panic!("the page has no row {argument} | {range}")) {
         "refused |" => ErrorKind::InvalidArgument,
-        _ => ErrorKind::InvalidUrl,
+        "`INVALID_URL` |" => ErrorKind::InvalidUrl,
+        other => panic!("{argument}: {other}"),
     };
     for result in taken {
         assert_eq!(result.err().map(|error| error.to_string()), None, "{argument}");
