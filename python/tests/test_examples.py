@@ -68,4 +68,4 @@ def test_programs_in_the_readme() -> None:
     assert len(programs) == 3
     printed = [run("-c", program) for program in programs]
     # The others have nothing to print; their own assertions hold.
-    assert printed == ["index a.txt\nindex b.txt\n", "", ""]
+    assert printed == ["", "", "index a.txt\nindex b.txt\n"]
