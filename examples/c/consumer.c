@@ -34,7 +34,7 @@ int main(int count, char **arguments) {
     }
 
     int worked = 0;
-    /* A batch is committed when the next is asked for. A program that ends before leaves it
+    /* A batch is committed when the next is requested. A program that ends before leaves it
        reserved, and the next consumer gets it again: at least once. */
     millpond_batches *batches;
     millpond_entries *batch;

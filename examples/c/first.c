@@ -1,4 +1,4 @@
-/* What an Ick is for: a document that changes while it is being worked on is not forgotten.
+/* What an Ick is for: a document that changes while it is being worked on is processed again.
 
    cc first.c -o first $(pkg-config --cflags --libs millpond) && ./first [URL] */
 
@@ -38,7 +38,7 @@ int main(int count, char **arguments) {
     ok(millpond_ick_add(client, ick, ick_length, two, 2, &added, &error), &error);
     assert(added.new_members == 2 && added.lowered_members == 0);
 
-    /* Flag one of them again: it is folded into the flag that is there, and keeps its place. */
+    /* Flag one of them again: it is merged into the existing flag, which keeps its score. */
     millpond_ick_pair again = {"a.txt", 5, 3.0, false};
     ok(millpond_ick_add(client, ick, ick_length, &again, 1, &added, &error), &error);
     assert(added.new_members == 0 && added.lowered_members == 0);
@@ -49,7 +49,7 @@ int main(int count, char **arguments) {
     const millpond_entry *entry = millpond_entries_data(batch);
     assert(millpond_entries_length(batch) == 2 && is(entry[0], "a.txt") && is(entry[1], "b.txt"));
 
-    /* While we work, somebody changes a.txt. The commit does not take that flag away. */
+    /* While we work, a.txt changes again. The commit does not remove that flag. */
     millpond_ick_pair changed = {"a.txt", 5, 4.0, false};
     millpond_bytes done[] = {{entry[0].member, entry[0].member_length},
                              {entry[1].member, entry[1].member_length}};

@@ -2,7 +2,8 @@
 
    cc producer.c -o producer $(pkg-config --cflags --libs millpond) && ./producer redis://localhost
 
-   Any number of producers may run. With the default, memory:, nobody else sees what is flagged. */
+   Any number of producers may run. With the default, memory:, other programs do not see what is
+   flagged. */
 
 #include <millpond.h>
 

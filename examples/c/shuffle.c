@@ -45,8 +45,8 @@ static uint64_t finish(millpond_shuffle_consumer *consumer, const millpond_shuff
     return acknowledged;
 }
 
-/* Takes and finishes all that there is, what an earlier run left that was cut off too. Two at once
-   would see each other's messages. */
+/* Reads and finishes everything, also what an interrupted earlier run left. Two at once would see
+   each other's messages. */
 static void finish_all(millpond_shuffle_consumer *consumer) {
     millpond_shuffle_messages *messages;
     millpond_shuffle_batch *batch;
@@ -91,7 +91,7 @@ int main(int count, char **arguments) {
     millpond_shuffle_field fields[] = {{"image", 5, "one.png", 7}, {"size", 4, "40x40", 5}};
     ok(millpond_shuffle_write(queue, "quiet", 5, fields, 2, NULL, &error), &error);
 
-    /* The busy one has four of the streams, and consumers take from all that have something in
+    /* The busy one has four of the streams, and consumers read from all that have messages, in
        turn: the quiet one's message is among the first five. */
     millpond_shuffle_batch *batch;
     ok(millpond_shuffle_read(consumer, 5, -1, &batch, &error), &error);
@@ -105,9 +105,8 @@ int main(int count, char **arguments) {
     millpond_shuffle_batch_free(batch);
     printf("the message of the quiet tenant had not to wait for a thousand others\n");
 
-    /* worker-1 dies here, with five messages that it has not acknowledged. Another one takes them
-       over. In earnest it waits until they have been idle for longer than any work takes, not for
-       0 milliseconds. */
+    /* worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims
+       them. In production min_idle is much longer than the longest job, not 0 milliseconds. */
     millpond_shuffle_consumer *other = consumer_of(queue, "worker-2");
     ok(millpond_shuffle_reclaim(other, 0, 100, &batch, NULL, &error), &error);
     assert(millpond_shuffle_batch_length(batch) == 5);

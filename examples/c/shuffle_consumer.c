@@ -36,7 +36,8 @@ static void write_some(millpond_shuffle_queue *queue) {
 }
 
 /* Works on the messages, one after the other. A message is done when it is acknowledged. A program
-   that ends before leaves the rest of the batch pending, and somebody reclaims it: at least once. */
+   that ends before leaves the rest of the batch pending, and another consumer reclaims it: at least
+   once. */
 static int print(millpond_shuffle_consumer *consumer, const millpond_shuffle_batch *batch) {
     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
     int printed = 0;
@@ -73,8 +74,8 @@ int main(int count, char **arguments) {
                                      &options, &consumer, &error),
        &error);
 
-    /* What others had taken a minute ago and have not finished comes first. A message that was
-       tried five times becomes a dead letter. */
+    /* What was delivered to others a minute ago and is not finished comes first. A message
+       that was tried five times becomes a dead letter. */
     uint64_t dead;
     ok(millpond_shuffle_reclaim(consumer, 60000, 100, &batch, &dead, &error), &error);
     int printed = print(consumer, batch);

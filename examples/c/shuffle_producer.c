@@ -3,7 +3,8 @@
    cc shuffle_producer.c -o shuffle_producer $(pkg-config --cflags --libs millpond) &&
        ./shuffle_producer redis://localhost
 
-   Any number of producers may run. With the default, memory:, nobody else sees what is written. */
+   Any number of producers may run. With the default, memory:, other programs do not see what is
+   written. */
 
 #include <millpond.h>
 
@@ -63,7 +64,7 @@ int main(int count, char **arguments) {
         assert(found == 1);
     }
 
-    /* One that can be called off by its number. */
+    /* One that can be deleted by its number. */
     char number[32];
     size_t length = (size_t)snprintf(number, sizeof number, "ann/4/%ld", (long)getpid());
     millpond_shuffle_field called_off[] = {

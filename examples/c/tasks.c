@@ -1,5 +1,5 @@
 /* What a store of tasks is for: a step of work and everything that follows from it happen together,
-   once, whoever else has tried it too.
+   once, even if several workers try it.
 
    cc tasks.c -o tasks $(pkg-config --cflags --libs millpond) && ./tasks [URL] */
 
@@ -36,14 +36,14 @@ static millpond_tasks_store *store_of(millpond_client *client, const char *claim
     return store;
 }
 
-/* Claims the order for so long. */
-static millpond_tasks_answer *claim_order(millpond_tasks_store *store, int64_t lease_ms) {
+/* Claims the order for this long. */
+static millpond_tasks_result *claim_order(millpond_tasks_store *store, int64_t lease_ms) {
     millpond_bytes orders = text("orders");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
-    ok(millpond_tasks_claim(store, &orders, 1, lease_ms, 1, -1, &answer, &error), &error);
-    assert(answer != NULL);
-    return answer;
+    ok(millpond_tasks_claim(store, &orders, 1, lease_ms, 1, -1, &result, &error), &error);
+    assert(result != NULL);
+    return result;
 }
 
 /* An order, and an account that it will be taken from. */
@@ -62,10 +62,10 @@ static void open_shop(millpond_tasks_store *store) {
 /* Does all of an order in one step: the order is gone, the invoice is there, the balance is
    less. */
 static void settle(millpond_tasks_store *store, const millpond_task *order) {
-    millpond_tasks_answer *account, *done;
+    millpond_tasks_result *account, *done;
     millpond_error *error;
     ok(millpond_tasks_claim_docs(store, "accounts", 8, "7", 1, 30000, &account, &error), &error);
-    const millpond_doc *before = millpond_tasks_answer_data(account)->docs;
+    const millpond_doc *before = millpond_tasks_result_data(account)->docs;
     millpond_task_id settled = {order->id, order->version};
     millpond_new_task invoice;
     millpond_new_task_init(&invoice);
@@ -79,9 +79,9 @@ static void settle(millpond_tasks_store *store, const millpond_task *order) {
                                           .inserts = &invoice, .insert_count = 1,
                                           .doc_changes = &change, .doc_change_count = 1};
     ok(millpond_tasks_modify(store, &modification, &done, &error), &error);
-    assert(millpond_tasks_answer_data(done)->docs->version == before->version + 1);
-    millpond_tasks_answer_free(done);
-    millpond_tasks_answer_free(account);
+    assert(millpond_tasks_result_data(done)->docs->version == before->version + 1);
+    millpond_tasks_result_free(done);
+    millpond_tasks_result_free(account);
 }
 
 /* The printer of the invoices, which may be off. */
@@ -103,12 +103,12 @@ int main(int count, char **arguments) {
     open_shop(ann);
 
     /* Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well. */
-    millpond_tasks_answer *anns = claim_order(ann, 0), *bobs = claim_order(bob, 30000);
-    const millpond_task *late = millpond_tasks_answer_data(anns)->tasks;
-    assert(late->version == 1 && millpond_tasks_answer_data(bobs)->tasks->version == 2);
-    settle(bob, millpond_tasks_answer_data(bobs)->tasks);
+    millpond_tasks_result *anns = claim_order(ann, 0), *bobs = claim_order(bob, 30000);
+    const millpond_task *late = millpond_tasks_result_data(anns)->tasks;
+    assert(late->version == 1 && millpond_tasks_result_data(bobs)->tasks->version == 2);
+    settle(bob, millpond_tasks_result_data(bobs)->tasks);
 
-    /* Ann's version is old, so nothing of hers happens: no second invoice. */
+    /* Ann's version is stale, so her modification is refused: no second invoice. */
     millpond_task_id gone = {late->id, late->version};
     millpond_new_task second;
     millpond_new_task_init(&second);
@@ -119,11 +119,11 @@ int main(int count, char **arguments) {
     assert(status == MILLPOND_DEPENDENCY && millpond_error_dependency(error)->delete_count == 1);
     printf("one order, one invoice: %s (%d)\n", millpond_error_message(error), (int)status);
     millpond_error_free(error);
-    millpond_tasks_answer_free(anns);
-    millpond_tasks_answer_free(bobs);
+    millpond_tasks_result_free(anns);
+    millpond_tasks_result_free(bobs);
 
-    /* A worker claims, renews while the handler works, tries again what failed, and puts aside what
-       fails too often. */
+    /* A worker claims, renews while the handler works, retries what failed, and moves to the error
+       queue what fails too often. */
     millpond_bytes invoices = text("invoices");
     millpond_tasks_worker_options options;
     bool is_on = false;
@@ -131,15 +131,15 @@ int main(int count, char **arguments) {
     options.backoff_ms = options.backoff_max_ms = 0;
     options.max_attempts = 2;
     ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
-    millpond_tasks_answer *page;
+    millpond_tasks_result *page;
     ok(millpond_tasks_list(bob, "invoices/err", 12, NULL, &page, &error), &error);
-    assert(millpond_tasks_answer_data(page)->task_count == 1);
-    const millpond_task *aside = millpond_tasks_answer_data(page)->tasks;
+    assert(millpond_tasks_result_data(page)->task_count == 1);
+    const millpond_task *aside = millpond_tasks_result_data(page)->tasks;
     assert(aside->attempt == 2 && aside->err.length == 2 * strlen("the printer is off") + 1);
     printf("after %d attempts in %.*s: %.*s\n", (int)aside->attempt, (int)aside->queue.length,
            aside->queue.data, (int)strlen("the printer is off"), aside->err.data);
 
-    /* Somebody switches it on, and moves the invoice back. */
+    /* It is switched on, and the invoice moved back. */
     is_on = true;
     millpond_task_change again;
     millpond_task_change_init(&again, aside);
@@ -148,7 +148,7 @@ int main(int count, char **arguments) {
     again.err = text("");
     modification = (millpond_modification){.changes = &again, .change_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
-    millpond_tasks_answer_free(page);
+    millpond_tasks_result_free(page);
     ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
 
     /* Nothing is left to do. */
@@ -161,11 +161,11 @@ int main(int count, char **arguments) {
     ok(millpond_tasks_are_empty(bob, &all, &empty, &error), &error);
     assert(empty);
     ok(millpond_tasks_list_docs(bob, "accounts", 8, NULL, &page, &error), &error);
-    const millpond_doc *account = millpond_tasks_answer_data(page)->docs;
+    const millpond_doc *account = millpond_tasks_result_data(page)->docs;
     millpond_doc_id closed = {account->namespace_name, account->id, account->version};
     modification = (millpond_modification){.doc_deletes = &closed, .doc_delete_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
-    millpond_tasks_answer_free(page);
+    millpond_tasks_result_free(page);
     millpond_tasks_store_free(ann);
     millpond_tasks_store_free(bob);
     millpond_client_free(client);

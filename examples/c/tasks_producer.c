@@ -3,7 +3,8 @@
    cc tasks_producer.c -o tasks_producer $(pkg-config --cflags --libs millpond) &&
        ./tasks_producer redis://localhost
 
-   Any number of producers may run. With the default, memory:, nobody else sees what is inserted. */
+   Any number of producers may run. With the default, memory:, other programs do not see what is
+   inserted. */
 
 #include <millpond.h>
 
@@ -53,12 +54,12 @@ int main(int count, char **arguments) {
     mails[5].skip_colliding = true;
 
     millpond_modification modification = {.inserts = mails, .insert_count = MAILS};
-    millpond_tasks_answer *answer;
-    ok(millpond_tasks_modify(store, &modification, &answer, &error), &error);
-    size_t inserted = millpond_tasks_answer_data(answer)->inserted_count;
+    millpond_tasks_result *result;
+    ok(millpond_tasks_modify(store, &modification, &result, &error), &error);
+    size_t inserted = millpond_tasks_result_data(result)->inserted_count;
     assert(inserted == MAILS || strcmp(url, "memory:") != 0);
     printf("%d mails to send\n", (int)inserted);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
     return 0;

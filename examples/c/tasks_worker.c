@@ -67,19 +67,19 @@ static void send(millpond_tasks_job *job, millpond_task_outcome *outcome, void *
 static int empty_archive(millpond_tasks_store *store) {
     millpond_bytes archive = text("archive");
     millpond_tasks_claims *claims;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
     int archived = 0;
     ok(millpond_tasks_claims_new(store, &archive, 1, -1, 100, -1, &claims, &error), &error);
-    while (ok(millpond_tasks_claims_next(claims, &answer, &error), &error), answer != NULL) {
-        const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    while (ok(millpond_tasks_claims_next(claims, &result, &error), &error), result != NULL) {
+        const millpond_tasks_data *data = millpond_tasks_result_data(result);
         millpond_task_id done[100];
         for (size_t i = 0; i < data->task_count; i++)
             done[i] = (millpond_task_id){data->tasks[i].id, data->tasks[i].version};
         millpond_modification deletes = {.deletes = done, .delete_count = data->task_count};
         ok(millpond_tasks_modify(store, &deletes, NULL, &error), &error);
         archived += (int)data->task_count;
-        millpond_tasks_answer_free(answer);
+        millpond_tasks_result_free(result);
     }
     millpond_tasks_claims_free(claims);
     return archived;
@@ -95,8 +95,9 @@ int main(int count, char **arguments) {
     if (strcmp(url, "memory:") == 0)
         insert_some(store);
 
-    /* A task is leased and renewed while send runs. If it fails it is tried again, later each time;
-       after five attempts, or if its workers have died over it ten times, it goes to mails/err. */
+    /* A task is leased and renewed while send runs. If it fails it is retried, later each time;
+       after five attempts, or if its workers died ten times while they worked on it, it goes to
+       mails/err. */
     millpond_bytes mails = text("mails");
     millpond_tasks_worker_options options;
     struct sent sent;

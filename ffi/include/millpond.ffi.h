@@ -85,13 +85,13 @@ typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
-typedef struct millpond_tasks_answer millpond_tasks_answer;
-
 typedef struct millpond_tasks_claims millpond_tasks_claims;
 
 typedef struct millpond_tasks_job millpond_tasks_job;
 
 typedef struct millpond_tasks_jobs millpond_tasks_jobs;
+
+typedef struct millpond_tasks_result millpond_tasks_result;
 
 typedef struct millpond_tasks_store millpond_tasks_store;
 
@@ -950,7 +950,7 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
 
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_modification *modification,
-                                      millpond_tasks_answer **answer,
+                                      millpond_tasks_result **result,
                                       millpond_error **error);
 
 millpond_status millpond_tasks_insert(millpond_tasks_store *store,
@@ -958,12 +958,12 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       size_t queue_length,
                                       const char *value,
                                       size_t value_length,
-                                      millpond_tasks_answer **answer,
+                                      millpond_tasks_result **result,
                                       millpond_error **error);
 
-const millpond_tasks_data *millpond_tasks_answer_data(const millpond_tasks_answer *answer);
+const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
 
-void millpond_tasks_answer_free(millpond_tasks_answer *answer);
+void millpond_tasks_result_free(millpond_tasks_result *result);
 
 millpond_status millpond_tasks_claim(millpond_tasks_store *store,
                                      const millpond_bytes *queues,
@@ -971,7 +971,7 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
                                      int64_t lease_ms,
                                      size_t max,
                                      int64_t wait_ms,
-                                     millpond_tasks_answer **answer,
+                                     millpond_tasks_result **result,
                                      millpond_error **error);
 
 millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
@@ -984,7 +984,7 @@ millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
-                                           millpond_tasks_answer **answer,
+                                           millpond_tasks_result **result,
                                            millpond_error **error);
 
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
@@ -1005,14 +1005,14 @@ void millpond_task_query_init(millpond_task_query *query);
 millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
                                      const millpond_bytes *ids,
                                      size_t id_count,
-                                     millpond_tasks_answer **answer,
+                                     millpond_tasks_result **result,
                                      millpond_error **error);
 
 millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     const char *queue,
                                     size_t queue_length,
                                     const millpond_task_query *query,
-                                    millpond_tasks_answer **answer,
+                                    millpond_tasks_result **result,
                                     millpond_error **error);
 
 void millpond_doc_query_init(millpond_doc_query *query);
@@ -1023,7 +1023,7 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *key,
                                           size_t key_length,
                                           int64_t lease_ms,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
@@ -1033,12 +1033,12 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        size_t key_length,
                                        const char *secondary_key,
                                        size_t secondary_key_length,
-                                       millpond_tasks_answer **answer,
+                                       millpond_tasks_result **result,
                                        millpond_error **error);
 
 millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
                                        const millpond_new_doc *doc,
-                                       millpond_tasks_answer **answer,
+                                       millpond_tasks_result **result,
                                        millpond_error **error);
 
 millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
@@ -1046,21 +1046,21 @@ millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
                                           size_t namespace_name_length,
                                           const millpond_bytes *ids,
                                           size_t id_count,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          const char *namespace_name,
                                          size_t namespace_name_length,
                                          const millpond_doc_query *query,
-                                         millpond_tasks_answer **answer,
+                                         millpond_tasks_result **result,
                                          millpond_error **error);
 
 void millpond_tasks_filter_init(millpond_tasks_filter *filter);
 
 millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,
-                                           millpond_tasks_answer **answer,
+                                           millpond_tasks_result **result,
                                            millpond_error **error);
 
 millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
@@ -1070,7 +1070,7 @@ millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
 
 millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                const millpond_tasks_filter *filter,
-                                               millpond_tasks_answer **answer,
+                                               millpond_tasks_result **result,
                                                millpond_error **error);
 
 const millpond_dependency *millpond_error_dependency(const millpond_error *error);
@@ -1095,12 +1095,12 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *key,
                                               size_t key_length,
                                               int64_t wait_ms,
-                                              millpond_tasks_answer **answer,
+                                              millpond_tasks_result **result,
                                               millpond_error **error);
 
 millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
                                           const millpond_modification *modification,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);

@@ -1,35 +1,36 @@
 /*
  * Millpond: the same queues in several languages, on Redis or embedded.
  *
- * Functions that can fail return a millpond_status and take, as their last argument, where to put
- * an error object: NULL if nobody wants one. They set it to NULL on success; on failure the caller
- * frees it with millpond_error_free. What was there before is not looked at. There is no
- * thread-local or global state to ask for the last error.
+ * Functions that can fail return a millpond_status and take an out-parameter for an error object as
+ * their last argument, which may be NULL. They set it to NULL on success; on failure the caller
+ * frees the error with millpond_error_free. Its previous value is not read. There is no thread-local
+ * or global state for the last error.
  *
  * Handles (millpond_client * and the other types that are not defined here) are opaque. They are
- * not addresses: a handle that was freed, one of another kind or a wild one is told apart, and the
- * call answers MILLPOND_INVALID_ARGUMENT. Freeing NULL does nothing, and freeing twice does nothing.
- * Of what a function makes for its caller it says which function frees it. Freeing a handle while
- * another thread's call uses it is fine: what it stands for lives until that call ends.
+ * not addresses: a handle that was freed, one of another kind or an arbitrary value is detected, and
+ * the call returns MILLPOND_INVALID_ARGUMENT. Freeing NULL does nothing, and freeing twice does
+ * nothing. Each function that makes an object says which function frees it. Freeing a handle while
+ * another thread's call uses it is fine: its object lives until that call ends.
  *
  * Every other pointer has to be valid during the call, for as many elements as the length beside it
- * says, and nothing of it is kept after the call. Byte strings are a pointer and a length: any
- * bytes, and no NUL at the end is needed. NULL with the length 0 is the empty string; NULL with
- * another length is MILLPOND_INVALID_ARGUMENT. Results go through pointers that must not be NULL
- * unless the function says so; on failure they are set to 0, false or NULL, where the function does
- * not say otherwise. Should there be no room for one more handle, an error is told by the status
- * alone and its object is NULL.
+ * says; it is not kept after the call. Byte strings are a pointer and a length: any bytes, and no
+ * NUL at the end is needed. NULL with the length 0 is the empty string; NULL with another length is
+ * MILLPOND_INVALID_ARGUMENT. Results are written through pointers that must not be NULL unless the
+ * function says so; on failure they are set to 0, false or NULL, unless the function says otherwise.
+ * If there is no memory for one more handle, an error is reported by the status alone and its object
+ * is NULL.
  *
  * Any function may be called by any thread at any time, except that a lease and loops (batches,
  * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
  * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
  * timeout; only millpond_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
  * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next and millpond_tasks_run
- * wait longer, if they are told to. Nothing may be called from a signal handler.
+ * can wait longer. Nothing may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
- * client makes new connections, an embedded engine answers MILLPOND_FORKED. A job of a worker stays
- * the parent's, which renews it: what ends it in a child answers MILLPOND_FORKED.
+ * client makes new connections, calls on an embedded engine return MILLPOND_FORKED. A job of a
+ * worker belongs to the parent, which renews it: a call that ends it in a child returns
+ * MILLPOND_FORKED.
  *
  * A panic inside is MILLPOND_INTERNAL outside; nothing unwinds into C.
  *
@@ -69,7 +70,7 @@ typedef enum {
      */
     MILLPOND_CROSS_SLOT = 3,
     /**
-     * A key of the queue holds something that is not the queue's.
+     * A key of the queue holds data of another kind.
      */
     MILLPOND_WRONG_TYPE = 4,
     /**
@@ -85,7 +86,7 @@ typedef enum {
      */
     MILLPOND_CONNECTION_LOST = 7,
     /**
-     * No answer came in time: the call may or may not have been done.
+     * No reply came in time: the call may or may not have been done.
      */
     MILLPOND_TIMEOUT = 8,
     /**
@@ -105,11 +106,11 @@ typedef enum {
      */
     MILLPOND_OUT_OF_MEMORY = 12,
     /**
-     * The server answered an error that Millpond has no kind for.
+     * The server returned an error that Millpond has no kind for.
      */
     MILLPOND_SERVER = 13,
     /**
-     * The lease had run out or belongs to somebody else: nothing was done.
+     * The lease has expired or another client holds it: nothing was done.
      */
     MILLPOND_LEASE_LOST = 14,
     /**
@@ -143,7 +144,7 @@ typedef enum {
     MILLPOND_INTERNAL = 21,
     /**
      * A task or a document is not as a modification says: nothing was done.
-     * `millpond_error_dependency` has all that is not.
+     * `millpond_error_dependency` lists all that is not.
      */
     MILLPOND_DEPENDENCY = 22,
 } millpond_status;
@@ -161,7 +162,7 @@ typedef enum {
      */
     MILLPOND_RETRY_LATER = 1,
     /**
-     * The call may have been done: look before you repeat it.
+     * The call may have been done: check before you repeat it.
      */
     MILLPOND_RETRY_UNKNOWN = 2,
 } millpond_retry;
@@ -191,8 +192,8 @@ typedef enum {
 } millpond_ick_set;
 
 /**
- * Where the records of tracked messages are. Whoever writes, deletes or collects tracked messages
- * of a queue has to say the same.
+ * Where the records of tracked messages are. All programs that write, delete or collect tracked
+ * messages of a queue have to set the same.
  */
 typedef enum {
     /**
@@ -208,7 +209,7 @@ typedef enum {
 } millpond_shuffle_track_keys;
 
 /**
- * What becomes of a task that a handler worked on.
+ * How a job ends.
  */
 typedef enum {
     /**
@@ -228,7 +229,7 @@ typedef enum {
      */
     MILLPOND_TASK_MOVE = 3,
     /**
-     * It is given back untried, as by `millpond_tasks_job_release` with `delay_ms`.
+     * It is released without counting an attempt, as by `millpond_tasks_job_release` with `delay_ms`.
      */
     MILLPOND_TASK_RELEASE = 4,
     /**
@@ -238,7 +239,7 @@ typedef enum {
 } millpond_task_end;
 
 /**
- * The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
+ * The loop of a consumer: batches to work on, each committed when the next is requested. Freed
  * with `millpond_batches_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
@@ -247,15 +248,15 @@ typedef enum {
 typedef struct millpond_batches millpond_batches;
 
 /**
- * A server or an embedded engine, and the way to the queues on it. Any number of threads may use
+ * A server or an embedded engine, and the access to its queues. Any number of threads may use
  * one client at a time, and on Redis the children of a fork may too: each process makes its own
  * connections. Freed with `millpond_client_free`.
  */
 typedef struct millpond_client millpond_client;
 
 /**
- * A list of members with their scores, the answer of a reserve for instance. The caller frees it
- * with `millpond_entries_free`. Any thread may read it.
+ * A list of members with their scores, such as the result of a reserve. The caller frees it with
+ * `millpond_entries_free`. Any thread may read it.
  */
 typedef struct millpond_entries millpond_entries;
 
@@ -275,15 +276,15 @@ typedef struct millpond_error millpond_error;
 typedef struct millpond_ick_channel millpond_ick_channel;
 
 /**
- * A list of byte strings, the keys of a queue for instance. The caller frees it with
+ * A list of byte strings, such as the keys of a queue. The caller frees it with
  * `millpond_keys_free`. Any thread may read it.
  */
 typedef struct millpond_keys millpond_keys;
 
 /**
  * The right to consume an Ick, for as long as it is held. A native thread renews it three times a
- * term, so a busy consumer keeps it. Steps through it carry its token: once it is lost they answer
- * `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was stopped for too long cannot commit
+ * term, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
+ * `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
  * what another one works on. Freed with `millpond_lease_free`.
  *
  * One thread at a time: a second one that makes a step through it meanwhile gets
@@ -299,7 +300,7 @@ typedef struct millpond_lease millpond_lease;
 typedef struct millpond_recovery millpond_recovery;
 
 /**
- * A list of messages, the answer of a read for instance. The caller frees it with
+ * A list of messages, such as the result of a read. The caller frees it with
  * `millpond_shuffle_batch_free`, which does not acknowledge them. Any thread may read it.
  */
 typedef struct millpond_shuffle_batch millpond_shuffle_batch;
@@ -338,7 +339,7 @@ typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 
 /**
  * A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
- * writes to a few of the queue's streams, which its key decides; consumers take from all streams
+ * writes to a few of the queue's streams, which its key decides; consumers read from all streams
  * in turn. Any number of threads may use one queue at a time. Freed with
  * `millpond_shuffle_queue_free`.
  */
@@ -351,15 +352,9 @@ typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
 /**
- * What a step on tasks or documents answered. The caller frees it with
- * `millpond_tasks_answer_free`, which does nothing to the tasks. Any thread may read it.
- */
-typedef struct millpond_tasks_answer millpond_tasks_answer;
-
-/**
- * The loop of a claimant: batches of leased tasks. Asking for the next does nothing to the one
- * before: its tasks are leased until they are deleted or changed, or until the lease is over.
- * Freed with `millpond_tasks_claims_free`.
+ * The loop of a claimant: batches of leased tasks. Asking for the next changes nothing about
+ * the one before: its tasks are leased until they are deleted or changed, or until the lease
+ * is over. Freed with `millpond_tasks_claims_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
  * once. Threads that claim together have loops of their own.
@@ -368,15 +363,15 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 
 /**
  * A task that is being worked on. A native thread renews it, and the documents that it claims,
- * twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
- * becomes of the task (finish, done, fail, retry, move, release), which waits for a renewal that is
+ * twice a lease, so a busy program keeps them. A job ends by one of the calls that decide what
+ * happens to the task (finish, done, fail, retry, move, release), which waits for a renewal that is
  * under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
  * of those calls the task stays leased until the lease is over.
  *
- * It holds what it holds under a claimant of its own, the task's. So no two jobs hold the same, and
- * only these calls can end its task: `millpond_tasks_modify` is refused for it.
+ * It leases under a claimant of its own, the task's. So no two jobs hold the same task or document,
+ * and only these calls can end its task: `millpond_tasks_modify` is refused for it.
  *
- * Any number of threads may use one job at a time. In the child of a fork it answers
+ * Any number of threads may use one job at a time. In the child of a fork it returns
  * `MILLPOND_FORKED`.
  */
 typedef struct millpond_tasks_job millpond_tasks_job;
@@ -388,6 +383,12 @@ typedef struct millpond_tasks_job millpond_tasks_job;
  * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_tasks_jobs millpond_tasks_jobs;
+
+/**
+ * The result of a step on tasks or documents. The caller frees it with
+ * `millpond_tasks_result_free`, which does nothing to the tasks. Any thread may read it.
+ */
+typedef struct millpond_tasks_result millpond_tasks_result;
 
 /**
  * A store of tasks and documents, for one claimant. Everything that one modification spans is in
@@ -448,7 +449,7 @@ typedef struct {
      */
     millpond_status code;
     /**
-     * The name, such as `CONNECTION_LOST`; lives for ever.
+     * The name, such as `CONNECTION_LOST`; lives forever.
      */
     const char *name;
     /**
@@ -481,40 +482,40 @@ typedef struct {
      */
     millpond_bytes url;
     /**
-     * The user, as it is: nothing is unescaped. NULL: not given.
+     * The user, as it is: nothing is unescaped. NULL: not set.
      */
     millpond_bytes username;
     /**
-     * The password, as it is. NULL: not given.
+     * The password, as it is. NULL: not set.
      */
     millpond_bytes password;
     /**
-     * The name of the connections in `CLIENT LIST`. NULL: not given.
+     * The name of the connections in `CLIENT LIST`. NULL: not set.
      */
     millpond_bytes client_name;
     /**
      * The longest time for one call in milliseconds, connecting and trying again included.
-     * -1: not given, which is 5,000.
+     * -1: the default, 5,000.
      */
     int64_t timeout_ms;
     /**
-     * The longest time for one attempt to connect in milliseconds. -1: not given, which is 1,000.
+     * The longest time for one attempt to connect in milliseconds. -1: the default, 1,000.
      */
     int64_t connect_timeout_ms;
     /**
      * Attempts after the first to connect, or to reach a server that is busy, loading or failing
-     * over. -1: not given, which is 10.
+     * over. -1: the default, 10.
      */
     int64_t retries;
     /**
-     * Whether nothing is printed to standard error when opening a `file:` finds something that a
-     * person should be told, which `millpond_recovery_read` tells too.
+     * Whether nothing is printed to standard error when opening a `file:` finds something that
+     * an operator should know, which `millpond_recovery_read` returns too.
      */
     bool quiet;
 } millpond_options;
 
 /**
- * What `millpond_recovery_data` tells.
+ * The data of a recovery; see `millpond_recovery_data`.
  */
 typedef struct {
     /**
@@ -535,7 +536,7 @@ typedef struct {
     uint64_t log_bytes;
     /**
      * Whether the last process closed the engine, or there was none. After a crash or a kill it is
-     * false, which alone is no reason to worry.
+     * false, which alone does not mean that anything was lost.
      */
     bool closed;
     /**
@@ -543,7 +544,7 @@ typedef struct {
      */
     const char *suspicion;
     /**
-     * Everything that a person should be told, a line each: the suspicion, and a directory that
+     * Everything that an operator should know, a line each: the suspicion, and a directory that
      * other users can enter. NULL where there is nothing.
      */
     const char *warnings;
@@ -584,13 +585,13 @@ typedef struct {
      */
     double score;
     /**
-     * Whether the score is the server's time in seconds, in place of `score`.
+     * Whether the score is the server's time in seconds, instead of `score`.
      */
     bool score_is_now;
 } millpond_ick_pair;
 
 /**
- * What an add changed. A member that is given twice can count in both.
+ * What an add changed. A member that is passed twice can count in both.
  */
 typedef struct {
     /**
@@ -655,29 +656,29 @@ typedef struct {
  */
 typedef struct {
     /**
-     * How many streams the queue has. The first write to a queue makes it so; a write to one that has
-     * another number is refused, and `millpond_shuffle_resize` changes it. Readers need not know.
-     * -1: not given; writers take the number that the queue has, and a new queue gets 16.
+     * How many streams the queue has. The first write to a queue sets it; a write to one that has
+     * another number is refused, and `millpond_shuffle_resize` changes it. Readers need not set it.
+     * -1: not set; writers use the number that the queue has, and a new queue gets 16.
      */
     int64_t streams;
     /**
-     * How many of the streams a tenant may write to. -1: not given, which is 2, or 1 of 1.
+     * How many of the streams a tenant may write to. -1: the default, 2, or 1 if the queue has one stream.
      */
     int64_t streams_per_shard;
     /**
      * How long a stream lives after it was last written to, in milliseconds. **When that time is over
      * the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
-     * should have the same. -1: not given; nothing that is written expires.
+     * should have the same. -1: not set; nothing that is written expires.
      */
     int64_t ttl_ms;
     /**
      * How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
-     * that are older. -1: not given; they stay until `millpond_shuffle_delete_dead_letters`.
+     * that are older. -1: not set; they stay until `millpond_shuffle_delete_dead_letters`.
      */
     int64_t dead_ttl_ms;
     /**
-     * A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
-     * which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+     * A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: the
+     * default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
      */
     int64_t track_keys;
 } millpond_shuffle_options;
@@ -747,15 +748,15 @@ typedef struct {
 } millpond_shuffle_new_message;
 
 /**
- * A message that a consumer took.
+ * A message that was delivered to a consumer.
  */
 typedef struct {
     /**
-     * Where it is: give this back to acknowledge it.
+     * Where it is: pass this to acknowledge it.
      */
     millpond_shuffle_receipt receipt;
     /**
-     * How often it was delivered, this time included: 1 of a read, more of a reclaim.
+     * How often it was delivered, this time included: 1 after a read, more after a reclaim.
      */
     uint64_t deliveries;
     /**
@@ -774,26 +775,25 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The stream to take from first, as much as it has, for a consumer to which one tenant's
-     * messages are cheaper together. -1: not given, which is none.
+     * The stream to read from first, as long as it has messages, for a consumer that
+     * processes one tenant's messages more cheaply together. -1: the default, none.
      */
     int64_t prefer_stream;
     /**
-     * After so many deliveries a message that is reclaimed becomes a dead letter instead: a
-     * message that kills its consumers must not kill all of them. 0, which it is if nobody sets
-     * it, for never.
+     * The number of deliveries after which a reclaimed message becomes a dead letter instead: a
+     * message that kills its consumers must not kill all of them. 0, the default, is never.
      */
     uint64_t max_deliveries;
     /**
-     * Whether to take also from the stream at the queue's own name, in turn with the others, where
-     * messages lay before the queue was sharded. The group there has the queue's name. No, if
-     * nobody sets it.
+     * Whether to read also from the stream at the queue's own name, in turn with the others, where
+     * messages were before the queue was sharded. The group there has the queue's name. The
+     * default is false.
      */
     bool default_stream;
 } millpond_shuffle_consumer_options;
 
 /**
- * A message that nobody acknowledged however often it was delivered, and its history.
+ * A message that was delivered too often without being acknowledged, and its history.
  */
 typedef struct {
     /**
@@ -805,7 +805,7 @@ typedef struct {
      */
     uint64_t id_sequence;
     /**
-     * The group that gave it up; not NUL-terminated.
+     * The group that it was delivered to; not NUL-terminated.
      */
     const char *group;
     /**
@@ -813,7 +813,7 @@ typedef struct {
      */
     size_t group_length;
     /**
-     * The consumer that had it last; not NUL-terminated.
+     * The last consumer that it was delivered to; not NUL-terminated.
      */
     const char *consumer;
     /**
@@ -849,17 +849,16 @@ typedef struct {
      */
     uint64_t len;
     /**
-     * Messages that the group was given and has not acknowledged.
+     * Messages delivered to the group and not acknowledged.
      */
     uint64_t pending;
     /**
-     * Messages that the group was not given yet. After messages were deleted in between, and on
-     * Redis before 7, it may be `len` where it should be less.
+     * Messages not yet delivered to the group. After messages were deleted in between, and on
+     * Redis before 7, it may be as high as `len` where it should be less.
      */
     uint64_t lag;
     /**
-     * How many milliseconds ago the oldest pending message was delivered the last time. -1: there
-     * is none.
+     * How many milliseconds ago the oldest pending message was last delivered. -1: there is none.
      */
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
@@ -878,11 +877,11 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * Its id, unique in its namespace: 1 to 1,025 characters. NULL: not given, which makes it of the
-     * keys, so that a second document of the same keys is refused: the primary key, followed by
-     * `|` and the secondary key if there is one. In the primary key `%` and `|` are
-     * percent-encoded, so that different keys never make the same id. Several documents of the
-     * same keys need ids of their own, and so does a document whose primary key is empty.
+     * Its id, unique in its namespace: 1 to 1,025 characters. NULL: the default, made of the keys,
+     * so that a second document of the same keys is refused: the primary key, followed by `|` and
+     * the secondary key if there is one. In the primary key `%` and `|` are percent-encoded, so that
+     * different keys never make the same id. Several documents of the same keys need ids of their
+     * own, and so does a document whose primary key is empty.
      */
     millpond_bytes id;
     /**
@@ -894,7 +893,7 @@ typedef struct {
      */
     millpond_bytes content;
     /**
-     * Whether to leave this document out if its id is taken, in place of refusing the whole
+     * Whether to leave this document out if its id is taken, instead of refusing the whole
      * modification.
      */
     bool skip_colliding;
@@ -919,8 +918,8 @@ typedef struct {
 } millpond_doc_id;
 
 /**
- * What becomes of a document. `millpond_doc_change_init` fills it from the document; then set what
- * you like.
+ * A change of a document. `millpond_doc_change_init` fills it from the document; then set what you
+ * like.
  */
 typedef struct {
     /**
@@ -928,25 +927,25 @@ typedef struct {
      */
     millpond_doc_id doc;
     /**
-     * What takes the content's place: a JSON text. NULL: the content stays.
+     * The new content: a JSON text. NULL: the content stays.
      */
     millpond_bytes content;
     /**
-     * Until when whoever changes it holds it, in milliseconds since the Unix epoch; a time in the
-     * past releases it. -1: not given; without a `delay_ms` it is held as it was.
+     * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch; a
+     * time in the past releases it. -1: not set; without a `delay_ms` it is held as it was.
      */
     int64_t at_ms;
     /**
-     * How many milliseconds from now whoever changes it holds it, by the engine's clock; 0
-     * releases it. -1: not given.
+     * How many milliseconds from now the claimant that changes it holds it, by the
+     * engine's clock; 0 releases it. -1: not set.
      */
     int64_t delay_ms;
 } millpond_doc_change;
 
 /**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
- * time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live as
- * long as the answer that the document is in.
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
+ * a time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live
+ * as long as the result that the document is in.
  */
 typedef struct {
     /**
@@ -966,12 +965,12 @@ typedef struct {
      */
     millpond_bytes secondary_key;
     /**
-     * Who holds it until `at_ms`; empty for nobody.
+     * The claimant that holds it until `at_ms`; empty if there is none.
      */
     millpond_bytes claimant;
     /**
-     * Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
-     * is not the same as `null`.
+     * Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
+     * which is not the same as `null`.
      */
     millpond_bytes content;
     /**
@@ -1001,7 +1000,7 @@ typedef struct {
      */
     millpond_bytes queue;
     /**
-     * Its id, unique in the store: 1 to 64 characters. NULL: not given, which is 16 random
+     * Its id, unique in the store: 1 to 64 characters. NULL: the default, 16 random
      * hexadecimal digits.
      */
     millpond_bytes id;
@@ -1015,16 +1014,16 @@ typedef struct {
     millpond_bytes err;
     /**
      * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-     * counts for its age. -1: not given; without a `delay_ms` it is available at once.
+     * counts for its age. -1: not set; without a `delay_ms` it is available at once.
      */
     int64_t at_ms;
     /**
-     * In how many milliseconds it can be claimed, by the engine's clock. -1: not given.
+     * In how many milliseconds it can be claimed, by the engine's clock. -1: not set.
      */
     int64_t delay_ms;
     /**
-     * How many milliseconds it may be there, done or not, held or not. -1: not given, which is for
-     * ever.
+     * How many milliseconds until it is deleted, done or not, leased or not. -1: the default,
+     * without limit.
      */
     int64_t ttl_ms;
     /**
@@ -1036,14 +1035,14 @@ typedef struct {
      */
     uint64_t priority;
     /**
-     * Whether to leave this task out if its id is taken, in place of refusing the whole
+     * Whether to leave this task out if its id is taken, instead of refusing the whole
      * modification.
      */
     bool skip_colliding;
 } millpond_new_task;
 
 /**
- * What becomes of a task. `millpond_task_change_init` fills it from the task; then set what you
+ * A change of a task. `millpond_task_change_init` fills it from the task; then set what you
  * like.
  */
 typedef struct {
@@ -1073,13 +1072,13 @@ typedef struct {
     uint64_t attempt;
     /**
      * From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-     * future whoever changes it holds it. -1: not given; without a `delay_ms` the task is
-     * released.
+     * future the claimant that changes it holds it. -1: not set; without a `delay_ms` the task
+     * is released.
      */
     int64_t at_ms;
     /**
-     * In how many milliseconds it can be claimed, by the engine's clock; until then whoever
-     * changes it holds it. -1: not given.
+     * In how many milliseconds it can be claimed, by the engine's clock; until then the
+     * claimant that changes it holds it. -1: not set.
      */
     int64_t delay_ms;
     /**
@@ -1103,11 +1102,11 @@ typedef struct {
 
 /**
  * A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
- * the answer that the task is in.
+ * the result that the task is in.
  *
- * `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end
- * of the lease. `id` and `version` are the handle of an optimistic lock: each claim, renewal and
- * change adds 1 to `version`, and whoever shows an old one is refused.
+ * `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of
+ * the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
+ * `version`, and a modification with a stale version is refused.
  */
 typedef struct {
     /**
@@ -1119,16 +1118,16 @@ typedef struct {
      */
     millpond_bytes queue;
     /**
-     * Who holds it until `at_ms`, or put it there; empty for nobody.
+     * The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
      */
     millpond_bytes claimant;
     /**
-     * What went wrong, as its workers say.
+     * What went wrong, as its workers recorded.
      */
     millpond_bytes err;
     /**
-     * Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
-     * is not the same as `null`.
+     * Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
+     * which is not the same as `null`.
      */
     millpond_bytes value;
     /**
@@ -1148,7 +1147,7 @@ typedef struct {
      */
     uint64_t modified_ms;
     /**
-     * When it vanishes, whoever holds it. -1: never.
+     * When it is deleted, leased or not. -1: never.
      */
     int64_t expires_ms;
     /**
@@ -1156,7 +1155,7 @@ typedef struct {
      */
     uint64_t claims;
     /**
-     * How often it was tried, as its workers say.
+     * How often it was tried, as its workers recorded.
      */
     uint64_t attempt;
     /**
@@ -1214,7 +1213,7 @@ typedef struct {
      */
     size_t delete_count;
     /**
-     * Tasks that have to be there at that version, whoever holds them.
+     * Tasks that have to be there at that version, claimed or not.
      */
     const millpond_task_id *depends;
     /**
@@ -1259,7 +1258,7 @@ typedef struct {
      */
     size_t doc_delete_count;
     /**
-     * Documents that have to be there at that version, whoever holds them.
+     * Documents that have to be there at that version, claimed or not.
      */
     const millpond_doc_id *doc_depends;
     /**
@@ -1343,13 +1342,13 @@ typedef struct {
      */
     uint64_t size;
     /**
-     * Documents that somebody holds now.
+     * Documents that are claimed now.
      */
     uint64_t claimed;
 } millpond_namespace_stats;
 
 /**
- * What is in an answer. Which of it depends on the step; the rest is empty.
+ * What is in a result. Which fields are set depends on the step; the others are empty.
  */
 typedef struct {
     /**
@@ -1422,12 +1421,12 @@ typedef struct {
      */
     const millpond_task_position *after;
     /**
-     * How many tasks to look at: at most 10,000. -1: not given, which is 1,000.
+     * How many tasks to read: at most 10,000. -1: the default, 1,000.
      */
     int64_t limit;
     /**
      * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-     * and still have a next one. NULL: not given.
+     * and still have a next one. NULL: not set.
      */
     millpond_bytes claimant;
     /**
@@ -1446,7 +1445,7 @@ typedef struct {
      */
     const millpond_doc_position *after;
     /**
-     * How many documents: at most 10,000. -1: not given, which is 1,000.
+     * How many documents: at most 10,000. -1: the default, 1,000.
      */
     int64_t limit;
     /**
@@ -1464,8 +1463,8 @@ typedef struct {
 } millpond_doc_query;
 
 /**
- * Which queues or namespaces to look at: those with one of the exact names or prefixes; all if
- * none is said. `millpond_tasks_filter_init` fills it; then set what you like.
+ * Which queues or namespaces to include: those with one of the exact names or prefixes; all if
+ * none is given. `millpond_tasks_filter_init` fills it; then set what you like.
  */
 typedef struct {
     /**
@@ -1485,7 +1484,7 @@ typedef struct {
      */
     size_t prefix_count;
     /**
-     * At most so many, the first by name. -1: not given, which is 100,000, the most.
+     * How many at most, the first by name. -1: the default, 100,000, the most.
      */
     int64_t limit;
 } millpond_tasks_filter;
@@ -1495,7 +1494,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * Tasks to insert whose id is taken, at the version that is there.
+     * Tasks to insert whose id is taken, with the current version.
      */
     const millpond_task_id *inserts;
     /**
@@ -1503,7 +1502,7 @@ typedef struct {
      */
     size_t insert_count;
     /**
-     * Tasks to change that are not there at the version that was asked for.
+     * Tasks to change that are missing at the given version.
      */
     const millpond_task_id *changes;
     /**
@@ -1511,7 +1510,7 @@ typedef struct {
      */
     size_t change_count;
     /**
-     * Tasks to delete that are not there at the version that was asked for.
+     * Tasks to delete that are missing at the given version.
      */
     const millpond_task_id *deletes;
     /**
@@ -1519,7 +1518,7 @@ typedef struct {
      */
     size_t delete_count;
     /**
-     * Tasks to depend on that are not there at the version that was asked for.
+     * Tasks to depend on that are missing at the given version.
      */
     const millpond_task_id *depends;
     /**
@@ -1535,7 +1534,7 @@ typedef struct {
      */
     size_t claim_count;
     /**
-     * Documents to insert whose id is taken, at the version that is there.
+     * Documents to insert whose id is taken, with the current version.
      */
     const millpond_doc_id *doc_inserts;
     /**
@@ -1543,7 +1542,7 @@ typedef struct {
      */
     size_t doc_insert_count;
     /**
-     * Documents to change that are not there at the version that was asked for.
+     * Documents to change that are missing at the given version.
      */
     const millpond_doc_id *doc_changes;
     /**
@@ -1551,7 +1550,7 @@ typedef struct {
      */
     size_t doc_change_count;
     /**
-     * Documents to delete that are not there at the version that was asked for.
+     * Documents to delete that are missing at the given version.
      */
     const millpond_doc_id *doc_deletes;
     /**
@@ -1559,7 +1558,7 @@ typedef struct {
      */
     size_t doc_delete_count;
     /**
-     * Documents to depend on that are not there at the version that was asked for.
+     * Documents to depend on that are missing at the given version.
      */
     const millpond_doc_id *doc_depends;
     /**
@@ -1575,11 +1574,11 @@ typedef struct {
      */
     size_t doc_claim_count;
     /**
-     * Whether a task is not there at the version that was asked for.
+     * Whether a task is missing at the given version.
      */
     bool has_missing;
     /**
-     * Whether a document is not there at the version that was asked for.
+     * Whether a document is missing at the given version.
      */
     bool has_missing_docs;
     /**
@@ -1595,16 +1594,16 @@ typedef struct {
      */
     bool has_collisions;
     /**
-     * Whether nothing is wrong but that others hold something: the same can succeed later.
+     * Whether the only problem is that others hold something: the same can succeed later.
      */
     bool only_claims;
 } millpond_dependency;
 
 /**
- * Is told of a job that could not end as its handler said, with why: a refused modification
- * (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been given back by
- * then, unless its lease was lost. `error` and `job` are freed after the call, and
- * `context` is the one of `millpond_tasks_run`. It must return.
+ * Called for a job that could not end as its handler said, with the reason: a refused modification
+ * (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
+ * by then, unless its lease was lost. `error` and `job` are freed after the call, and `context` is the
+ * one of `millpond_tasks_run`. It must return.
  */
 typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
                                             const millpond_error *error,
@@ -1615,8 +1614,8 @@ typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
  */
 typedef struct {
     /**
-     * How many milliseconds a task is leased; a native thread renews it twice a lease. -1: not
-     * given, which is 30,000.
+     * How many milliseconds a task is leased; a native thread renews it twice a lease. -1: the
+     * default, 30,000.
      */
     int64_t lease_ms;
     /**
@@ -1624,41 +1623,40 @@ typedef struct {
      */
     int64_t wait_ms;
     /**
-     * How many milliseconds a task is put off that failed for the first time; then twice as long
-     * each time, and each time by chance up to half of it less. -1: not given, which is 30,000.
+     * How many milliseconds a task is delayed after its first failure; then twice as long each
+     * time, each time minus a random part of up to a half. -1: the default, 30,000.
      */
     int64_t backoff_ms;
     /**
-     * How many milliseconds a task that failed is put off at most. -1: not given, which is an
-     * hour.
+     * How many milliseconds a failed task is delayed at most. -1: the default, an hour.
      */
     int64_t backoff_max_ms;
     /**
-     * After so many attempts a task goes to the error queue; 0 for never.
+     * After this many attempts a task goes to the error queue; 0 is never.
      */
     uint32_t max_attempts;
     /**
      * A task that was claimed more often since it was last inserted, changed or released goes to the
-     * error queue and becomes no job, as it may be what ends the workers; 0 for never. Only leases
-     * that ran out count: every end of a job begins anew.
+     * error queue and becomes no job, as it may be what kills the workers; 0 is never. Only expired
+     * leases count: every end of a job resets the count.
      */
     uint32_t max_claims;
     /**
-     * Where tasks go that failed too often. NULL: not given, which is the queue that each is in
-     * with `/err` behind it.
+     * The queue for tasks that failed too often. NULL: the default, the name of each task's
+     * queue with `/err` appended.
      */
     millpond_bytes error_queue;
     /**
-     * What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL: not
-     * given, and nobody is told. A loop of jobs has no use for it.
+     * What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL:
+     * none is called. A loop of jobs does not use it.
      */
     millpond_task_error_handler on_error;
 } millpond_tasks_worker_options;
 
 /**
- * What a handler says of its job. It finds it with what stands for "done", and sets what it likes.
- * What it points to has to be there until the handler is called again or `millpond_tasks_run`
- * returns; the texts of the job's task are.
+ * How a handler wants its job to end. It is set to "done" before the handler is called. What it
+ * points to must stay valid until the handler is called again or `millpond_tasks_run` returns; the
+ * texts of the job's task do.
  */
 typedef struct {
     /**
@@ -1666,7 +1664,7 @@ typedef struct {
      */
     uint32_t end;
     /**
-     * What happens in place of a delete.
+     * What happens instead of a delete.
      */
     const millpond_modification *modification;
     /**
@@ -1674,31 +1672,30 @@ typedef struct {
      */
     millpond_bytes err;
     /**
-     * Where it moves to.
+     * The queue that it moves to.
      */
     millpond_bytes queue;
     /**
-     * In how many milliseconds it is tried again or available. -1: not given, as the worker's options
+     * In how many milliseconds it is tried again or available. -1: not set, as the worker's options
      * say, or of a release a short random time.
      */
     int64_t delay_ms;
 } millpond_task_outcome;
 
 /**
- * Works on a job, and says in `outcome` what becomes of it.
+ * Works on a job, and sets in `outcome` how it ends.
  */
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       millpond_task_outcome *outcome,
                                       void *context);
 
 /**
- * The Lua script of a step, for a Redis connection of your own: send
- * `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with
- * the same. An `AGAIN` error says that nothing was done yet: send the same again at once. The comment at
- * the end of the source says what the arguments and the answer are.
- * Everything in it lives for ever.
+ * The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
+ * keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error
+ * means that nothing was done yet: send the same again at once. The comment at the end of the source
+ * says what the arguments and the result are. Everything in it lives forever.
  *
- * Such a connection must not send a call again by itself after a dropped connection, as some
+ * Such a connection must not resend a call by itself after a dropped connection, as some
  * client libraries do: an exchange that runs twice can lose a member. Switch that off.
  */
 typedef struct {
@@ -1725,22 +1722,23 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The ABI of the library, for who loads it at run time: has to be `MILLPOND_ABI_VERSION`.
+ * The ABI of the library, for programs that load it at run time: has to be
+ * `MILLPOND_ABI_VERSION`.
  *
  * Threads: any.
  */
 uint32_t millpond_abi_version(void);
 
 /**
- * The version of Millpond, such as `0.1.0`; lives for ever.
+ * The version of Millpond, such as `0.1.0`; lives forever.
  *
  * Threads: any.
  */
 const char *millpond_version(void);
 
 /**
- * Panics inside the library, so that a test can show what becomes of it outside. The panic prints
- * its place to standard error, as any would.
+ * Panics inside the library, so that a test can show what happens outside. The panic prints its
+ * location to standard error, as any would.
  *
  * Errors: `MILLPOND_INTERNAL`, always.
  *
@@ -1765,7 +1763,7 @@ millpond_status millpond_error_code(const millpond_error *error);
 
 /**
  * The name of the error, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
- * NULL; lives for ever. `OK` for NULL.
+ * NULL; lives forever. `OK` for NULL.
  *
  * Threads: any.
  */
@@ -1780,8 +1778,8 @@ const char *millpond_error_name(const millpond_error *error);
 const char *millpond_error_message(const millpond_error *error);
 
 /**
- * The operation that failed, such as `ick.add`; empty where none was under way. Never NULL; lives
- * until the error is freed.
+ * The operation that failed, such as `ick.add`; empty if there was none. Never NULL; lives until
+ * the error is freed.
  *
  * Threads: any.
  */
@@ -1828,7 +1826,7 @@ millpond_status millpond_error_kind_at(size_t index,
                                        millpond_error **error);
 
 /**
- * Fills options with what stands for "not given". The URL still has to be set.
+ * Fills options with their defaults. The URL still has to be set.
  *
  *     millpond_options options;
  *     millpond_options_init(&options);
@@ -1856,13 +1854,13 @@ void millpond_options_init(millpond_options *options);
  * | `redis+sentinel://host,host2/service/db`   | follows failovers; `rediss+sentinel:` for TLS   |
  * | `redis+cluster://host,host2`               | Redis Cluster; `rediss+cluster:` for TLS        |
  *
- * Options go behind a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
+ * Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
  * `timeout` (5s), connecting (each time at most `connect_timeout`, 1s) and trying again (at most
  * `retries`, 10) included; `pool` (16) idle connections are kept.
  *
  * A Redis client connects when it first has something to send, so a process can fork after this.
- * When opening a `file:` finds something that a person should be told, such as bytes that were cut
- * off, a line says it on standard error; `millpond_recovery_read` tells it too.
+ * When opening a `file:` finds something that an operator should know, such as bytes that were cut
+ * off, it is printed to standard error; `millpond_recovery_read` returns it too.
  *
  * `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
  * to NULL.
@@ -1898,9 +1896,9 @@ millpond_status millpond_connect_with(const millpond_options *options,
                                       millpond_error **error);
 
 /**
- * Closes the client: calls on it answer `MILLPOND_CLOSED` from now on, whoever waits for a batch
- * is woken and finds that out, and what an embedded engine still holds back is written. The handle
- * still has to be freed. Closing twice is fine.
+ * Closes the client: calls on it return `MILLPOND_CLOSED` from now on, waiting calls are woken and
+ * return it too, and what an embedded engine has buffered is written. The handle still has to be
+ * freed. Closing twice is fine.
  *
  * Errors: `MILLPOND_STORAGE` if the disk refuses the last write.
  *
@@ -1910,8 +1908,8 @@ millpond_status millpond_close(millpond_client *client, millpond_error **error);
 
 /**
  * Frees a client. Leases, batches and channels that were made from it keep what they need of it;
- * with the last of them it closes. A call that is under way in another thread ends as if nothing
- * had happened. NULL and a client that was freed before are fine.
+ * with the last of them it closes. A call that is running in another thread ends normally. NULL
+ * and a client that was freed before are fine.
  *
  * Threads: any.
  */
@@ -1919,7 +1917,7 @@ void millpond_client_free(millpond_client *client);
 
 /**
  * Reads what opening the engine of a `file:` found. Clients of one process that share a directory
- * get the same. What is not noticed stands in the documentation of the Rust method
+ * get the same. What is not detected is listed in the documentation of the Rust method
  * `Client::recovery`.
  *
  * `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
@@ -1930,7 +1928,7 @@ void millpond_client_free(millpond_client *client);
  *         const millpond_recovered *found = millpond_recovery_data(recovery);
  *         printf("%llu records\n", (unsigned long long)found->records);
  *         if (found->suspicion)
- *             call_somebody(found->suspicion);
+ *             alert_operator(found->suspicion);
  *     }
  *     millpond_recovery_free(recovery);
  *
@@ -1958,7 +1956,7 @@ const millpond_recovered *millpond_recovery_data(const millpond_recovery *recove
 void millpond_recovery_free(millpond_recovery *recovery);
 
 /**
- * The entries as an array of `millpond_entries_length`, lowest score first. Lives until the
+ * The entries as an array of `millpond_entries_length`, lowest score first. Valid until the
  * entries are freed. NULL for NULL and for a handle that was freed or is none.
  *
  *     const millpond_entry *entry = millpond_entries_data(entries);
@@ -1978,7 +1976,7 @@ size_t millpond_entries_length(const millpond_entries *entries);
 
 /**
  * The bytes of all members, one after the other without gaps, in the order of the entries: for
- * interpreters, which copy them in one go. Lives until the entries are freed. NULL as in
+ * interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
  * `millpond_entries_data`.
  *
  * Threads: any.
@@ -2049,7 +2047,7 @@ millpond_status millpond_ick_add(millpond_client *client,
                                  millpond_error **error);
 
 /**
- * Moves the lowest members to the consumer set until that holds `max`, and answers its first
+ * Moves the lowest members to the consumer set until that holds `max`, and returns its first
  * `max`, lowest first. What was reserved before and not committed is part of the batch. With
  * `backwash` it first folds the whole consumer set back into the producer set, so that the batch
  * holds the lowest scores of both.
@@ -2060,7 +2058,7 @@ millpond_status millpond_ick_add(millpond_client *client,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` from 10^17 on; `MILLPOND_WRONG_TYPE` and
  * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
  *
- * Delivery: at least once. A batch stays reserved until it is committed, whatever becomes of its
+ * Delivery: at least once. A batch stays reserved until it is committed, whatever happens to its
  * consumer.
  *
  * Threads: any.
@@ -2083,7 +2081,7 @@ millpond_status millpond_ick_reserve(millpond_client *client,
  * else; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
- * reserve: what comes is work to be done. Above 250,000 members it takes several steps, each
+ * reserve: it returns what is left to do. Above 250,000 members it takes several steps, each
  * atomic. A call takes up to 1,000,000 members.
  *
  * Threads: any.
@@ -2098,12 +2096,12 @@ millpond_status millpond_ick_commit(millpond_client *client,
 
 /**
  * Commits one batch and reserves the next in one step: one round trip a batch. Arguments and
- * answer are those of `millpond_ick_commit` and `millpond_ick_reserve`.
+ * result are those of `millpond_ick_commit` and `millpond_ick_reserve`.
  *
  * Errors: as both; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
  *
- * Delivery: as both; after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` go on with an exchange
- * that commits nothing.
+ * Delivery: as both; after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` continue with an
+ * exchange that commits nothing.
  *
  * Threads: any.
  */
@@ -2152,8 +2150,8 @@ millpond_status millpond_ick_peek(millpond_client *client,
                                   millpond_error **error);
 
 /**
- * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. With `unlink`
- * Redis frees the memory in the background.
+ * Removes the Ick's three keys, whatever they hold, so it also removes a broken Ick. With
+ * `unlink` Redis frees the memory in the background.
  *
  * `removed` is set to how many keys there were; it may be NULL.
  *
@@ -2169,7 +2167,7 @@ millpond_status millpond_ick_delete(millpond_client *client,
                                     millpond_error **error);
 
 /**
- * The version flag of every Ick, `ick.v1`; lives for ever.
+ * The version flag of every Ick, `ick.v1`; lives forever.
  *
  * Threads: any.
  */
@@ -2207,10 +2205,10 @@ millpond_status millpond_ick_lease_keys(const char *name,
 
 /**
  * The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
- * 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else a call waits
- * up to so many milliseconds for work, anew for each batch (`INT64_MAX` is for ever). It waits
- * without polling: it is woken when somebody adds, and looks every five seconds for producers that
- * do not announce what they add. `millpond_close` on the client ends the wait.
+ * 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else each call
+ * waits up to `wait_ms` milliseconds for work (`INT64_MAX` is without limit). It waits without
+ * polling: it is woken when members are added, and polls every five seconds for producers that do
+ * not publish notifications. `millpond_close` on the client ends the wait.
  *
  * `batches` is set to the loop, which the caller frees with `millpond_batches_free`, or on failure
  * to NULL. Makes no call yet.
@@ -2241,13 +2239,13 @@ millpond_status millpond_ick_batches(millpond_client *client,
  * Commits the last batch and takes the next, in one round trip.
  *
  * `entries` is set to the batch, which the caller frees with `millpond_entries_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that trying again can mend
- * (see `millpond_error_retry`) the loop may go on: a batch whose commit may or may not have been
- * done comes again if it was not.
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued: a batch whose commit may or may not have
+ * been done is delivered again if it was not.
  *
  * Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
- * `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
- * closed.
+ * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
+ * client was closed.
  *
  * Threads: one at a time; see `millpond_batches`.
  */
@@ -2259,8 +2257,8 @@ millpond_status millpond_batches_next(millpond_batches *batches,
  * Commits the last batch, for a loop that is left before its end.
  *
  * `committed` is set to how many members were still reserved, which is 0 if the batch was
- * committed already, or if that was tried and failed: it comes again then, if need be. It may be
- * NULL.
+ * committed already, or if that was tried and failed: it is then delivered again if it was not
+ * committed. It may be NULL.
  *
  * Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
  *
@@ -2271,8 +2269,8 @@ millpond_status millpond_batches_commit(millpond_batches *batches,
                                         millpond_error **error);
 
 /**
- * Frees batches. The last batch stays reserved unless it was committed: the next reserve brings it
- * again. NULL and batches that were freed before are fine.
+ * Frees batches. The last batch stays reserved unless it was committed: the next reserve returns
+ * it again. NULL and batches that were freed before are fine.
  *
  * Threads: any.
  */
@@ -2307,7 +2305,7 @@ millpond_status millpond_ick_lease_acquire(millpond_client *client,
  * whole term, or because it was released. Then stop working on the batch. Sends nothing; any
  * thread may ask at any time.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no lease.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
  *
  * Threads: any.
  */
@@ -2319,7 +2317,7 @@ millpond_status millpond_lease_is_lost(const millpond_lease *lease,
  * The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
  * is freed. Any thread may ask at any time.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no lease.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
  *
  * Threads: any.
  */
@@ -2368,7 +2366,7 @@ millpond_status millpond_lease_exchange(millpond_lease *lease,
                                         millpond_error **error);
 
 /**
- * `millpond_ick_batches` for the holder alone: its calls answer `MILLPOND_LEASE_LOST` once the
+ * `millpond_ick_batches` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
  * lease is lost. The batches do not keep the lease: it has to outlive them.
  *
  * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches`.
@@ -2382,13 +2380,13 @@ millpond_status millpond_lease_batches(millpond_lease *lease,
                                        millpond_error **error);
 
 /**
- * Gives the lease back, so that another consumer can take it at once. The handle still has to be
+ * Releases the lease, so that another consumer can take it at once. The handle still has to be
  * freed.
  *
  * `was_held` is set to false if it was lost before; it may be NULL.
  *
  * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then it
- * runs out by itself.
+ * expires.
  *
  * Threads: one at a time; see `millpond_lease`.
  */
@@ -2397,7 +2395,7 @@ millpond_status millpond_lease_release(millpond_lease *lease,
                                        millpond_error **error);
 
 /**
- * Frees a lease. One that was not released is given back in the background, but not by the child
+ * Frees a lease. One that was not released is released in the background, but not by the child
  * of a fork, whose parent may still hold it. NULL and a lease that was freed before are fine.
  *
  * Threads: any.
@@ -2430,7 +2428,7 @@ millpond_status millpond_ick_channel_new(millpond_client *client,
 /**
  * How many Icks members are spread over.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
  *
  * Threads: any.
  */
@@ -2439,9 +2437,9 @@ millpond_status millpond_ick_channel_shards(const millpond_ick_channel *channel,
                                             millpond_error **error);
 
 /**
- * How many Icks consumers have to read, which is more while an earlier size is drained.
+ * How many Icks consumers have to read, more than that while an earlier size is drained.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
  *
  * Threads: any.
  */
@@ -2452,7 +2450,7 @@ millpond_status millpond_ick_channel_readable(const millpond_ick_channel *channe
 /**
  * The number of the Ick in which this member lives.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
  *
  * Threads: any.
  */
@@ -2468,7 +2466,7 @@ millpond_status millpond_ick_channel_ick_of(const millpond_ick_channel *channel,
  * `name` is set to a list of one, which the caller frees with `millpond_keys_free`, or on failure
  * to NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
  *
  * Threads: any.
  */
@@ -2492,8 +2490,8 @@ millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
                                          millpond_error **error);
 
 /**
- * The loop of a consumer of the Icks with these numbers: takes from each in turn. Everything else
- * is as in `millpond_ick_batches`.
+ * The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
+ * else is as in `millpond_ick_batches`.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, or no number.
  *
@@ -2508,15 +2506,15 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
                                              millpond_error **error);
 
 /**
- * Frees a channel. Batches that were made from it go on. NULL and a channel that was freed before
- * are fine.
+ * Frees a channel. Batches that were made from it stay usable. NULL and a channel that was freed
+ * before are fine.
  *
  * Threads: any.
  */
 void millpond_ick_channel_free(millpond_ick_channel *channel);
 
 /**
- * Fills options with what stands for "not given".
+ * Fills options with their defaults.
  *
  *     millpond_shuffle_options options;
  *     millpond_shuffle_options_init(&options);
@@ -2530,8 +2528,8 @@ void millpond_ick_channel_free(millpond_ick_channel *channel);
 void millpond_shuffle_options_init(millpond_shuffle_options *options);
 
 /**
- * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call: what
- * no queue can have is refused by the step that needs it.
+ * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
+ * invalid settings are refused by the step that needs them.
  *
  * `queue` is set to the queue, which the caller frees with `millpond_shuffle_queue_free`, or on
  * failure to NULL.
@@ -2552,11 +2550,10 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_error **error);
 
 /**
- * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
- * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
- * still take from all; a later write or resize takes the others away. A queue that nobody has written
- * to is made with this number. Queues that were given another number of `streams` are refused from
- * then on.
+ * Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
+ * deliver or to acknowledge. Until then writers spread over the new number already and readers still
+ * read from all; a later write or resize removes the others. A queue that was never written to is
+ * created with this number. Clients with another number of `streams` are refused from then on.
  *
  * `now` is set to how many streams the queue has now; it may be NULL.
  *
@@ -2571,7 +2568,7 @@ millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         millpond_error **error);
 
 /**
- * How many entries the streams hold, finished ones that nobody deleted included.
+ * How many entries the streams hold, finished ones that were not deleted included.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
  * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
@@ -2583,7 +2580,7 @@ millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
                                      millpond_error **error);
 
 /**
- * How many messages some group still has to get or to acknowledge.
+ * How many messages are not yet delivered to some group, or not acknowledged by it.
  *
  * Errors: as `millpond_shuffle_len`.
  *
@@ -2594,7 +2591,7 @@ millpond_status millpond_shuffle_backlog(millpond_shuffle_queue *queue,
                                          millpond_error **error);
 
 /**
- * How many messages a group was given and has not acknowledged.
+ * How many messages were delivered to a group and are not acknowledged.
  *
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
  *
@@ -2607,8 +2604,8 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
- * Frees a queue. Consumers that were made from it go on. NULL and a queue that was freed before
- * are fine.
+ * Frees a queue. Consumers that were made from it stay usable. NULL and a queue that was freed
+ * before are fine.
  *
  * Threads: any.
  */
@@ -2645,11 +2642,11 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
  *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
- * 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
- * no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
- * years), before anything is sent, and for a queue that has another number of streams than it was
- * given here; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
- * nothing has changed; those of the connection.
+ * 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and invalid
+ * settings (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100 years),
+ * before anything is sent, and for a queue that has another number of streams than this client
+ * set; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those
+ * of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
  * written; written again it may be there twice.
@@ -2686,7 +2683,7 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
 
 /**
  * The messages as an array of `millpond_shuffle_batch_length`, in the order in which they were
- * taken. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
+ * read. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
  *
  *     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
  *     for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
@@ -2752,15 +2749,15 @@ const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuf
                                                              size_t name_length);
 
 /**
- * Frees a batch. Its messages stay the consumer's until they are acknowledged. NULL and a batch
- * that was freed before are fine.
+ * Frees a batch. Its messages stay pending until they are acknowledged. NULL and a batch that
+ * was freed before are fine.
  *
  * Threads: any.
  */
 void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
 
 /**
- * Fills options with what stands for "not given". Does nothing for NULL.
+ * Fills options with their defaults. Does nothing for NULL.
  *
  * Threads: any.
  */
@@ -2792,10 +2789,10 @@ millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
                                               millpond_error **error);
 
 /**
- * Takes up to `max` messages, from the streams in turn: those that as many reads of one would have
- * taken. With a `wait_ms` of -1 it answers at once; else it waits up to so many milliseconds if
- * there is no message (`INT64_MAX` is for ever), without polling. `millpond_close` on the client
- * ends the wait.
+ * Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
+ * message would return. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
+ * milliseconds if there is no message (`INT64_MAX` is without limit), without polling.
+ * `millpond_close` on the client ends the wait.
  *
  * `batch` is set to the messages, which may be none and which the caller frees with
  * `millpond_shuffle_batch_free`, or on failure to NULL.
@@ -2803,12 +2800,12 @@ millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
  * empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty
  * or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; `MILLPOND_CANCELLED` if
- * `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was closed; those of the
- * connection.
+ * `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client was closed; those of
+ * the connection.
  *
- * Delivery: at least once. A message that was taken is its consumer's until it is acknowledged.
- * After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be the consumer's that it
- * never saw: `millpond_shuffle_reclaim` brings them.
+ * Delivery: at least once. A delivered message belongs to its consumer until it is
+ * acknowledged. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be pending
+ * that the consumer never received: `millpond_shuffle_reclaim` returns them.
  *
  * Threads: any.
  */
@@ -2819,8 +2816,8 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       millpond_error **error);
 
 /**
- * Acknowledges messages, so that the group does not get them again. The entries stay in the queue,
- * for other groups.
+ * Acknowledges messages, so that they are not delivered to the group again. The entries stay in
+ * the queue, for other groups.
  *
  * `acknowledged` is set to how many were waiting for that; it may be NULL.
  *
@@ -2857,7 +2854,8 @@ millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consu
                                                 millpond_error **error);
 
 /**
- * Says that messages are still being worked on, so that nobody reclaims them.
+ * Resets the idle time of messages that are still being worked on, so that no consumer reclaims
+ * them.
  *
  * `extended` is set to how many are this consumer's; those that are not have been taken over. It
  * may be NULL.
@@ -2884,7 +2882,7 @@ millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
  * Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
  * 100 years.
  *
- * Delivery: a consumer that is only slow may be working on a message that is taken over:
+ * Delivery: a slow consumer may still be working on a message that is taken over:
  * `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
  *
  * Threads: any.
@@ -2897,8 +2895,8 @@ millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
                                          millpond_error **error);
 
 /**
- * Frees a consumer. What it took and did not acknowledge stays its own; messages loops that were
- * made from it go on. NULL and a consumer that was freed before are fine.
+ * Frees a consumer. Messages delivered to it and not acknowledged stay pending; loops that were
+ * made from it stay usable. NULL and a consumer that was freed before are fine.
  *
  * Threads: any.
  */
@@ -2906,10 +2904,10 @@ void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
 
 /**
  * The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of -1 the loop is
- * over when there is nothing left; else a call waits up to so many milliseconds for a message,
- * anew for each batch (`INT64_MAX` is for ever). It waits without polling: all that wait in a
- * process share one connection, and a message wakes one of them. `millpond_close` on the client
- * ends the wait.
+ * over when there is nothing left; else each call waits up to `wait_ms` milliseconds for a
+ * message (`INT64_MAX` is without limit). It waits without polling: all that wait in a process
+ * share one connection, and a message wakes one of them. `millpond_close` on the client ends the
+ * wait.
  *
  * `messages` is set to the loop, which the caller frees with `millpond_shuffle_messages_free`, or
  * on failure to NULL. Makes no call yet.
@@ -2939,8 +2937,8 @@ millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consume
  * Takes the next batch; acknowledges nothing.
  *
  * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`; to
- * NULL on failure, and also on success when the loop is over. After an error that trying again
- * can mend (see `millpond_error_retry`) the loop may go on.
+ * NULL on failure, and also on success when the loop is over. After an error that a retry can
+ * fix (see `millpond_error_retry`) the loop can be continued.
  *
  * Errors: as `millpond_shuffle_read`.
  *
@@ -2953,8 +2951,8 @@ millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messag
                                                millpond_error **error);
 
 /**
- * Frees the loop. Messages that were not acknowledged stay the consumer's. NULL and a loop that
- * was freed before are fine.
+ * Frees the loop. Messages that were not acknowledged stay pending. NULL and a loop that was
+ * freed before are fine.
  *
  * Threads: any.
  */
@@ -3068,9 +3066,9 @@ void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
 
 /**
  * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
- * those that were cordoned first. `time_digits`, 1 to 10, has it look only at deadlines that begin
- * with as many of the first digits of the time: with 6, at those of the same 10,000 seconds. -1 is
- * for all. Makes no call yet.
+ * those that were cordoned first. `time_digits`, 1 to 10, limits it to deadlines that begin with
+ * as many of the first digits of the time: with 6, to those of the same 10,000 seconds. -1 is for
+ * all. Makes no call yet.
  *
  * `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
  * or on failure to NULL.
@@ -3086,11 +3084,11 @@ void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
  *     }
  *     millpond_shuffle_garbage_free(garbage);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another that is
- * none is refused when the first batch is asked for.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another invalid
+ * one is refused when the first batch is requested.
  *
- * Delivery: at least once: what was handed out and not deleted yet is handed out by the next
- * collection.
+ * Delivery: at least once: what was returned and not deleted yet is returned again by the
+ * next collection.
  *
  * Threads: any.
  */
@@ -3104,8 +3102,8 @@ millpond_status millpond_shuffle_gc(millpond_shuffle_queue *queue,
  * themselves stay in their streams.
  *
  * `values` is set to the batch, which the caller frees with `millpond_keys_free`; to NULL on
- * failure, and also on success when all is collected. After an error that trying again can mend
- * (see `millpond_error_retry`) the collection may go on.
+ * failure, and also on success when all is collected. After an error that a retry can fix (see
+ * `millpond_error_retry`) the collection can be continued.
  *
  * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
  * `time_digits` that is not 1 to 10.
@@ -3117,9 +3115,10 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
                                               millpond_error **error);
 
 /**
- * How many entries were looked at so far, and how many records were deleted. Both may be NULL.
+ * How many entries were scanned so far, and how many records were deleted. Both may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no collection, and while another thread is in it.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a collection, and while another
+ * thread is in it.
  *
  * Threads: one at a time; see `millpond_shuffle_garbage`.
  */
@@ -3191,8 +3190,8 @@ millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queu
                                                     millpond_error **error);
 
 /**
- * Deletes the message that is tracked by this value, for all groups, taken or not. With the global
- * keys it is found whatever the name of its queue.
+ * Deletes the message that is tracked by this value, for all groups, delivered or not. With the
+ * global keys it is found in any queue.
  *
  * `deleted` is set to whether there was one, and `receipt` to where it was, or to 0 if there is
  * none (any more). Both may be NULL.
@@ -3202,8 +3201,8 @@ millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queu
  * names no message and `MILLPOND_CROSS_SLOT` on a cluster with the global keys, and then nothing has
  * changed; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
- * finds nothing then. A consumer that has taken the message is not stopped.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; repeated, it
+ * finds nothing then. A consumer that works on the message is not stopped.
  *
  * Threads: any.
  */
@@ -3226,7 +3225,7 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
  * above 10^18 - 1,000.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
- * nobody saw; `millpond_shuffle_gc` hands them out once more.
+ * no caller received; `millpond_shuffle_gc` returns them again.
  *
  * Threads: any.
  */
@@ -3269,8 +3268,8 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                millpond_error **error);
 
 /**
- * Fills a document to insert with what stands for "not given". The namespace still has to be set,
- * and the key wants to be.
+ * Fills a document to insert with its defaults. The namespace still has to be set, and usually
+ * the key.
  *
  *     millpond_new_doc doc;
  *     millpond_new_doc_init(&doc);
@@ -3285,8 +3284,8 @@ void millpond_new_doc_init(millpond_new_doc *doc);
 
 /**
  * Fills a change with the document as it is, at its version: such a change leaves everything as it
- * is, whoever holds it included. The change points to the texts of the document, whose answer has
- * to be there until the change was made. `doc` may be NULL; then everything else has to be set.
+ * is, its claimant included. The change points to the texts of the document, whose result must not
+ * be freed before the change was made. `doc` may be NULL; then everything else has to be set.
  *
  * Does nothing where `change` is NULL.
  *
@@ -3295,7 +3294,7 @@ void millpond_new_doc_init(millpond_new_doc *doc);
 void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *doc);
 
 /**
- * Fills a task to insert with what stands for "not given". The queue still has to be set.
+ * Fills a task to insert with its defaults. The queue still has to be set.
  *
  *     millpond_new_task task;
  *     millpond_new_task_init(&task);
@@ -3311,7 +3310,7 @@ void millpond_new_task_init(millpond_new_task *task);
 
 /**
  * Fills a change with the task as it is, at its version: all that such a change does is to release
- * it. The change points to the texts of the task, whose answer has to be there until the change
+ * it. The change points to the texts of the task, whose result must not be freed before the change
  * was made. `task` may be NULL; then everything else has to be set.
  *
  *     millpond_task_change change;
@@ -3327,13 +3326,13 @@ void millpond_new_task_init(millpond_new_task *task);
 void millpond_task_change_init(millpond_task_change *change, const millpond_task *task);
 
 /**
- * The store of tasks of this name, for a claimant: who claims, and holds what is claimed. It has 1
- * to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: whoever takes a
- * claimant's name can do what it could. Each job of a worker has a claimant of its own: this one,
- * cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
- * `millpond_tasks_modify` is refused for what a job holds. What a job's end puts off to a time in
- * the future, this claimant holds until then. Makes no call: what no store can have is refused by
- * the step that needs it.
+ * The store of tasks of this name, for a claimant: the name that claims are made under. It has 1
+ * to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: any program
+ * that uses a claimant's name can do what that claimant can. Each job of a worker has a claimant
+ * of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs
+ * never hold the same task or document, and `millpond_tasks_modify` is refused for what a job
+ * holds. What a job's end delays to a time in the future, this claimant holds until then. Makes no
+ * call: an invalid name is refused by the step that needs it.
  *
  * `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
  * failure to NULL.
@@ -3356,7 +3355,7 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
 /**
  * Who claims through this store. Lives until the store is freed.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no store.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a store.
  *
  * Threads: any.
  */
@@ -3378,8 +3377,8 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
                                     millpond_error **error);
 
 /**
- * Frees a store. Loops and jobs that were made from it go on. NULL and a store that was freed
- * before are fine.
+ * Frees a store. Loops and jobs that were made from it stay usable. NULL and a store that was
+ * freed before are fine.
  *
  * Threads: any.
  */
@@ -3388,9 +3387,9 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
 /**
  * Does all of a modification, or nothing. One that is empty succeeds.
  *
- * `answer` is set to the tasks and documents that were inserted and changed, in the order of the
+ * `result` is set to the tasks and documents that were inserted and changed, in the order of the
  * modification and without those that were skipped; see `millpond_tasks_data`. The caller frees it
- * with `millpond_tasks_answer_free`; on failure it is NULL. `answer` may be NULL.
+ * with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
  *
  *     millpond_task_id done = {task->id, task->version};
  *     millpond_modification modification = {.deletes = &done, .delete_count = 1};
@@ -3398,12 +3397,12 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
  * are no JSON texts, and what is named twice, before anything is sent; `MILLPOND_DEPENDENCY` if
- * something is not as it has to be, with all that is not (`millpond_error_dependency`), and then
- * nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
- * something else; those of the connection.
+ * something is not as it has to be, with a list of all that is not (`millpond_error_dependency`);
+ * then nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys
+ * hold something else; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
- * all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
+ * all; `millpond_tasks_fetch` shows which. Sent again, what it changed or deleted is not there at
  * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
  * of your own then.
  *
@@ -3411,13 +3410,13 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  */
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_modification *modification,
-                                      millpond_tasks_answer **answer,
+                                      millpond_tasks_result **result,
                                       millpond_error **error);
 
 /**
  * Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
  *
- * `answer` is set to the task, which the caller frees with `millpond_tasks_answer_free`, or on
+ * `result` is set to the task, which the caller frees with `millpond_tasks_result_free`, or on
  * failure to NULL. It may be NULL.
  *
  * Errors: as `millpond_tasks_modify`.
@@ -3431,54 +3430,54 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       size_t queue_length,
                                       const char *value,
                                       size_t value_length,
-                                      millpond_tasks_answer **answer,
+                                      millpond_tasks_result **result,
                                       millpond_error **error);
 
 /**
- * What is in the answer. Lives until the answer is freed. NULL for NULL and for a handle that was
+ * What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
  * freed or is none.
  *
- *     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+ *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
  *     for (size_t i = 0; i < data->task_count; i++)
  *         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
  *
  * Threads: any.
  */
-const millpond_tasks_data *millpond_tasks_answer_data(const millpond_tasks_answer *answer);
+const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
 
 /**
- * Frees an answer. NULL and an answer that was freed before are fine.
+ * Frees a result. NULL and a result that was freed before are fine.
  *
  * Threads: any.
  */
-void millpond_tasks_answer_free(millpond_tasks_answer *answer);
+void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
  * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (-1 is 30,000).
- * Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so
- * that a task that fails again and again does not keep back the others; which queue is looked at
- * first is left to chance. With a `wait_ms` of -1 it answers at once; else it waits up to so many
- * milliseconds if no task is available (`INT64_MAX` is for ever), without polling.
+ * Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
+ * so that a task that fails again and again does not block the others; the order of the queues is
+ * random too. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
+ * milliseconds if no task is available (`INT64_MAX` is without limit), without polling.
  * `millpond_close` on the client ends the wait.
  *
- * `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
+ * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
  * on failure, and also on success if there are none.
  *
  *     millpond_bytes inbox = {"inbox", 5};
- *     millpond_tasks_answer *answer;
- *     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &answer, &error);
- *     if (status == MILLPOND_OK && answer == NULL)
+ *     millpond_tasks_result *result;
+ *     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &result, &error);
+ *     if (status == MILLPOND_OK && result == NULL)
  *         puts("nothing to do");
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no queue or more than 1,000, names beyond their limits,
  * a lease below -1 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
- * `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
- * closed; those of the connection.
+ * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
+ * was closed; those of the connection.
  *
  * Delivery: at least once. A task is available again when the lease is over, unless it was deleted
  * or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` tasks may be leased
- * that nobody saw.
+ * that no caller received.
  *
  * Threads: any.
  */
@@ -3488,14 +3487,14 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
                                      int64_t lease_ms,
                                      size_t max,
                                      int64_t wait_ms,
-                                     millpond_tasks_answer **answer,
+                                     millpond_tasks_result **result,
                                      millpond_error **error);
 
 /**
  * The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
- * (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else a call
- * waits up to so many milliseconds for a task, anew for each batch (`INT64_MAX` is for ever). It
- * waits without polling: all that wait in a process share one connection, and a task that becomes
+ * (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else each
+ * call waits up to `wait_ms` milliseconds for a task (`INT64_MAX` is without limit). It waits
+ * without polling: all that wait in a process share one connection, and a task that becomes
  * available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
  * ends the wait.
  *
@@ -3503,7 +3502,7 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
  * failure to NULL. Makes no call yet.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease or a `wait_ms` below -1, and for a name that is
- * not UTF-8. What else is beyond its limits `millpond_tasks_claims_next` refuses.
+ * not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
  *
  * Threads: any.
  */
@@ -3519,9 +3518,9 @@ millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
 /**
  * Leases the next batch.
  *
- * `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
- * on failure, and also on success when the loop is over. After an error that trying again can mend
- * (see `millpond_error_retry`) the loop may go on.
+ * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
+ * on failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
  *
  * Errors: as `millpond_tasks_claim`.
  *
@@ -3530,7 +3529,7 @@ millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
  * Threads: one at a time; see `millpond_tasks_claims`.
  */
 millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
-                                           millpond_tasks_answer **answer,
+                                           millpond_tasks_result **result,
                                            millpond_error **error);
 
 /**
@@ -3542,8 +3541,8 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
- * Holds on to tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now, all of them
- * or none.
+ * Renews the leases of tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now,
+ * all of them or none.
  *
  * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
  * documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
@@ -3558,8 +3557,8 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
  * -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
  * another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at versions
- * that nobody saw.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions
+ * that no caller received.
  *
  * Threads: any.
  */
@@ -3575,17 +3574,16 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * Fills a query with what stands for "not given". Does nothing for NULL.
+ * Fills a query with its defaults. Does nothing for NULL.
  *
  * Threads: any.
  */
 void millpond_task_query_init(millpond_task_query *query);
 
 /**
- * The tasks of these ids, in the same order, in whatever queue they are; without those that are
- * not there.
+ * The tasks of these ids, from any queue, in the same order; missing ones are left out.
  *
- * `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+ * `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
  * to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
@@ -3597,18 +3595,18 @@ void millpond_task_query_init(millpond_task_query *query);
 millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
                                      const millpond_bytes *ids,
                                      size_t id_count,
-                                     millpond_tasks_answer **answer,
+                                     millpond_tasks_result **result,
                                      millpond_error **error);
 
 /**
- * A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one moment: a task
- * that is claimed between two pages may be on both or on none.
+ * A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one snapshot: a
+ * task that is claimed between two pages may be on both or on none.
  *
- * `answer` is set to it, with what the `next` page comes after; the caller frees it with
- * `millpond_tasks_answer_free`. On failure it is NULL.
+ * `result` is set to it, with what the `next` page comes after; the caller frees it with
+ * `millpond_tasks_result_free`. On failure it is NULL.
  *
- *     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
- *     query.after = data->next; // the answer has to be there until the next page is
+ *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
+ *     query.after = data->next; // the result has to be there until the next page is
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
  * 10,000; else as `millpond_tasks_fetch`.
@@ -3619,11 +3617,11 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     const char *queue,
                                     size_t queue_length,
                                     const millpond_task_query *query,
-                                    millpond_tasks_answer **answer,
+                                    millpond_tasks_result **result,
                                     millpond_error **error);
 
 /**
- * Fills a query with what stands for "not given". Does nothing for NULL.
+ * Fills a query with its defaults. Does nothing for NULL.
  *
  * Threads: any.
  */
@@ -3631,10 +3629,10 @@ void millpond_doc_query_init(millpond_doc_query *query);
 
 /**
  * Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
- * another claimant holds one of them. Whoever holds them can claim them again.
+ * another claimant holds one of them. The claimant that holds them can claim them again.
  *
- * `answer` is set to them, by secondary key, which the caller frees with
- * `millpond_tasks_answer_free`, or on failure to NULL.
+ * `result` is set to them, by secondary key, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
  * below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
@@ -3652,15 +3650,15 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *key,
                                           size_t key_length,
                                           int64_t lease_ms,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 /**
  * The document of these keys that was inserted without an id of its own. A document with an id of
  * its own is found by that, with `millpond_tasks_fetch_docs`.
  *
- * `answer` is set to it, or to no document if it is not there; the caller frees it with
- * `millpond_tasks_answer_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+ * `result` is set to it, or to no document if it is not there; the caller frees it with
+ * `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
@@ -3675,12 +3673,12 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        size_t key_length,
                                        const char *secondary_key,
                                        size_t secondary_key_length,
-                                       millpond_tasks_answer **answer,
+                                       millpond_tasks_result **result,
                                        millpond_error **error);
 
 /**
  * Inserts a document, or replaces the content of the one of its id, in one step; without an id of
- * its own that is the document of its keys. Whoever holds the document still does. It needs a
+ * its own that is the document of its keys. The document's claimant stays the same. It needs a
  * content; `skip_colliding` is ignored.
  *
  *     millpond_new_doc doc;
@@ -3690,8 +3688,8 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
  *     doc.content = (millpond_bytes){"1.1", 3};
  *     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
  *
- * `answer` is set to the document as it is now, which the caller frees with
- * `millpond_tasks_answer_free`, or on failure to NULL. It may be NULL.
+ * `result` is set to the document as it is now, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL. It may be NULL.
  *
  * Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without a
  * content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other keys has
@@ -3704,13 +3702,13 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
  */
 millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
                                        const millpond_new_doc *doc,
-                                       millpond_tasks_answer **answer,
+                                       millpond_tasks_result **result,
                                        millpond_error **error);
 
 /**
- * The documents of these ids, in the same order; without those that are not there.
+ * The documents of these ids, in the same order; missing ones are left out.
  *
- * `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+ * `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
  * to NULL.
  *
  * Errors: as `millpond_tasks_fetch`.
@@ -3722,14 +3720,14 @@ millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
                                           size_t namespace_name_length,
                                           const millpond_bytes *ids,
                                           size_t id_count,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 /**
  * A page of a namespace's documents, by primary key, secondary key and id; `query` may be NULL.
  *
- * `answer` is set to it, with what the next page comes after in `next_doc`; the caller frees it
- * with `millpond_tasks_answer_free`. On failure it is NULL.
+ * `result` is set to it, with what the next page comes after in `next_doc`; the caller frees it
+ * with `millpond_tasks_result_free`. On failure it is NULL.
  *
  * Errors: as `millpond_tasks_list`.
  *
@@ -3739,11 +3737,11 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          const char *namespace_name,
                                          size_t namespace_name_length,
                                          const millpond_doc_query *query,
-                                         millpond_tasks_answer **answer,
+                                         millpond_tasks_result **result,
                                          millpond_error **error);
 
 /**
- * Fills a filter with what stands for "not given". Does nothing for NULL.
+ * Fills a filter with its defaults. Does nothing for NULL.
  *
  *     millpond_bytes prefix = {"mail/", 5};
  *     millpond_tasks_filter filter;
@@ -3756,10 +3754,10 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
 void millpond_tasks_filter_init(millpond_tasks_filter *filter);
 
 /**
- * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
- * without a look at the tasks. `filter` may be NULL.
+ * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+ * counted without reading the tasks. `filter` may be NULL.
  *
- * `answer` is set to the `queues`, which the caller frees with `millpond_tasks_answer_free`, or on
+ * `result` is set to the `queues`, which the caller frees with `millpond_tasks_result_free`, or on
  * failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
@@ -3769,7 +3767,7 @@ void millpond_tasks_filter_init(millpond_tasks_filter *filter);
  */
 millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,
-                                           millpond_tasks_answer **answer,
+                                           millpond_tasks_result **result,
                                            millpond_error **error);
 
 /**
@@ -3788,7 +3786,7 @@ millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
 /**
  * What is in the namespaces that hold documents, by name. `filter` may be NULL.
  *
- * `answer` is set to the `namespaces`, which the caller frees with `millpond_tasks_answer_free`,
+ * `result` is set to the `namespaces`, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL.
  *
  * Errors: as `millpond_tasks_queue_stats`.
@@ -3797,12 +3795,12 @@ millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
  */
 millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                const millpond_tasks_filter *filter,
-                                               millpond_tasks_answer **answer,
+                                               millpond_tasks_result **result,
                                                millpond_error **error);
 
 /**
- * All that is not as a modification says; NULL for an error that is not `MILLPOND_DEPENDENCY`.
- * Lives until the error is freed.
+ * The list of all that is not as a modification says; NULL for an error that is not
+ * `MILLPOND_DEPENDENCY`. Lives until the error is freed.
  *
  *     const millpond_dependency *refused = millpond_error_dependency(error);
  *     if (refused != NULL && refused->only_claims)
@@ -3824,7 +3822,7 @@ const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job
  * The task's newest version, which renewals change; in the child of a fork, the one that was
  * claimed.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
  *
  * Threads: any.
  */
@@ -3836,7 +3834,7 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
  * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
  * whole lease: stop working. What ends the job is refused then. Sends nothing.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
  *
  * Threads: any.
  */
@@ -3847,7 +3845,7 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
 /**
  * Whether one of the calls that end the job has succeeded. Sends nothing.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
  *
  * Threads: any.
  */
@@ -3856,17 +3854,18 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
                                             millpond_error **error);
 
 /**
- * Leases all documents of a primary key for as long as the job goes on; no other job gets them
- * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to
- * be held. If somebody else holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1
- * not at all. Those who wait have no order, and who held the documents may get them again first.
+ * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
+ * ends the job releases them, unless it deletes them or sets until when they are held. If another
+ * claimant holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1 not at all.
+ * Waiters have no order: the claimant that held the documents may get them again first.
  *
- * `answer` is set to them, by secondary key, which the caller frees with
- * `millpond_tasks_answer_free`, or on failure to NULL.
+ * `result` is set to them, by secondary key, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL.
  *
  * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork and
- * `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
- * gives the task back untried, as nothing has failed.
+ * `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by
+ * `millpond_tasks_job_fail` with the error's message: that releases the task without counting an
+ * attempt.
  *
  * Threads: any.
  */
@@ -3876,7 +3875,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *key,
                                               size_t key_length,
                                               int64_t wait_ms,
-                                              millpond_tasks_answer **answer,
+                                              millpond_tasks_result **result,
                                               millpond_error **error);
 
 /**
@@ -3884,7 +3883,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
  * taken at their newest versions, whatever it says. A task that it does not name, such as with a
  * modification of nothing, stays leased until its lease is over.
  *
- * `answer` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
+ * `result` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
  *
  * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
  * `MILLPOND_FORKED` in the child of a fork.
@@ -3896,7 +3895,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
  */
 millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
                                           const millpond_modification *modification,
-                                          millpond_tasks_answer **answer,
+                                          millpond_tasks_result **result,
                                           millpond_error **error);
 
 /**
@@ -3911,10 +3910,10 @@ millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
 millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
 
 /**
- * Ends the job whose work has failed: as `millpond_tasks_job_retry`, with why in `err`. If that has
- * in it the message of the error by which the job's last `millpond_tasks_job_claim_docs` found a
- * document taken, nothing has failed: the task is given back untried for a short random time, of 8
- * to 16 milliseconds and twice as long each time its loop finds no document free, up to 128.
+ * Ends the job whose work has failed: as `millpond_tasks_job_retry`, with the reason in `err`. If
+ * that contains the message of the error with which the job's last `millpond_tasks_job_claim_docs`
+ * was refused, this is no failure: the task is released without counting an attempt, after a random
+ * delay of 8 to 16 milliseconds that doubles each time its loop is refused again, up to 128.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3928,9 +3927,9 @@ millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
- * error queue if that was the last. It is put off for `delay_ms` milliseconds, or for -1 as the
- * worker's options say.
+ * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
+ * attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for -1 as
+ * the worker's options say.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3945,7 +3944,8 @@ millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
                                          millpond_error **error);
 
 /**
- * Ends the job and moves the task to this queue, with one more attempt and with why in `err`.
+ * Ends the job and moves the task to this queue, with one more attempt and with the reason in
+ * `err`.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3961,9 +3961,9 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and gives the task back untried, available after `delay_ms` milliseconds; 0 is at
- * once. For -1 it is a random time of 50 to 100, so that a task is not given and given back all the
- * time. This is no attempt, and does not count for `max_claims`.
+ * Ends the job and releases the task without counting an attempt, available after `delay_ms`
+ * milliseconds; 0 is at once. For -1 it is a random time of 50 to 100, so that a task is not
+ * claimed and released in a tight loop. It does not count for `max_claims` either.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3984,16 +3984,16 @@ millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
 void millpond_tasks_job_free(millpond_tasks_job *job);
 
 /**
- * Fills options with what stands for "not given". Does nothing for NULL.
+ * Fills options with their defaults. Does nothing for NULL.
  *
  * Threads: any.
  */
 void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
 
 /**
- * The jobs of a worker for these queues, which renews what it works on, tries again what failed,
- * and puts aside what fails too often; `options` may be NULL. `millpond_close` on the client ends
- * the wait for a job.
+ * The jobs of a worker for these queues, which renews what it works on, retries what failed, and
+ * moves what fails too often to the error queue; `options` may be NULL. `millpond_close` on the
+ * client ends the wait for a job.
  *
  * `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
  * to NULL. Makes no call yet.
@@ -4005,14 +4005,14 @@ void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
  *             ? millpond_tasks_job_done(job, &error)
  *             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
  *         if (status == MILLPOND_DEPENDENCY)
- *             millpond_error_free(error); // the lease was lost: somebody else has the task
+ *             millpond_error_free(error); // the lease was lost: another claimant has the task
  *         else if (status != MILLPOND_OK)
  *             return failed(error);
  *         millpond_tasks_job_free(job);
  *     }
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
- * What else is beyond its limits `millpond_tasks_jobs_next` refuses.
+ * Other limits are checked by `millpond_tasks_jobs_next`.
  *
  * Threads: any.
  */
@@ -4027,8 +4027,8 @@ millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
  * Takes the next job.
  *
  * `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that trying again can mend
- * (see `millpond_error_retry`) the loop may go on.
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
  *
  * Errors: as `millpond_tasks_claim`.
  *
@@ -4041,7 +4041,7 @@ millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
                                          millpond_error **error);
 
 /**
- * Frees the loop. Its jobs go on. NULL and a loop that was freed before are fine.
+ * Frees the loop. Its jobs stay usable. NULL and a loop that was freed before are fine.
  *
  * Threads: any.
  */
@@ -4050,8 +4050,8 @@ void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
 /**
  * Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
  * with one job after the other and with `context`, and does to each what the handler says, unless
- * the handler ended it itself. What cannot be done, as a modification is refused or is none that a
- * store could do, has failed: the task is given back at once, unless its lease was lost, and
+ * the handler ended it itself. If that cannot be done, because a modification is refused or
+ * invalid, the job has failed: the task is released at once, unless its lease was lost, and
  * `on_error` of the options is called.
  *
  * The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
@@ -4100,14 +4100,14 @@ millpond_status millpond_tasks_keys(const char *name,
                                     millpond_error **error);
 
 /**
- * Installs the question that a call which waits asks: whether to stop. The call then answers
- * `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a call
- * waits.
+ * Installs a callback that a waiting call calls, to know whether to stop. If it returns true
+ * the call returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal
+ * handlers while a call waits.
  *
- * It is asked on the thread that waits: by one that waits for work about every 50 milliseconds
- * and whenever a signal arrives, by one that waits for a server's answer whenever a signal arrives.
- * It must return (no longjmp, no exception), and must not call Millpond. A question that was
- * installed before is replaced; NULL installs none. It holds for the whole process.
+ * It is called on the thread that waits: by a call that waits for work about every 50 milliseconds
+ * and whenever a signal arrives, by a call that waits for a server's reply whenever a signal
+ * arrives. It must return (no longjmp, no exception), and must not call Millpond. A callback that
+ * was installed before is replaced; NULL removes it. There is one for the whole process.
  *
  * Threads: any.
  */
@@ -4141,10 +4141,10 @@ size_t millpond_script_count(void);
 millpond_status millpond_script_at(size_t index, millpond_script *script, millpond_error **error);
 
 /**
- * Says what an error means that a server answered to a script on a connection of your own:
+ * Translates an error that a server returned for a script on a connection of your own:
  * `reply` is its text, such as `WRONGTYPE the key ...`, without the `-` of the protocol.
  *
- * Errors: the one that a call of Millpond's would have answered, so this always fails.
+ * Errors: the one that Millpond's own call would have returned, so this always fails.
  *
  * Threads: any.
  */

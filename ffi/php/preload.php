@@ -2,7 +2,7 @@
 
 /**
  * For opcache.preload: compiles Millpond once for all workers, and lets it use FFI in them while
- * ffi.enable=preload keeps it from everybody else. Either name this file in php.ini,
+ * ffi.enable=preload keeps it from other code. Either name this file in php.ini,
  *
  *     opcache.preload=/srv/app/vendor/millpond/millpond/preload.php
  *

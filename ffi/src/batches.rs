@@ -12,7 +12,7 @@ use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
 use crate::status::millpond_status;
 
-/// The loop of a consumer: batches to work on, each committed when the next is asked for. Freed
+/// The loop of a consumer: batches to work on, each committed when the next is requested. Freed
 /// with `millpond_batches_free`.
 ///
 /// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
@@ -21,11 +21,11 @@ pub struct millpond_batches {
     _private: (),
 }
 
-/// What a handle of batches stands for.
+/// What a handle of batches refers to.
 pub(crate) struct Batches(Exclusive<ick::Batches>);
 
 impl Batches {
-    const BUSY: &str = "another thread is asking for a batch; each thread needs batches of its own";
+    const BUSY: &str = "another thread is requesting a batch; each thread needs batches of its own";
 
     pub(crate) fn new(batches: ick::Batches, wait: Option<Duration>) -> Self {
         Self(Exclusive::new(match wait {
@@ -55,10 +55,10 @@ pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
 }
 
 /// The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
-/// 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else a call waits
-/// up to so many milliseconds for work, anew for each batch (`INT64_MAX` is for ever). It waits
-/// without polling: it is woken when somebody adds, and looks every five seconds for producers that
-/// do not announce what they add. `millpond_close` on the client ends the wait.
+/// 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else each call
+/// waits up to `wait_ms` milliseconds for work (`INT64_MAX` is without limit). It waits without
+/// polling: it is woken when members are added, and polls every five seconds for producers that do
+/// not publish notifications. `millpond_close` on the client ends the wait.
 ///
 /// `batches` is set to the loop, which the caller frees with `millpond_batches_free`, or on failure
 /// to NULL. Makes no call yet.
@@ -99,13 +99,13 @@ pub unsafe extern "C" fn millpond_ick_batches(
 /// Commits the last batch and takes the next, in one round trip.
 ///
 /// `entries` is set to the batch, which the caller frees with `millpond_entries_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that trying again can mend
-/// (see `millpond_error_retry`) the loop may go on: a batch whose commit may or may not have been
-/// done comes again if it was not.
+/// failure, and also on success when the loop is over. After an error that a retry can fix (see
+/// `millpond_error_retry`) the loop can be continued: a batch whose commit may or may not have
+/// been done is delivered again if it was not.
 ///
 /// Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
-/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
-/// closed.
+/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
+/// client was closed.
 ///
 /// Threads: one at a time; see `millpond_batches`.
 #[unsafe(no_mangle)]
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn millpond_batches_next(
 /// Commits the last batch, for a loop that is left before its end.
 ///
 /// `committed` is set to how many members were still reserved, which is 0 if the batch was
-/// committed already, or if that was tried and failed: it comes again then, if need be. It may be
-/// NULL.
+/// committed already, or if that was tried and failed: it is then delivered again if it was not
+/// committed. It may be NULL.
 ///
 /// Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
 ///
@@ -143,14 +143,14 @@ pub unsafe extern "C" fn millpond_batches_commit(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let committed = caller.wanted(committed, 0);
+        let committed = caller.optional_out(committed, 0);
         committed.set(caller.held::<Batches>("batches", batches)?.commit()?);
         Ok(())
     })
 }
 
-/// Frees batches. The last batch stays reserved unless it was committed: the next reserve brings it
-/// again. NULL and batches that were freed before are fine.
+/// Frees batches. The last batch stays reserved unless it was committed: the next reserve returns
+/// it again. NULL and batches that were freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -1,5 +1,5 @@
-//! What every function does: read the arguments that C gave, call the core, and hand back the
-//! answer or the error. Nothing unwinds into C.
+//! What every function does: read C's arguments, call the core, and return the result or the
+//! error. Nothing unwinds into C.
 
 use std::cell::Cell;
 use std::ffi::c_char;
@@ -22,15 +22,15 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// The C program that calls a function, and so its word that its pointers are what the header
-/// says. With that word given once, reading them is safe.
+/// The C program that calls a function. Making one asserts that the call's pointers are what
+/// the header says; after that, reading them is safe.
 pub(crate) struct Caller(());
 
 impl Caller {
-    /// A caller whose word is taken.
+    /// A caller whose pointers are taken to be valid.
     ///
     /// # Safety
-    /// Every pointer that is given to a method of this comes from the arguments of one call, and
+    /// Every pointer that is passed to a method of this comes from the arguments of one call, and
     /// the header says what they have to be: NULL, or valid until the call ends for as many
     /// elements as the length beside them says. This holds for pointers inside of structures too.
     pub(crate) unsafe fn trusted() -> Self {
@@ -46,32 +46,32 @@ impl Caller {
         let failed = self.guarded(body).err();
         let status = failed.as_ref().map_or(MILLPOND_OK, |failed| failed.kind().into());
         if !error.is_null() {
-            // Making the handle is guarded too: there may be no room for one more.
-            let make = |failed| self.answer(0, || handle::make(Failure::new(&failed)));
+            // Making the handle is guarded too: memory may be exhausted.
+            let make = |failed| self.run_or(0, || handle::make(Failure::new(&failed)));
             let handle = failed.map_or(0, make);
-            // SAFETY: it is not null, and the caller's word is that it can be written then.
+            // SAFETY: it is not null, and the caller guarantees that it can be written then.
             unsafe { error.write_unaligned(handle as *mut millpond_error) };
         }
         status
     }
 
-    /// Runs the body of a function that answers something in any case.
-    pub(crate) fn answer<T>(&self, otherwise: T, body: impl FnOnce() -> T) -> T {
+    /// Runs the body of a function that always returns something.
+    pub(crate) fn run_or<T>(&self, otherwise: T, body: impl FnOnce() -> T) -> T {
         self.guarded(|| Ok(body())).unwrap_or(otherwise)
     }
 
     fn guarded<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T> {
         let outside = INSIDE.replace(true);
-        let answer = catch_unwind(AssertUnwindSafe(body));
+        let result = catch_unwind(AssertUnwindSafe(body));
         INSIDE.set(outside);
-        answer.unwrap_or_else(|panic| {
+        result.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
             Err(Error::new(ErrorKind::Internal, format!("Millpond panicked: {text}")))
         })
     }
 
-    /// What a handle stands for.
+    /// The object of a handle.
     pub(crate) fn held<T: Kind>(&self, argument: &str, handle: *const T::C) -> Result<Held<T>> {
         handle::find(handle as usize).map_err(|wrong| invalid(format!("{argument} {wrong}")))
     }
@@ -91,7 +91,7 @@ impl Caller {
         self.bytes(|| "name".to_owned(), data, length)
     }
 
-    /// An array of `count` elements; NULL may stand for an empty one.
+    /// An array of `count` elements; NULL may be an empty one.
     pub(crate) fn array<T>(
         &self,
         argument: impl FnOnce() -> String,
@@ -111,8 +111,8 @@ impl Caller {
         if count > isize::MAX as usize / size_of::<T>() {
             return wrong(&format!("has the length {count}, which is more than memory holds"));
         }
-        // SAFETY: it is neither null nor unaligned nor too long, and the caller's word is that so
-        // many elements are there and that nobody changes them before the call ends.
+        // SAFETY: it is neither null nor unaligned nor too long, and the caller guarantees that
+        // `count` elements are there and that none changes before the call ends.
         Ok(unsafe { std::slice::from_raw_parts(data, count) })
     }
 
@@ -159,117 +159,118 @@ impl Caller {
         texts.map(|(index, text)| self.text(|| format!("{argument}[{index}]"), *text)).collect()
     }
 
-    /// A byte string that [`bytes`](Self::bytes) has found to be in order.
+    /// A byte string that [`bytes`](Self::bytes) has checked.
     pub(crate) fn checked(&self, data: *const c_char, length: usize) -> &[u8] {
         self.bytes(String::new, data, length).unwrap_or_default()
     }
 
-    /// A place for an answer that the caller may not want, so that it may be NULL. It holds
-    /// nothing until the call succeeds.
-    pub(crate) fn wanted<T>(&self, place: *mut T, nothing: T) -> Out<T> {
-        let out = Out(place);
+    /// An out-parameter that the caller may not want, so that it may be NULL. It holds
+    /// `nothing` until the call succeeds.
+    pub(crate) fn optional_out<T>(&self, pointer: *mut T, nothing: T) -> Out<T> {
+        let out = Out(pointer);
         out.set(nothing);
         out
     }
 
-    /// A place for an answer, which has to be there.
-    pub(crate) fn out<T>(&self, argument: &str, place: *mut T, nothing: T) -> Result<Out<T>> {
-        if place.is_null() {
+    /// An out-parameter that must not be NULL.
+    pub(crate) fn out<T>(&self, argument: &str, pointer: *mut T, nothing: T) -> Result<Out<T>> {
+        if pointer.is_null() {
             return Err(missing(argument));
         }
-        Ok(self.wanted(place, nothing))
+        Ok(self.optional_out(pointer, nothing))
     }
 
-    /// A place for `count` answers that the caller may not want, so that it may be NULL. They are
-    /// nothing until the call succeeds.
-    pub(crate) fn wanted_array<T: Copy>(
+    /// An array of `count` out-values that the caller may not want, so that it may be NULL. They
+    /// are `nothing` until the call succeeds.
+    pub(crate) fn optional_out_array<T: Copy>(
         &self,
-        place: *mut T,
+        pointer: *mut T,
         count: usize,
         nothing: T,
     ) -> OutArray<T> {
-        // A count that no memory holds is refused where the array of arguments is looked at.
+        // A count that no memory can hold is refused where the array of arguments is read.
         let count = if count > isize::MAX as usize / size_of::<T>() { 0 } else { count };
-        let out = OutArray { place, count };
+        let out = OutArray { pointer, count };
         out.set(std::iter::repeat_n(nothing, count));
         out
     }
 
-    /// A place for `count` answers, which has to be there. It is not touched until they are set.
+    /// An array of `count` out-values that must not be NULL. It is not written before they are
+    /// set.
     pub(crate) fn out_array<T>(
         &self,
         argument: &str,
-        place: *mut T,
+        pointer: *mut T,
         count: usize,
     ) -> Result<OutArray<T>> {
-        if place.is_null() {
+        if pointer.is_null() {
             return Err(missing(argument));
         }
-        Ok(OutArray { place, count })
+        Ok(OutArray { pointer, count })
     }
 
-    /// A place for a handle, which has to be there.
+    /// An out-parameter for a handle, which must not be NULL.
     pub(crate) fn new_handle<T: Kind>(
         &self,
         argument: &str,
-        place: *mut *mut T::C,
+        pointer: *mut *mut T::C,
     ) -> Result<NewHandle<T>> {
-        self.out(argument, place, std::ptr::null_mut()).map(NewHandle)
+        self.out(argument, pointer, std::ptr::null_mut()).map(NewHandle)
     }
 
-    /// A place for a handle that the caller may not want, so that it may be NULL.
-    pub(crate) fn wanted_handle<T: Kind>(&self, place: *mut *mut T::C) -> Option<NewHandle<T>> {
-        let out = self.wanted(place, std::ptr::null_mut());
-        (!place.is_null()).then_some(NewHandle(out))
+    /// An out-parameter for a handle that the caller may not want, so that it may be NULL.
+    pub(crate) fn optional_handle<T: Kind>(&self, pointer: *mut *mut T::C) -> Option<NewHandle<T>> {
+        let out = self.optional_out(pointer, std::ptr::null_mut());
+        (!pointer.is_null()).then_some(NewHandle(out))
     }
 }
 
-/// Where an answer goes. Only a [`Caller`] makes one.
+/// An out-parameter. Only a [`Caller`] makes one.
 pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
-    pub(crate) fn set(&self, answer: T) {
+    pub(crate) fn set(&self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the caller's word is that it can be written if it is not null.
-            unsafe { self.0.write_unaligned(answer) };
+            // SAFETY: the caller guarantees that it can be written if it is not null.
+            unsafe { self.0.write_unaligned(value) };
         }
     }
 }
 
-/// Where several answers go. Only a [`Caller`] makes one.
+/// An array of out-values. Only a [`Caller`] makes one.
 pub(crate) struct OutArray<T> {
-    place: *mut T,
+    pointer: *mut T,
     count: usize,
 }
 
 impl<T> OutArray<T> {
-    pub(crate) fn set(&self, answers: impl IntoIterator<Item = T>) {
-        if self.place.is_null() {
+    pub(crate) fn set(&self, values: impl IntoIterator<Item = T>) {
+        if self.pointer.is_null() {
             return;
         }
-        for (index, answer) in answers.into_iter().take(self.count).enumerate() {
-            // SAFETY: the caller's word is that so many can be written if it is not null.
-            unsafe { self.place.add(index).write_unaligned(answer) };
+        for (index, value) in values.into_iter().take(self.count).enumerate() {
+            // SAFETY: the caller guarantees that `count` can be written if it is not null.
+            unsafe { self.pointer.add(index).write_unaligned(value) };
         }
     }
 }
 
-/// Where a handle goes.
+/// An out-parameter for a handle.
 pub(crate) struct NewHandle<T: Kind>(Out<*mut T::C>);
 
 impl<T: Kind> NewHandle<T> {
-    pub(crate) fn set(&self, thing: T) {
-        self.0.set(handle::make(thing) as *mut T::C);
+    pub(crate) fn set(&self, object: T) {
+        self.0.set(handle::make(object) as *mut T::C);
     }
 }
 
-/// Takes a handle back. What it stood for may end here, and that must not unwind into C either.
+/// Frees a handle. Its object may be dropped here, and that must not unwind into C either.
 pub(crate) fn free<T: Kind>(handle: *mut T::C) {
-    Caller(()).answer((), || handle::free::<T>(handle as usize));
+    Caller(()).run_or((), || handle::free::<T>(handle as usize));
 }
 
 fn missing(argument: &str) -> Error {
-    invalid(format!("{argument} is NULL; it has to say where the answer goes"))
+    invalid(format!("{argument} is NULL; it must point to where the result is written"))
 }
 
 pub(crate) fn invalid(message: impl Into<String>) -> Error {

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn millpond_ick_channel_new(
 
 /// How many Icks members are spread over.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -75,9 +75,9 @@ pub unsafe extern "C" fn millpond_ick_channel_shards(
     })
 }
 
-/// How many Icks consumers have to read, which is more while an earlier size is drained.
+/// How many Icks consumers have to read, more than that while an earlier size is drained.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn millpond_ick_channel_readable(
 
 /// The number of the Ick in which this member lives.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_of(
 /// `name` is set to a list of one, which the caller frees with `millpond_keys_free`, or on failure
 /// to NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no channel.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -161,15 +161,15 @@ pub unsafe extern "C" fn millpond_ick_channel_add(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let added = caller.wanted(added, millpond_ick_added::default());
+        let added = caller.optional_out(added, millpond_ick_added::default());
         let channel = caller.held::<IckChannel>("channel", channel)?;
         added.set(channel.add(caller.pairs(pairs, count)?)?.into());
         Ok(())
     })
 }
 
-/// The loop of a consumer of the Icks with these numbers: takes from each in turn. Everything else
-/// is as in `millpond_ick_batches`.
+/// The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
+/// else is as in `millpond_ick_batches`.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, or no number.
 ///
@@ -196,8 +196,8 @@ pub unsafe extern "C" fn millpond_ick_channel_batches(
     })
 }
 
-/// Frees a channel. Batches that were made from it go on. NULL and a channel that was freed before
-/// are fine.
+/// Frees a channel. Batches that were made from it stay usable. NULL and a channel that was freed
+/// before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The client: the door in.
+//! The client: the entry point.
 
 use std::ffi::c_char;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::fork;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
-/// A server or an embedded engine, and the way to the queues on it. Any number of threads may use
+/// A server or an embedded engine, and the access to its queues. Any number of threads may use
 /// one client at a time, and on Redis the children of a fork may too: each process makes its own
 /// connections. Freed with `millpond_client_free`.
 pub struct millpond_client {
@@ -24,26 +24,26 @@ pub struct millpond_client {
 pub struct millpond_options {
     /// Where the queues are; see `millpond_connect`.
     pub url: millpond_bytes,
-    /// The user, as it is: nothing is unescaped. NULL: not given.
+    /// The user, as it is: nothing is unescaped. NULL: not set.
     pub username: millpond_bytes,
-    /// The password, as it is. NULL: not given.
+    /// The password, as it is. NULL: not set.
     pub password: millpond_bytes,
-    /// The name of the connections in `CLIENT LIST`. NULL: not given.
+    /// The name of the connections in `CLIENT LIST`. NULL: not set.
     pub client_name: millpond_bytes,
     /// The longest time for one call in milliseconds, connecting and trying again included.
-    /// -1: not given, which is 5,000.
+    /// -1: the default, 5,000.
     pub timeout_ms: i64,
-    /// The longest time for one attempt to connect in milliseconds. -1: not given, which is 1,000.
+    /// The longest time for one attempt to connect in milliseconds. -1: the default, 1,000.
     pub connect_timeout_ms: i64,
     /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
-    /// over. -1: not given, which is 10.
+    /// over. -1: the default, 10.
     pub retries: i64,
-    /// Whether nothing is printed to standard error when opening a `file:` finds something that a
-    /// person should be told, which `millpond_recovery_read` tells too.
+    /// Whether nothing is printed to standard error when opening a `file:` finds something that
+    /// an operator should know, which `millpond_recovery_read` returns too.
     pub quiet: bool,
 }
 
-/// Fills options with what stands for "not given". The URL still has to be set.
+/// Fills options with their defaults. The URL still has to be set.
 ///
 ///     millpond_options options;
 ///     millpond_options_init(&options);
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
     const NONE: millpond_bytes = millpond_bytes::NONE;
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(
+    caller.optional_out(
         options,
         millpond_options {
             url: NONE,
@@ -87,13 +87,13 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
 /// | `redis+sentinel://host,host2/service/db`   | follows failovers; `rediss+sentinel:` for TLS   |
 /// | `redis+cluster://host,host2`               | Redis Cluster; `rediss+cluster:` for TLS        |
 ///
-/// Options go behind a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
+/// Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
 /// `timeout` (5s), connecting (each time at most `connect_timeout`, 1s) and trying again (at most
 /// `retries`, 10) included; `pool` (16) idle connections are kept.
 ///
 /// A Redis client connects when it first has something to send, so a process can fork after this.
-/// When opening a `file:` finds something that a person should be told, such as bytes that were cut
-/// off, a line says it on standard error; `millpond_recovery_read` tells it too.
+/// When opening a `file:` finds something that an operator should know, such as bytes that were cut
+/// off, it is printed to standard error; `millpond_recovery_read` returns it too.
 ///
 /// `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
 /// to NULL.
@@ -190,14 +190,14 @@ fn time(argument: &str, milliseconds: i64) -> Result<Option<Duration>> {
         -1 => Ok(None),
         1.. => Ok(Some(Duration::from_millis(milliseconds as u64))),
         _ => Err(invalid(format!(
-            "{argument} is {milliseconds}; it has to be 1 or more, or -1 if it is not given"
+            "{argument} is {milliseconds}; it has to be 1 or more, or -1 for the default"
         ))),
     }
 }
 
-/// Closes the client: calls on it answer `MILLPOND_CLOSED` from now on, whoever waits for a batch
-/// is woken and finds that out, and what an embedded engine still holds back is written. The handle
-/// still has to be freed. Closing twice is fine.
+/// Closes the client: calls on it return `MILLPOND_CLOSED` from now on, waiting calls are woken and
+/// return it too, and what an embedded engine has buffered is written. The handle still has to be
+/// freed. Closing twice is fine.
 ///
 /// Errors: `MILLPOND_STORAGE` if the disk refuses the last write.
 ///
@@ -213,8 +213,8 @@ pub unsafe extern "C" fn millpond_close(
 }
 
 /// Frees a client. Leases, batches and channels that were made from it keep what they need of it;
-/// with the last of them it closes. A call that is under way in another thread ends as if nothing
-/// had happened. NULL and a client that was freed before are fine.
+/// with the last of them it closes. A call that is running in another thread ends normally. NULL
+/// and a client that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Entries: members and their scores, as an answer.
+//! Entries: members and their scores, as a call returns them.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -8,8 +8,8 @@ use millpond::ick::Entry;
 use crate::caller::{self, Caller};
 use crate::handle::Held;
 
-/// A list of members with their scores, the answer of a reserve for instance. The caller frees it
-/// with `millpond_entries_free`. Any thread may read it.
+/// A list of members with their scores, such as the result of a reserve. The caller frees it with
+/// `millpond_entries_free`. Any thread may read it.
 pub struct millpond_entries {
     _private: (),
 }
@@ -26,7 +26,7 @@ pub struct millpond_entry {
     pub score: f64,
 }
 
-/// What a handle of entries stands for: the members without gaps, and where each is.
+/// What a handle of entries refers to: the members without gaps, and where each is.
 pub(crate) struct Entries {
     list: Box<[millpond_entry]>,
     members: Box<[u8]>,
@@ -34,7 +34,7 @@ pub(crate) struct Entries {
 
 // SAFETY: the pointers in the list point into `members`, which nobody changes or moves.
 unsafe impl Send for Entries {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Entries {}
 
 impl Entries {
@@ -59,15 +59,15 @@ impl Entries {
 
 fn read<T: Copy>(
     entries: *const millpond_entries,
-    nothing: T,
+    empty: T,
     part: impl FnOnce(Held<Entries>) -> T,
 ) -> T {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(nothing, || caller.held("entries", entries).map_or(nothing, part))
+    caller.run_or(empty, || caller.held("entries", entries).map_or(empty, part))
 }
 
-/// The entries as an array of `millpond_entries_length`, lowest score first. Lives until the
+/// The entries as an array of `millpond_entries_length`, lowest score first. Valid until the
 /// entries are freed. NULL for NULL and for a handle that was freed or is none.
 ///
 ///     const millpond_entry *entry = millpond_entries_data(entries);
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn millpond_entries_length(entries: *const millpond_entrie
 }
 
 /// The bytes of all members, one after the other without gaps, in the order of the entries: for
-/// interpreters, which copy them in one go. Lives until the entries are freed. NULL as in
+/// interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
 /// `millpond_entries_data`.
 ///
 /// Threads: any.

@@ -24,13 +24,13 @@ pub struct millpond_error {
 pub struct millpond_error_kind {
     /// The number.
     pub code: millpond_status,
-    /// The name, such as `CONNECTION_LOST`; lives for ever.
+    /// The name, such as `CONNECTION_LOST`; lives forever.
     pub name: *const c_char,
     /// Whether to do the same again.
     pub retry: millpond_retry,
 }
 
-/// What a handle of an error stands for.
+/// What a handle of an error refers to.
 pub(crate) struct Failure {
     kind: ErrorKind,
     operation: CString,
@@ -71,7 +71,8 @@ fn c_name(kind: ErrorKind) -> *const c_char {
     name.map_or(c"".as_ptr(), |(_, name)| name.as_ptr())
 }
 
-/// Reads a part of an error; `none` is that of NULL, `wrong` that of what is no error.
+/// Reads a part of an error; `none` is that of NULL, `wrong` that of a handle that is not an
+/// error.
 fn read<T: Copy>(
     error: *const millpond_error,
     none: T,
@@ -83,7 +84,7 @@ fn read<T: Copy>(
     }
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(wrong, || caller.held("error", error).map_or(wrong, part))
+    caller.run_or(wrong, || caller.held("error", error).map_or(wrong, part))
 }
 
 /// The status of the error, the same that the failed function returned. `MILLPOND_OK` for NULL;
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn millpond_error_code(error: *const millpond_error) -> mi
 }
 
 /// The name of the error, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
-/// NULL; lives for ever. `OK` for NULL.
+/// NULL; lives forever. `OK` for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -115,8 +116,8 @@ pub unsafe extern "C" fn millpond_error_message(error: *const millpond_error) ->
     read(error, c"".as_ptr(), wrong, |failure| failure.message.as_ptr())
 }
 
-/// The operation that failed, such as `ick.add`; empty where none was under way. Never NULL; lives
-/// until the error is freed.
+/// The operation that failed, such as `ick.add`; empty if there was none. Never NULL; lives until
+/// the error is freed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

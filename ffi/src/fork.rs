@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use millpond::{Error, ErrorKind, Result};
 
-/// Makes sure that the core hears of forks.
+/// Makes sure that the core is notified of forks.
 pub(crate) fn watch() -> Result<()> {
     static WATCHING: AtomicBool = AtomicBool::new(false);
     if WATCHING.load(Ordering::Acquire) {
@@ -19,8 +19,8 @@ pub(crate) fn watch() -> Result<()> {
             Error::new(ErrorKind::Internal, "no room for a fork handler").with_source(cause)
         );
     }
-    // Two threads that come here at once install two handlers, which does no harm; a lock could
-    // stay closed in the child of a fork.
+    // Two threads at once install two handlers, which does no harm; a lock could stay locked in
+    // the child of a fork.
     WATCHING.store(true, Ordering::Release);
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! Handles: what C holds in place of a pointer.
+//! Handles: what C holds instead of a pointer.
 //!
-//! The value of a handle is not an address but a ticket: the number of a slot, the generation of
-//! what is in it, and what kind of thing that is. Nothing is ever read through it, so a handle that
-//! was freed, one of another kind and a number out of thin air are told apart and refused, and a
-//! thing that is freed during a call lives until the call ends.
+//! The value of a handle is not an address: it encodes the number of a slot, the slot's generation
+//! and the kind of the object. It is never dereferenced, so a freed handle, one of another kind and
+//! an arbitrary number are detected and refused, and an object that is freed during a call lives
+//! until the call ends.
 //!
-//! The slots are shared by all threads and hold no lock: one that is held during a fork would stay
-//! so in the child.
+//! The slots are shared by all threads without a lock: one that is held during a fork would stay
+//! locked in the child.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -30,19 +30,19 @@ use crate::shuffle::garbage::millpond_shuffle_garbage;
 use crate::shuffle::messages::millpond_shuffle_messages;
 use crate::shuffle::queue::millpond_shuffle_queue;
 use crate::shuffle::stats::millpond_shuffle_stats;
-use crate::tasks::answer::millpond_tasks_answer;
 use crate::tasks::claim::millpond_tasks_claims;
 use crate::tasks::job::millpond_tasks_job;
+use crate::tasks::result::millpond_tasks_result;
 use crate::tasks::store::millpond_tasks_store;
 use crate::tasks::worker::millpond_tasks_jobs;
 
-/// The lowest bits say the kind. The very lowest is always set, which it is in no pointer to
-/// anything that is aligned.
+/// The lowest bits are the kind. The very lowest is always set, which no aligned pointer
+/// has.
 const KIND_BITS: u32 = 6;
 const INDEX_BITS: u32 = if usize::BITS >= 64 { 28 } else { 18 };
 const GENERATION_BITS: u32 = usize::BITS - INDEX_BITS - KIND_BITS;
 
-/// A kind of thing that has handles.
+/// A kind of object that has handles.
 pub(crate) trait Kind: Send + Sync + Sized + 'static {
     /// The type that C sees, of which there is never a value.
     type C;
@@ -57,7 +57,7 @@ pub(crate) trait Kind: Send + Sync + Sized + 'static {
 /// Makes the table of all kinds. A new kind goes to the end.
 macro_rules! kinds {
     ($($kind:ident($type:ty) = $c:ty,)*) => {
-        /// Whatever has a handle.
+        /// An object that has a handle.
         pub(crate) enum Object { $($kind($type),)* }
 
         #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ kinds! {
     ShuffleDeadLetters(crate::shuffle::dead_letters::DeadLetters) = millpond_shuffle_dead_letters,
     ShuffleGarbage(crate::shuffle::garbage::Garbage) = millpond_shuffle_garbage,
     TasksStore(crate::tasks::store::Store) = millpond_tasks_store,
-    TasksAnswer(crate::tasks::answer::Answer) = millpond_tasks_answer,
+    TasksResult(crate::tasks::result::TasksResult) = millpond_tasks_result,
     TasksClaims(crate::tasks::claim::Loop) = millpond_tasks_claims,
     TasksJobs(crate::tasks::worker::Jobs) = millpond_tasks_jobs,
     TasksJob(crate::tasks::job::Job) = millpond_tasks_job,
@@ -115,7 +115,7 @@ kinds! {
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");
 
-/// A thing that a handle stands for, kept alive for as long as a call needs it.
+/// The object of a handle, kept alive for as long as a call needs it.
 pub(crate) struct Held<T> {
     object: Arc<Numbered>,
     kind: PhantomData<T>,
@@ -129,12 +129,12 @@ impl<T: Kind> std::ops::Deref for Held<T> {
     }
 }
 
-/// Gives a thing a handle.
-pub(crate) fn make<T: Kind>(thing: T) -> usize {
-    TABLE.insert(thing.into_object())
+/// Makes a handle for an object.
+pub(crate) fn make<T: Kind>(object: T) -> usize {
+    TABLE.insert(object.into_object())
 }
 
-/// Finds what a handle stands for, or says what is wrong with it.
+/// Finds the object of a handle, or returns what is wrong with the handle.
 pub(crate) fn find<T: Kind>(handle: usize) -> Result<Held<T>, String> {
     let object = TABLE.get(handle).map_err(|wrong| wrong.describe(handle))?;
     match T::of(&object.object) {
@@ -143,8 +143,8 @@ pub(crate) fn find<T: Kind>(handle: usize) -> Result<Held<T>, String> {
     }
 }
 
-/// Takes the handle back. What it stood for ends with the last call that uses it. A handle of
-/// another kind stays, and one that was freed before is nobody's.
+/// Frees the handle. Its object is dropped with the last call that uses it. A handle of
+/// another kind stays, and one that was freed before is ignored.
 pub(crate) fn free<T: Kind>(handle: usize) {
     if find::<T>(handle).is_ok() {
         drop(TABLE.remove(handle));
@@ -166,19 +166,19 @@ impl Wrong {
     fn describe(self, handle: usize) -> String {
         match self {
             Wrong::Null => "is NULL".to_owned(),
-            Wrong::Freed => format!("is a {} that was freed", NAMES[Ticket::of(handle).tag]),
-            Wrong::Unknown => format!("is {handle:#x}, which is no handle of Millpond's"),
+            Wrong::Freed => format!("is a {} that was freed", NAMES[Parts::of(handle).tag]),
+            Wrong::Unknown => format!("is {handle:#x}, which is not a handle of Millpond"),
         }
     }
 }
 
-struct Ticket {
+struct Parts {
     tag: usize,
     index: usize,
     generation: usize,
 }
 
-impl Ticket {
+impl Parts {
     fn of(handle: usize) -> Self {
         Self {
             tag: (handle & mask(KIND_BITS)) >> 1,
@@ -196,7 +196,7 @@ const fn mask(bits: u32) -> usize {
     (1 << bits) - 1
 }
 
-/// Slots come in blocks, each twice as large as the one before, and stay for good.
+/// Slots are allocated in blocks, each twice as large as the one before, and are never freed.
 const FIRST_BLOCK: usize = 64;
 const BLOCKS: usize = (INDEX_BITS - FIRST_BLOCK.ilog2()) as usize;
 /// Not 0, so that small numbers are no handles.
@@ -210,14 +210,14 @@ struct Table {
     blocks: [OnceBox<Box<[Slot]>>; BLOCKS],
     /// How many slots were ever used.
     used: AtomicU32,
-    /// The first free slot, in the lower half; the upper half counts changes, so that a slot which
-    /// came back meanwhile is not mistaken for one that never left.
+    /// The first free slot, in the lower half; the upper half counts changes, so that a slot that
+    /// was freed and used again meanwhile is not mistaken for an unchanged one.
     free: AtomicU64,
 }
 
 struct Slot {
     object: ArcSwapOption<Numbered>,
-    /// That of the next thing in it.
+    /// The generation of the next object in it.
     generation: AtomicU32,
     next_free: AtomicU32,
 }
@@ -240,33 +240,33 @@ impl Table {
         let slot = self.slot(index as usize);
         let generation =
             slot.generation.fetch_add(1, Ordering::Relaxed) as usize & mask(GENERATION_BITS);
-        let ticket = Ticket { tag: object.tag(), index: index as usize, generation };
+        let parts = Parts { tag: object.tag(), index: index as usize, generation };
         slot.object.store(Some(Arc::new(Numbered { generation, object })));
-        ticket.value()
+        parts.value()
     }
 
     fn get(&self, handle: usize) -> Result<Arc<Numbered>, Wrong> {
         if handle == 0 {
             return Err(Wrong::Null);
         }
-        let ticket = Ticket::of(handle);
+        let parts = Parts::of(handle);
         let known = handle & 1 == 1
-            && ticket.tag < NAMES.len()
-            && ticket.index < self.used.load(Ordering::Acquire) as usize;
+            && parts.tag < NAMES.len()
+            && parts.index < self.used.load(Ordering::Acquire) as usize;
         if !known {
             return Err(Wrong::Unknown);
         }
-        let slot = self.slot(ticket.index);
+        let slot = self.slot(parts.index);
         match slot.object.load_full() {
             Some(object)
-                if object.generation == ticket.generation && object.object.tag() == ticket.tag =>
+                if object.generation == parts.generation && object.object.tag() == parts.tag =>
             {
                 Ok(object)
             }
             _ => {
                 // Generations are counted up, so those below the slot's were there once.
                 let reached = slot.generation.load(Ordering::Relaxed) as usize;
-                Err(match (FIRST_GENERATION as usize..reached).contains(&ticket.generation) {
+                Err(match (FIRST_GENERATION as usize..reached).contains(&parts.generation) {
                     true => Wrong::Freed,
                     false => Wrong::Unknown,
                 })
@@ -274,10 +274,10 @@ impl Table {
         }
     }
 
-    /// Of two threads that free one handle, one gets the thing.
+    /// Of two threads that free one handle, one gets the object.
     fn remove(&self, handle: usize) -> Option<Arc<Numbered>> {
         let object = self.get(handle).ok()?;
-        let index = Ticket::of(handle).index;
+        let index = Parts::of(handle).index;
         let slot = self.slot(index);
         let before = slot.object.compare_and_swap(&object, None);
         let is_mine = before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &object));
@@ -381,12 +381,12 @@ mod tests {
     fn what_was_never_a_handle_is_none() {
         assert_eq!(wrong::<Keys>(0), "is NULL");
         for number in [1, 3, 0xff, 4096, usize::MAX, &raw const TABLE as usize] {
-            assert!(wrong::<Keys>(number).ends_with("no handle of Millpond's"), "{number:#x}");
+            assert!(wrong::<Keys>(number).ends_with("not a handle of Millpond"), "{number:#x}");
         }
         // One that only comes later.
         let handle = keys("a");
         let later = handle + (1 << (KIND_BITS + INDEX_BITS));
-        assert!(wrong::<Keys>(later).ends_with("no handle of Millpond's"));
+        assert!(wrong::<Keys>(later).ends_with("not a handle of Millpond"));
         free::<Keys>(handle);
     }
 

@@ -21,11 +21,11 @@ pub struct millpond_ick_pair {
     pub member_length: usize,
     /// The score: any number but NaN. Lower scores come first.
     pub score: f64,
-    /// Whether the score is the server's time in seconds, in place of `score`.
+    /// Whether the score is the server's time in seconds, instead of `score`.
     pub score_is_now: c_bool,
 }
 
-/// A `bool` in a structure. C may leave any byte there, which is more than Rust's can hold.
+/// A `bool` in a structure. C may leave any byte there, and not every byte is a valid Rust `bool`.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct c_bool(u8);
@@ -38,7 +38,7 @@ impl c_bool {
     }
 }
 
-/// What an add changed. A member that is given twice can count in both.
+/// What an add changed. A member that is passed twice can count in both.
 #[repr(C)]
 #[derive(Default)]
 pub struct millpond_ick_added {
@@ -170,14 +170,14 @@ pub unsafe extern "C" fn millpond_ick_add(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let added = caller.wanted(added, millpond_ick_added::default());
+        let added = caller.optional_out(added, millpond_ick_added::default());
         let ick = caller.ick(client, name, name_length)?;
         added.set(ick.add(caller.pairs(pairs, count)?)?.into());
         Ok(())
     })
 }
 
-/// Moves the lowest members to the consumer set until that holds `max`, and answers its first
+/// Moves the lowest members to the consumer set until that holds `max`, and returns its first
 /// `max`, lowest first. What was reserved before and not committed is part of the batch. With
 /// `backwash` it first folds the whole consumer set back into the producer set, so that the batch
 /// holds the lowest scores of both.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn millpond_ick_add(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` from 10^17 on; `MILLPOND_WRONG_TYPE` and
 /// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
 ///
-/// Delivery: at least once. A batch stays reserved until it is committed, whatever becomes of its
+/// Delivery: at least once. A batch stays reserved until it is committed, whatever happens to its
 /// consumer.
 ///
 /// Threads: any.
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn millpond_ick_reserve(
 /// else; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
-/// reserve: what comes is work to be done. Above 250,000 members it takes several steps, each
+/// reserve: it returns what is left to do. Above 250,000 members it takes several steps, each
 /// atomic. A call takes up to 1,000,000 members.
 ///
 /// Threads: any.
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn millpond_ick_commit(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let committed = caller.wanted(committed, 0);
+        let committed = caller.optional_out(committed, 0);
         let ick = caller.ick(client, name, name_length)?;
         committed.set(ick.commit(caller.byte_strings("members", members, count)?)?);
         Ok(())
@@ -250,12 +250,12 @@ pub unsafe extern "C" fn millpond_ick_commit(
 }
 
 /// Commits one batch and reserves the next in one step: one round trip a batch. Arguments and
-/// answer are those of `millpond_ick_commit` and `millpond_ick_reserve`.
+/// result are those of `millpond_ick_commit` and `millpond_ick_reserve`.
 ///
 /// Errors: as both; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
 ///
-/// Delivery: as both; after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` go on with an exchange
-/// that commits nothing.
+/// Delivery: as both; after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` continue with an
+/// exchange that commits nothing.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -350,8 +350,8 @@ pub unsafe extern "C" fn millpond_ick_peek(
     })
 }
 
-/// Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. With `unlink`
-/// Redis frees the memory in the background.
+/// Removes the Ick's three keys, whatever they hold, so it also removes a broken Ick. With
+/// `unlink` Redis frees the memory in the background.
 ///
 /// `removed` is set to how many keys there were; it may be NULL.
 ///
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn millpond_ick_delete(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let removed = caller.wanted(removed, 0);
+        let removed = caller.optional_out(removed, 0);
         let ick = caller.ick(client, name, name_length)?;
         removed.set(match unlink {
             false => ick.delete()?,
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn millpond_ick_delete(
     })
 }
 
-/// The version flag of every Ick, `ick.v1`; lives for ever.
+/// The version flag of every Ick, `ick.v1`; lives forever.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -4,37 +4,37 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::caller::{Caller, is_inside};
 
-/// The address of the question, or 0.
+/// The address of the callback, or 0.
 static CHECK: AtomicUsize = AtomicUsize::new(0);
 
 type Check = extern "C" fn() -> bool;
 
-/// Installs the question that a call which waits asks: whether to stop. The call then answers
-/// `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a call
-/// waits.
+/// Installs a callback that a waiting call calls, to know whether to stop. If it returns true
+/// the call returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal
+/// handlers while a call waits.
 ///
-/// It is asked on the thread that waits: by one that waits for work about every 50 milliseconds
-/// and whenever a signal arrives, by one that waits for a server's answer whenever a signal arrives.
-/// It must return (no longjmp, no exception), and must not call Millpond. A question that was
-/// installed before is replaced; NULL installs none. It holds for the whole process.
+/// It is called on the thread that waits: by a call that waits for work about every 50 milliseconds
+/// and whenever a signal arrives, by a call that waits for a server's reply whenever a signal
+/// arrives. It must return (no longjmp, no exception), and must not call Millpond. A callback that
+/// was installed before is replaced; NULL removes it. There is one for the whole process.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn millpond_on_interrupt(check: Option<extern "C" fn() -> bool>) {
     // SAFETY: there are no pointers.
     let caller = unsafe { Caller::trusted() };
-    caller.answer((), || {
+    caller.run_or((), || {
         CHECK.store(check.map_or(0, |check| check as usize), Ordering::Release);
-        millpond::on_interrupt(has_question, ask);
+        millpond::on_interrupt(has_check, run_check);
     });
 }
 
 /// The core's own threads are never inside a call.
-fn has_question() -> bool {
+fn has_check() -> bool {
     is_inside() && CHECK.load(Ordering::Acquire) != 0
 }
 
-fn ask() -> bool {
+fn run_check() -> bool {
     let address = CHECK.load(Ordering::Acquire);
     if address == 0 {
         return false;

@@ -1,4 +1,4 @@
-//! Byte strings: as arguments, and keys as an answer.
+//! Byte strings: as arguments, and keys as a call returns them.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -24,13 +24,13 @@ impl millpond_bytes {
     }
 }
 
-/// A list of byte strings, the keys of a queue for instance. The caller frees it with
+/// A list of byte strings, such as the keys of a queue. The caller frees it with
 /// `millpond_keys_free`. Any thread may read it.
 pub struct millpond_keys {
     _private: (),
 }
 
-/// What a handle of keys stands for.
+/// What a handle of keys refers to.
 pub(crate) struct Keys {
     list: Vec<millpond_bytes>,
     /// What the list points to.
@@ -39,7 +39,7 @@ pub(crate) struct Keys {
 
 // SAFETY: the pointers in the list point into `_keys`, which nobody changes or moves.
 unsafe impl Send for Keys {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Keys {}
 
 impl<K: AsRef<[u8]>> FromIterator<K> for Keys {
@@ -49,10 +49,10 @@ impl<K: AsRef<[u8]>> FromIterator<K> for Keys {
     }
 }
 
-fn read<T: Copy>(keys: *const millpond_keys, nothing: T, part: impl FnOnce(Held<Keys>) -> T) -> T {
+fn read<T: Copy>(keys: *const millpond_keys, empty: T, part: impl FnOnce(Held<Keys>) -> T) -> T {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(nothing, || caller.held("keys", keys).map_or(nothing, part))
+    caller.run_or(empty, || caller.held("keys", keys).map_or(empty, part))
 }
 
 /// The keys as an array of `millpond_keys_length`. Lives until the keys are freed. NULL for NULL

@@ -16,8 +16,8 @@ use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
 /// The right to consume an Ick, for as long as it is held. A native thread renews it three times a
-/// term, so a busy consumer keeps it. Steps through it carry its token: once it is lost they answer
-/// `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was stopped for too long cannot commit
+/// term, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
+/// `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
 /// what another one works on. Freed with `millpond_lease_free`.
 ///
 /// One thread at a time: a second one that makes a step through it meanwhile gets
@@ -27,12 +27,12 @@ pub struct millpond_lease {
     _private: (),
 }
 
-/// What a handle of a lease stands for.
+/// What a handle of a lease refers to.
 pub(crate) struct Lease {
-    /// Whoever makes a step has this.
+    /// A thread that makes a step holds this.
     turn: Mutex<()>,
-    /// There until it is released. Nobody ever waits for these locks: one that is held during a
-    /// fork stays so in the child.
+    /// There until it is released. No thread ever waits for these locks: one that is held
+    /// during a fork stays locked in the child.
     held: RwLock<Option<ConsumerLease>>,
     token: Token,
 }
@@ -82,8 +82,8 @@ impl Lease {
         taken.ok_or_else(released)?.release()
     }
 
-    /// Takes the lease out. Whoever looks whether it is lost is done in no time; a thread that did
-    /// so during a fork, and is not there in the child, never is.
+    /// Takes the lease out. A thread that checks whether it is lost finishes at once; one that did
+    /// so during a fork does not exist in the child, and never finishes.
     fn take(&self) -> Option<Option<ConsumerLease>> {
         let deadline = Instant::now() + Duration::from_secs(1);
         loop {
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn millpond_ick_lease_acquire(
 /// whole term, or because it was released. Then stop working on the batch. Sends nothing; any
 /// thread may ask at any time.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no lease.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn millpond_lease_is_lost(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        // Whoever does not look at the status must not think that it is held.
+        // A caller that ignores the status must not think that it is held.
         let lost = caller.out("lost", lost, true)?;
         lost.set(caller.held::<Lease>("lease", lease)?.is_lost());
         Ok(())
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn millpond_lease_is_lost(
 /// The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
 /// is freed. Any thread may ask at any time.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no lease.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn millpond_lease_commit(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let committed = caller.wanted(committed, 0);
+        let committed = caller.optional_out(committed, 0);
         let lease = caller.held::<Lease>("lease", lease)?;
         let members = caller.byte_strings("members", members, count)?;
         committed.set(lease.step(|lease| lease.commit(members))?);
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn millpond_lease_exchange(
     })
 }
 
-/// `millpond_ick_batches` for the holder alone: its calls answer `MILLPOND_LEASE_LOST` once the
+/// `millpond_ick_batches` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
 /// lease is lost. The batches do not keep the lease: it has to outlive them.
 ///
 /// Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches`.
@@ -278,13 +278,13 @@ pub unsafe extern "C" fn millpond_lease_batches(
     })
 }
 
-/// Gives the lease back, so that another consumer can take it at once. The handle still has to be
+/// Releases the lease, so that another consumer can take it at once. The handle still has to be
 /// freed.
 ///
 /// `was_held` is set to false if it was lost before; it may be NULL.
 ///
 /// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then it
-/// runs out by itself.
+/// expires.
 ///
 /// Threads: one at a time; see `millpond_lease`.
 #[unsafe(no_mangle)]
@@ -296,13 +296,13 @@ pub unsafe extern "C" fn millpond_lease_release(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let was_held = caller.wanted(was_held, false);
+        let was_held = caller.optional_out(was_held, false);
         was_held.set(caller.held::<Lease>("lease", lease)?.release()?);
         Ok(())
     })
 }
 
-/// Frees a lease. One that was not released is given back in the background, but not by the child
+/// Frees a lease. One that was not released is released in the background, but not by the child
 /// of a fork, whose parent may still hold it. NULL and a lease that was freed before are fine.
 ///
 /// Threads: any.

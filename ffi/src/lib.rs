@@ -1,15 +1,15 @@
 //! Millpond's C ABI.
 //!
-//! Each function takes C's arguments apart, calls the core and puts the answer where C wants it;
-//! nothing here knows anything about queues. What C programmers read is the header, which is made
-//! of the comments here: see `bin/header.rs`.
+//! Each function reads C's arguments, calls the core and writes the result to where C wants it;
+//! there is no queue logic here. What C programmers read is the header, which is made of the
+//! comments here: see `bin/header.rs`.
 //!
 //! | where | what |
 //! | --- | --- |
-//! | [`caller`] | what every function does: arguments, panics, the error at the end |
-//! | [`handle`] | tickets in place of pointers |
+//! | [`caller`] | what every function does: reads arguments, catches panics, returns the error |
+//! | [`handle`] | handles: checked numbers instead of pointers |
 //! | [`status`], [`error`] | what can go wrong |
-//! | [`client`], [`library`], [`limits`], [`fork`] | the door in, and what concerns the whole process |
+//! | [`client`], [`library`], [`limits`], [`fork`] | the entry point, and what concerns the whole process |
 //! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
 //! | [`tasks`] | stores of tasks |

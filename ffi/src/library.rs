@@ -14,7 +14,8 @@ pub enum millpond_abi {
     MILLPOND_ABI_VERSION = 1,
 }
 
-/// The ABI of the library, for who loads it at run time: has to be `MILLPOND_ABI_VERSION`.
+/// The ABI of the library, for programs that load it at run time: has to be
+/// `MILLPOND_ABI_VERSION`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -28,7 +29,7 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// The version of Millpond, such as `0.1.0`; lives for ever.
+/// The version of Millpond, such as `0.1.0`; lives forever.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -36,8 +37,8 @@ pub extern "C" fn millpond_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Panics inside the library, so that a test can show what becomes of it outside. The panic prints
-/// its place to standard error, as any would.
+/// Panics inside the library, so that a test can show what happens outside. The panic prints its
+/// location to standard error, as any would.
 ///
 /// Errors: `MILLPOND_INTERNAL`, always.
 ///
@@ -46,7 +47,7 @@ pub extern "C" fn millpond_version() -> *const c_char {
 pub unsafe extern "C" fn millpond_test_panic(error: *mut *mut millpond_error) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || panic!("asked to"))
+    caller.run(error, || panic!("on request"))
 }
 
 #[cfg(test)]

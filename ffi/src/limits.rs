@@ -36,7 +36,7 @@ pub struct millpond_limits {
 pub unsafe extern "C" fn millpond_limits_init(limits: *mut millpond_limits) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(
+    caller.optional_out(
         limits,
         millpond_limits {
             items: CALL_ITEMS_MAX,

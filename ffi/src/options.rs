@@ -1,4 +1,4 @@
-//! Options: structures whose fields may be "not given".
+//! Options: structures whose fields may be left at their defaults.
 
 use millpond::Result;
 
@@ -13,7 +13,7 @@ impl Caller {
     }
 }
 
-/// The value of an option, unless it was not given.
+/// The value of an option, unless it was not set.
 pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
     match value {
         -1 => Ok(None),

@@ -17,7 +17,7 @@ pub struct millpond_recovery {
     _private: (),
 }
 
-/// What `millpond_recovery_data` tells.
+/// The data of a recovery; see `millpond_recovery_data`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_recovered {
@@ -30,16 +30,16 @@ pub struct millpond_recovered {
     /// Size in bytes of the log after the snapshot.
     pub log_bytes: u64,
     /// Whether the last process closed the engine, or there was none. After a crash or a kill it is
-    /// false, which alone is no reason to worry.
+    /// false, which alone does not mean that anything was lost.
     pub closed: bool,
     /// What looks as if acknowledged steps were lost, in a sentence. NULL where nothing does.
     pub suspicion: *const c_char,
-    /// Everything that a person should be told, a line each: the suspicion, and a directory that
+    /// Everything that an operator should know, a line each: the suspicion, and a directory that
     /// other users can enter. NULL where there is nothing.
     pub warnings: *const c_char,
 }
 
-/// What a handle of a recovery stands for.
+/// What a handle of a recovery refers to.
 pub(crate) struct Recovered {
     data: millpond_recovered,
     _texts: [Option<CString>; 2],
@@ -47,7 +47,7 @@ pub(crate) struct Recovered {
 
 // SAFETY: the pointers point into `_texts`, which nobody changes or moves.
 unsafe impl Send for Recovered {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Recovered {}
 
 impl Recovered {
@@ -73,7 +73,7 @@ impl Recovered {
 }
 
 /// Reads what opening the engine of a `file:` found. Clients of one process that share a directory
-/// get the same. What is not noticed stands in the documentation of the Rust method
+/// get the same. What is not detected is listed in the documentation of the Rust method
 /// `Client::recovery`.
 ///
 /// `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
@@ -84,7 +84,7 @@ impl Recovered {
 ///         const millpond_recovered *found = millpond_recovery_data(recovery);
 ///         printf("%llu records\n", (unsigned long long)found->records);
 ///         if (found->suspicion)
-///             call_somebody(found->suspicion);
+///             alert_operator(found->suspicion);
 ///     }
 ///     millpond_recovery_free(recovery);
 ///
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn millpond_recovery_data(
 ) -> *const millpond_recovered {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(ptr::null(), || {
+    caller.run_or(ptr::null(), || {
         let held: millpond::Result<Held<Recovered>> = caller.held("recovery", recovery);
         held.map_or(ptr::null(), |recovery| ptr::from_ref(&recovery.data))
     })

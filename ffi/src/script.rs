@@ -1,4 +1,4 @@
-//! Scripts, for connections that somebody else owns.
+//! Scripts, for connections that the program owns.
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -10,13 +10,12 @@ use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// The Lua script of a step, for a Redis connection of your own: send
-/// `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with
-/// the same. An `AGAIN` error says that nothing was done yet: send the same again at once. The comment at
-/// the end of the source says what the arguments and the answer are.
-/// Everything in it lives for ever.
+/// The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
+/// keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error
+/// means that nothing was done yet: send the same again at once. The comment at the end of the source
+/// says what the arguments and the result are. Everything in it lives forever.
 ///
-/// Such a connection must not send a call again by itself after a dropped connection, as some
+/// Such a connection must not resend a call by itself after a dropped connection, as some
 /// client libraries do: an exchange that runs twice can lose a member. Switch that off.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -106,7 +105,7 @@ pub unsafe extern "C" fn millpond_script_find(
 pub extern "C" fn millpond_script_count() -> usize {
     // SAFETY: there are no pointers.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(0, || all().map_or(0, <[Text]>::len))
+    caller.run_or(0, || all().map_or(0, <[Text]>::len))
 }
 
 /// The script with this number, from 0, so that all of them can be loaded beforehand.
@@ -131,10 +130,10 @@ pub unsafe extern "C" fn millpond_script_at(
     })
 }
 
-/// Says what an error means that a server answered to a script on a connection of your own:
+/// Translates an error that a server returned for a script on a connection of your own:
 /// `reply` is its text, such as `WRONGTYPE the key ...`, without the `-` of the protocol.
 ///
-/// Errors: the one that a call of Millpond's would have answered, so this always fails.
+/// Errors: the one that Millpond's own call would have returned, so this always fails.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ pub enum millpond_status {
     MILLPOND_INVALID_URL = 2,
     /// This name cannot be used on a cluster: its keys would lie in different slots.
     MILLPOND_CROSS_SLOT = 3,
-    /// A key of the queue holds something that is not the queue's.
+    /// A key of the queue holds data of another kind.
     MILLPOND_WRONG_TYPE = 4,
     /// The data was written by a version of the format that this version does not know.
     MILLPOND_INCOMPATIBLE_VERSION = 5,
@@ -21,7 +21,7 @@ pub enum millpond_status {
     MILLPOND_CONNECTION_FAILED = 6,
     /// The connection broke after the call was sent: it may or may not have been done.
     MILLPOND_CONNECTION_LOST = 7,
-    /// No answer came in time: the call may or may not have been done.
+    /// No reply came in time: the call may or may not have been done.
     MILLPOND_TIMEOUT = 8,
     /// The server refused the user or the password.
     MILLPOND_AUTHENTICATION_FAILED = 9,
@@ -31,9 +31,9 @@ pub enum millpond_status {
     MILLPOND_UNAVAILABLE = 11,
     /// The server has no memory left for writes.
     MILLPOND_OUT_OF_MEMORY = 12,
-    /// The server answered an error that Millpond has no kind for.
+    /// The server returned an error that Millpond has no kind for.
     MILLPOND_SERVER = 13,
-    /// The lease had run out or belongs to somebody else: nothing was done.
+    /// The lease has expired or another client holds it: nothing was done.
     MILLPOND_LEASE_LOST = 14,
     /// Another process holds this directory; processes share queues over `redis:`.
     MILLPOND_LOCKED = 15,
@@ -51,7 +51,7 @@ pub enum millpond_status {
     /// A bug in Millpond.
     MILLPOND_INTERNAL = 21,
     /// A task or a document is not as a modification says: nothing was done.
-    /// `millpond_error_dependency` has all that is not.
+    /// `millpond_error_dependency` lists all that is not.
     MILLPOND_DEPENDENCY = 22,
 }
 
@@ -91,7 +91,7 @@ pub enum millpond_retry {
     MILLPOND_RETRY_NEVER = 0,
     /// Nothing was done; the same call can succeed later.
     MILLPOND_RETRY_LATER = 1,
-    /// The call may have been done: look before you repeat it.
+    /// The call may have been done: check before you repeat it.
     MILLPOND_RETRY_UNKNOWN = 2,
 }
 

@@ -28,7 +28,7 @@ void check_fails(const char *file, int line, const char *call, millpond_status s
                  millpond_error **error, millpond_status expected, const char *says) {
     if (status != expected || millpond_error_code(*error) != expected ||
         strstr(millpond_error_message(*error), says) == NULL) {
-        fprintf(stderr, "status %d in place of %d; %s: %s\nin place of: %s\n", (int)status,
+        fprintf(stderr, "status %d instead of %d; %s: %s\nin place of: %s\n", (int)status,
                 (int)expected, millpond_error_name(*error), millpond_error_message(*error), says);
         check_failed(file, line, call);
     }
@@ -45,7 +45,7 @@ void check_entries(const char *file, int line, millpond_entries *entries, const 
                  (int)entry[i].member_length, entry[i].member, entry[i].score);
     }
     if (strcmp(found, expected) != 0) {
-        fprintf(stderr, "\"%s\" in place of \"%s\"\n", found, expected);
+        fprintf(stderr, "\"%s\" instead of \"%s\"\n", found, expected);
         check_failed(file, line, "the entries are those");
     }
     millpond_entries_free(entries);

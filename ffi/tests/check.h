@@ -1,4 +1,4 @@
-/* The suite's few words: what has to hold, on which backend, and who runs the servers. */
+/* The suite's helpers: assertions, backends and servers. */
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The condition holds. What does not ends the process: also in a thread, also in a child. */
+/* The condition holds; otherwise the process ends, also in a thread, also in a child. */
 #define CHECK(condition) \
     ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
-/* The call, whose last argument is &error, answers MILLPOND_OK. */
+/* The call, whose last argument is &error, returns MILLPOND_OK. */
 #define OK(call) check_ok(__FILE__, __LINE__, #call, (call), &error)
 
-/* The call, whose last argument is &error, fails with this status and says this. */
+/* The call, whose last argument is &error, fails with this status and this text in its message. */
 #define FAILS(status, says, call) check_fails(__FILE__, __LINE__, #call, (call), &error, status, says)
 
 /* A byte string that is written as a literal, as two arguments. */

@@ -43,7 +43,7 @@ static void a_lost_lease(const struct backend *backend) {
     OK(millpond_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
 
-    /* As if this process had been stopped for long and another consumer had come. */
+    /* As if this process had been paused for long and another consumer had taken the lease. */
     freeReplyObject(redis_command(redis, "SET lost/ick/{lost}/lease another"));
     FAILS(MILLPOND_LEASE_LOST, "lost", millpond_lease_reserve(lease, 1, &entries, &error));
     FAILS(MILLPOND_LEASE_LOST, "lost",
@@ -67,7 +67,7 @@ static void a_lost_lease(const struct backend *backend) {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int refused, answered;
+static int refused, returned;
 
 static void *reserve_once(void *argument) {
     millpond_entries *entries;
@@ -79,7 +79,7 @@ static void *reserve_once(void *argument) {
         refused++;
     } else {
         CHECK(status == MILLPOND_OK);
-        answered++;
+        returned++;
     }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
@@ -116,9 +116,9 @@ static void a_server_that_stops(const struct backend *shared) {
     pthread_mutex_lock(&lock);
     while (refused == 0)
         pthread_cond_wait(&changed, &lock);
-    CHECK(answered == 0);
+    CHECK(returned == 0);
     pthread_mutex_unlock(&lock);
-    /* Looking is for any thread at any time. */
+    /* Any thread may check at any time. */
     OK(millpond_lease_is_lost(lease, &lost, &error));
     CHECK(!lost);
     FAILS(MILLPOND_INVALID_ARGUMENT, "another thread is making a step",
@@ -128,7 +128,7 @@ static void a_server_that_stops(const struct backend *shared) {
     servers_run(servers, "cont");
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    CHECK(answered == 1);
+    CHECK(returned == 1);
 
     /* And one that is gone. */
     OK(millpond_lease_release(lease, NULL, &error));
@@ -218,7 +218,7 @@ static void hostile_peers(const struct backend *backend) {
     (void)backend;
     for (char *url = strtok_r(hostile.url, " ", &rest); url != NULL;
          url = strtok_r(NULL, " ", &rest)) {
-        /* The last one is deaf: it takes what the buffers hold. */
+        /* The last one never reads: it takes only what the buffers hold. */
         millpond_ick_pair pair = {member, *rest == 0 ? sizeof member : 1, 1, false};
         int64_t took = 0;
         /* A machine that is busy with other things may be late itself: one call of many is in time. */

@@ -32,7 +32,7 @@ static void a_panic_is_an_error(const struct backend *none) {
     fprintf(stderr, "The panic that is printed next is meant to be there.\n");
     CHECK(millpond_test_panic(&error) == MILLPOND_INTERNAL);
     CHECK(strcmp(millpond_error_name(error), "INTERNAL") == 0);
-    CHECK(strcmp(millpond_error_message(error), "Millpond panicked: asked to") == 0);
+    CHECK(strcmp(millpond_error_message(error), "Millpond panicked: on request") == 0);
     CHECK(millpond_error_retry(error) == MILLPOND_RETRY_UNKNOWN);
     millpond_error_free(error);
     CHECK(millpond_test_panic(NULL) == MILLPOND_INTERNAL);
@@ -44,7 +44,7 @@ static void parts(const struct backend *none) {
     millpond_entries *entries;
     millpond_error *error = (millpond_error *)&client;
 
-    /* What was there before is not looked at. */
+    /* The previous value is not read. */
     OK(millpond_connect(S("redis://127.0.0.1:1?retries=0"), &client, &error));
     CHECK(millpond_ick_reserve(client, S("x"), 1, false, &entries, &error) ==
           MILLPOND_CONNECTION_FAILED);

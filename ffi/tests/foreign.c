@@ -78,7 +78,7 @@ static void every_script(const struct backend *backend) {
     redisFree(redis);
 }
 
-static void what_a_server_answered(const struct backend *backend) {
+static void errors_of_a_server(const struct backend *backend) {
     (void)backend;
     millpond_error *error;
     FAILS(MILLPOND_LEASE_LOST, "it is gone", millpond_script_error(S("LEASE_LOST it is gone"), &error));
@@ -92,6 +92,6 @@ static void what_a_server_answered(const struct backend *backend) {
 const struct test foreign_tests[] = {
     {"steps_over_hiredis", steps_over_hiredis},
     {"every_script", every_script},
-    {"what_a_server_answered", what_a_server_answered},
+    {"errors_of_a_server", errors_of_a_server},
     {NULL, NULL},
 };

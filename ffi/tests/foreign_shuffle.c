@@ -90,7 +90,7 @@ static void takes_from_the_default_stream(const struct backend *backend) {
     CHECK(left->integer == 0);
     freeReplyObject(left);
 
-    /* A key that is not the queue's says so. */
+    /* A key of another kind is reported. */
     freeReplyObject(redis_command(redis, "SET broken:meta x"));
     millpond_shuffle_queue *broken = queue_of(client, "broken");
     FAILS(MILLPOND_WRONG_TYPE, "broken:meta", millpond_shuffle_len(broken, &count, &error));

@@ -9,7 +9,7 @@ static void steps_over_hiredis(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     redisContext *redis = redis_connect(backend);
     millpond_tasks_store *store = store_of(client, "foreign", "ann");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_keys *keys;
     millpond_error *error;
     redisReply *reply;
@@ -22,16 +22,16 @@ static void steps_over_hiredis(const struct backend *backend) {
                                           "+0", "0", "", "0", "", "1", "{\"n\": 1}", "0"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->element[0]->integer == 1);
     freeReplyObject(reply);
-    answer = claim(store, "q");
-    CHECK(is(task_of(answer)->id, "t") && is(task_of(answer)->value, "{\"n\": 1}"));
-    millpond_tasks_answer_free(answer);
+    result = claim(store, "q");
+    CHECK(is(task_of(result)->id, "t") && is(task_of(result)->value, "{\"n\": 1}"));
+    millpond_tasks_result_free(result);
     reply = redis_script(redis, "tasks.fetch", keys, 7, 3, (const char *[]){"", "0", "t"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 13);
     CHECK(strcmp(reply->element[6]->str, "ann") == 0);
     freeReplyObject(reply);
     millpond_keys_free(keys);
 
-    /* A key that is not the store's says so. */
+    /* A key of another kind is reported. */
     freeReplyObject(redis_command(redis, "SET {broken}:tasks x"));
     millpond_tasks_store *broken = store_of(client, "broken", NULL);
     FAILS(MILLPOND_WRONG_TYPE, "{broken}:tasks",

@@ -17,8 +17,8 @@
 
 #define CHILD_MS_MAX 60000
 
-/* Ends a child that has done its work. Valgrind would look for leaks, and find what the parent's
-   threads had on their stacks, which the child does not have. */
+/* Ends a child that has done its work. Valgrind would check for leaks, and find what the
+   parent's threads had on their stacks, which the child does not have. */
 static void child_is_done(void) {
     if (RUNNING_ON_VALGRIND) {
         CHECK(VALGRIND_COUNT_ERRORS == 0);
@@ -196,7 +196,7 @@ static void *wait_for_one(void *argument) {
     return NULL;
 }
 
-/* The child has neither the thread that waits nor a key to its locks. */
+/* The child does not have the thread that waits, and cannot unlock its locks. */
 static void a_child_of_one_that_waits(const struct backend *backend) {
     struct shuffled shuffled = {.backend = backend, .client = connect_to(backend)};
     millpond_error *error;
@@ -349,7 +349,7 @@ static void ask_once(void *argument) {
 
 /* Another thread asks at any time, also when it is forked. The lease lasts as long as the test may take:
    Valgrind runs one thread at a time, and the one that asks leaves the renewals little of it. */
-static void a_child_may_ask_whether_a_lease_is_lost(const struct backend *backend) {
+static void a_child_may_check_whether_a_lease_is_lost(const struct backend *backend) {
 #ifdef __SANITIZE_ADDRESS__
     (void)backend; /* As above. */
     return;
@@ -371,7 +371,7 @@ static void a_child_may_ask_whether_a_lease_is_lost(const struct backend *backen
 
 const struct test redis_fork_tests[] = {
     {"a_child_of_one_that_waits", a_child_of_one_that_waits},
-    {"a_child_may_ask_whether_a_lease_is_lost", a_child_may_ask_whether_a_lease_is_lost},
+    {"a_child_may_check_whether_a_lease_is_lost", a_child_may_check_whether_a_lease_is_lost},
     {"a_child_uses_its_parents_client", a_child_uses_its_parents_client},
     {"forks_while_threads_work", forks_while_threads_work},
     {NULL, NULL},

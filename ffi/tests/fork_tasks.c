@@ -17,7 +17,7 @@ struct parents {
 
 static void claims_unless_embedded(void *argument) {
     struct parents *parents = argument;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_tasks_job *job;
     millpond_error *error;
     uint64_t version;
@@ -25,7 +25,7 @@ static void claims_unless_embedded(void *argument) {
     /* A job is its process's, wherever the store is. */
     FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
     FAILS(MILLPOND_FORKED, "process that claimed it",
-          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), -1, &answer, &error));
+          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), -1, &result, &error));
     OK(millpond_tasks_job_version(parents->job, &version, &error));
     OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
     CHECK(version == 1 && !lost);
@@ -33,17 +33,17 @@ static void claims_unless_embedded(void *argument) {
         FAILS(MILLPOND_FORKED, "fork",
               millpond_tasks_insert(parents->store, S("q"), S("1"), NULL, &error));
         FAILS(MILLPOND_FORKED, "fork",
-              millpond_tasks_claims_next(parents->claims, &answer, &error));
+              millpond_tasks_claims_next(parents->claims, &result, &error));
         FAILS(MILLPOND_FORKED, "fork", millpond_tasks_jobs_next(parents->jobs, &job, &error));
         return;
     }
     insert(parents->store, "q", "\"of the child\"");
-    OK(millpond_tasks_claims_next(parents->claims, &answer, &error));
-    CHECK(is(task_of(answer)->value, "\"of the child\""));
-    millpond_task_id done = {task_of(answer)->id, task_of(answer)->version};
+    OK(millpond_tasks_claims_next(parents->claims, &result, &error));
+    CHECK(is(task_of(result)->value, "\"of the child\""));
+    millpond_task_id done = {task_of(result)->id, task_of(result)->version};
     millpond_modification modification = {.deletes = &done, .delete_count = 1};
     OK(millpond_tasks_modify(parents->store, &modification, NULL, &error));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_next(parents->jobs, &job, &error));
     CHECK(job == NULL);
 }
@@ -57,13 +57,13 @@ static void end_all(void *argument) {
     millpond_client_free(parents->client);
 }
 
-/* Neither what a child does nor its end gives back what its parent works on, or keeps it from being
+/* Neither what a child does nor its end releases what its parent works on, or keeps it from being
    renewed. */
 static void a_child_leaves_its_parents_jobs_alone(const struct backend *backend) {
     struct parents parents = {.backend = backend, .client = connect_to(backend)};
     millpond_bytes queue = B("q");
     millpond_tasks_worker_options options;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
     bool lost;
 
@@ -73,8 +73,8 @@ static void a_child_leaves_its_parents_jobs_alone(const struct backend *backend)
     OK(millpond_tasks_claims_new(parents.store, &queue, 1, -1, 1, 1, &parents.claims, &error));
     OK(millpond_tasks_jobs_new(parents.store, &queue, 1, &options, &parents.jobs, &error));
     /* The loop has waited, so it has a listener. */
-    OK(millpond_tasks_claims_next(parents.claims, &answer, &error));
-    CHECK(answer == NULL);
+    OK(millpond_tasks_claims_next(parents.claims, &result, &error));
+    CHECK(result == NULL);
     insert(parents.store, "q", "\"of the parent\"");
     OK(millpond_tasks_jobs_next(parents.jobs, &parents.job, &error));
     CHECK(parents.job != NULL);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <valgrind/valgrind.h>
 
-/* A worker of queue q, with a lease of so many milliseconds. */
+/* A worker of queue q, with a lease of this many milliseconds. */
 static millpond_tasks_jobs *jobs_of(millpond_tasks_store *store, int64_t lease_ms) {
     millpond_bytes queue = B("q");
     millpond_tasks_worker_options options;
@@ -31,12 +31,12 @@ static millpond_tasks_job *next(millpond_tasks_jobs *jobs) {
 }
 
 /* The one task of a queue. */
-static millpond_tasks_answer *only(millpond_tasks_store *store, const char *queue) {
-    millpond_tasks_answer *answer;
+static millpond_tasks_result *only(millpond_tasks_store *store, const char *queue) {
+    millpond_tasks_result *result;
     millpond_error *error;
-    OK(millpond_tasks_list(store, queue, strlen(queue), NULL, &answer, &error));
-    task_of(answer);
-    return answer;
+    OK(millpond_tasks_list(store, queue, strlen(queue), NULL, &result, &error));
+    task_of(result);
+    return result;
 }
 
 static void end_in_every_way(const struct backend *backend) {
@@ -44,7 +44,7 @@ static void end_in_every_way(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "jobs", "ann");
     millpond_tasks_jobs *jobs = jobs_of(store, 60000);
     millpond_tasks_job *job;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
     uint64_t version;
     bool lost = true;
@@ -65,7 +65,7 @@ static void end_in_every_way(const struct backend *backend) {
     millpond_tasks_job_free(job);
     CHECK(size_of(store, "q") == 0);
 
-    /* Given back. */
+    /* Released. */
     insert(store, "q", "2");
     job = next(jobs);
     OK(millpond_tasks_job_is_ended(job, &lost, &error));
@@ -74,57 +74,57 @@ static void end_in_every_way(const struct backend *backend) {
     OK(millpond_tasks_job_is_ended(job, &lost, &error));
     CHECK(lost);
     millpond_tasks_job_free(job);
-    answer = only(store, "q");
-    CHECK(task_of(answer)->attempt == 0 && is(task_of(answer)->claimant, ""));
-    millpond_tasks_answer_free(answer);
+    result = only(store, "q");
+    CHECK(task_of(result)->attempt == 0 && is(task_of(result)->claimant, ""));
+    millpond_tasks_result_free(result);
 
     /* Tried again in a minute. */
     job = next(jobs);
     OK(millpond_tasks_job_retry(job, S("no"), 60000, &error));
     millpond_tasks_job_free(job);
-    answer = only(store, "q");
-    task = task_of(answer);
+    result = only(store, "q");
+    task = task_of(result);
     CHECK(task->attempt == 1 && is(task->err, "no") && task->at_ms == task->modified_ms + 60000);
     millpond_task_id gone = {task->id, task->version};
     millpond_modification delete = {.deletes = &gone, .delete_count = 1};
     OK(millpond_tasks_modify(store, &delete, NULL, &error));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
 
     /* Tried again when the worker says, and once too often. */
     insert(store, "q", "3");
     job = next(jobs);
     OK(millpond_tasks_job_retry(job, S("no"), -1, &error));
     millpond_tasks_job_free(job);
-    answer = only(store, "q");
-    task = task_of(answer);
+    result = only(store, "q");
+    task = task_of(result);
     CHECK(task->at_ms >= task->modified_ms + 15000 && task->at_ms <= task->modified_ms + 30000);
     millpond_task_change change;
     millpond_modification changes = {.changes = &change, .change_count = 1};
     millpond_task_change_init(&change, task);
     OK(millpond_tasks_modify(store, &changes, NULL, &error));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     job = next(jobs);
     OK(millpond_tasks_job_retry(job, S("still no"), 60000, &error));
     millpond_tasks_job_free(job);
-    answer = only(store, "q/err");
-    CHECK(task_of(answer)->attempt == 2 && is(task_of(answer)->err, "no\nstill no"));
-    millpond_tasks_answer_free(answer);
+    result = only(store, "q/err");
+    CHECK(task_of(result)->attempt == 2 && is(task_of(result)->err, "no\nstill no"));
+    millpond_tasks_result_free(result);
 
     /* Moved. */
     insert(store, "q", "4");
     job = next(jobs);
     OK(millpond_tasks_job_move(job, S("other"), S("not mine"), &error));
     millpond_tasks_job_free(job);
-    answer = only(store, "other");
-    CHECK(task_of(answer)->attempt == 1 && is(task_of(answer)->err, "not mine"));
-    millpond_tasks_answer_free(answer);
+    result = only(store, "other");
+    CHECK(task_of(result)->attempt == 1 && is(task_of(result)->err, "not mine"));
+    millpond_tasks_result_free(result);
 
-    /* Claimed too often: put aside, and no job. */
+    /* Claimed too often: moved to the error queue, and no job. */
     insert(store, "q", "5");
     millpond_bytes queue = B("q");
     for (int i = 0; i < 2; i++) {
-        OK(millpond_tasks_claim(store, &queue, 1, 0, 1, -1, &answer, &error));
-        millpond_tasks_answer_free(answer);
+        OK(millpond_tasks_claim(store, &queue, 1, 0, 1, -1, &result, &error));
+        millpond_tasks_result_free(result);
     }
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
     CHECK(job == NULL && size_of(store, "q") == 0 && size_of(store, "q/err") == 2);
@@ -137,7 +137,7 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "job documents", "ann");
     millpond_tasks_jobs *jobs = jobs_of(store, 60000);
-    millpond_tasks_answer *answer, *docs;
+    millpond_tasks_result *result, *docs;
     millpond_new_doc new[2];
     millpond_modification inserts = {.doc_inserts = new, .doc_insert_count = 2};
     millpond_error *error;
@@ -152,7 +152,7 @@ static void finish_with_documents(const struct backend *backend) {
     insert(store, "q", "1");
     millpond_tasks_job *job = next(jobs);
     OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &docs, &error));
-    const millpond_tasks_data *data = millpond_tasks_answer_data(docs);
+    const millpond_tasks_data *data = millpond_tasks_result_data(docs);
     CHECK(data->doc_count == 2 && strncmp(data->docs[0].claimant.data, "ann/", 4) == 0);
 
     /* The task, by what it was at, one document, and a new task; the other document is released. */
@@ -168,14 +168,14 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_modification modification = {.deletes = &done, .delete_count = 1,
                                           .inserts = &next_task, .insert_count = 1,
                                           .doc_changes = &change, .doc_change_count = 1};
-    OK(millpond_tasks_job_finish(job, &modification, &answer, &error));
-    const millpond_tasks_data *finished = millpond_tasks_answer_data(answer);
+    OK(millpond_tasks_job_finish(job, &modification, &result, &error));
+    const millpond_tasks_data *finished = millpond_tasks_result_data(result);
     CHECK(finished->task_count == 1 && finished->inserted_count == 1);
     CHECK(finished->doc_count == 2 && is(finished->docs[0].content, "7"));
     CHECK(is(finished->docs[0].claimant, "") && is(finished->docs[1].claimant, ""));
     CHECK(size_of(store, "q") == 0 && size_of(store, "out") == 1);
-    millpond_tasks_answer_free(answer);
-    millpond_tasks_answer_free(docs);
+    millpond_tasks_result_free(result);
+    millpond_tasks_result_free(docs);
     millpond_tasks_job_free(job);
 
     /* A job that is left keeps its task until the lease is over. */
@@ -194,7 +194,7 @@ static void are_renewed(const struct backend *backend) {
     /* Valgrind runs one thread at a time, and this one leaves the renewals little of it. */
     int64_t lease_ms = RUNNING_ON_VALGRIND ? 10000 : 3000;
     millpond_tasks_jobs *jobs = jobs_of(ann, lease_ms);
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_new_doc doc;
     millpond_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
     millpond_error *error;
@@ -207,23 +207,23 @@ static void are_renewed(const struct backend *backend) {
     OK(millpond_tasks_modify(ann, &inserts, NULL, &error));
     insert(ann, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &answer, &error));
-    millpond_tasks_answer_free(answer);
-    /* For longer than a lease nobody else gets either. */
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    millpond_tasks_result_free(result);
+    /* For longer than a lease no other claimant gets either. */
     for (int64_t start = now_ms(); now_ms() - start < lease_ms * 3 / 2; sleep_ms(100)) {
         CHECK(claim(bob, "q") == NULL);
         FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
-              millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &answer, &error));
+              millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &result, &error));
     }
     OK(millpond_tasks_job_version(job, &version, &error));
     OK(millpond_tasks_job_is_lost(job, &lost, &error));
     CHECK(version >= 3 && !lost && millpond_tasks_job_data(job)->tasks->version == 1);
     OK(millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &answer, &error));
-    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &result, &error));
+    millpond_tasks_result_free(result);
 
-    /* One that somebody changed is lost with the next renewal. */
+    /* One that another claimant changed is lost with the next renewal. */
     insert(ann, "q", "2");
     job = next(jobs);
     char claimant[65];
@@ -304,7 +304,7 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
     }
 }
 
-static void a_handler_says_what_becomes_of_them(const struct backend *backend) {
+static void a_handler_decides_how_jobs_end(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     struct handling handling = {.store = store_of(client, "handled", NULL)};
     millpond_bytes queue = B("q");
@@ -330,9 +330,9 @@ static void a_handler_says_what_becomes_of_them(const struct backend *backend) {
     /* The one that failed and the one of the end that there is not. */
     CHECK(size_of(handling.store, "q") == 2 && size_of(handling.store, "out") == 1);
     CHECK(size_of(handling.store, "other") == 1);
-    millpond_tasks_answer *answer = only(handling.store, "other");
-    CHECK(task_of(answer)->attempt == 1 && is(task_of(answer)->err, "not mine"));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result *result = only(handling.store, "other");
+    CHECK(task_of(result)->attempt == 1 && is(task_of(result)->err, "not mine"));
+    millpond_tasks_result_free(result);
     FAILS(MILLPOND_INVALID_ARGUMENT, "handler is NULL",
           millpond_tasks_run(handling.store, &queue, 1, NULL, NULL, NULL, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "at least one queue",
@@ -401,7 +401,7 @@ const struct test job_tests[] = {
     {"jobs_end_in_every_way", end_in_every_way},
     {"jobs_finish_with_documents", finish_with_documents},
     {"jobs_are_renewed", are_renewed},
-    {"a_handler_says_what_becomes_of_jobs", a_handler_says_what_becomes_of_them},
+    {"a_handler_says_what_becomes_of_jobs", a_handler_decides_how_jobs_end},
     {"threads_work_together", threads_work_together},
     {"jobs_outlive_their_client", outlive_their_client},
     {NULL, NULL},

@@ -43,7 +43,7 @@ static void is_for_one_consumer(const struct backend *backend) {
 
     OK(millpond_lease_release(lease, &was_held, &error));
     CHECK(was_held);
-    /* Now somebody else can have it, and what is left of the first is of no use. */
+    /* Now another consumer can take it, and the first one is useless. */
     OK(millpond_ick_lease_acquire(client, S("one"), TERM_MS, &second, &error));
     CHECK(second != NULL);
     FAILS(MILLPOND_LEASE_LOST, "lease", millpond_batches_next(batches, &entries, &error));
@@ -68,7 +68,7 @@ static void is_for_one_consumer(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void a_freed_one_is_given_back(const struct backend *backend) {
+static void a_freed_one_is_released(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_lease *lease;
     millpond_error *error;
@@ -104,7 +104,7 @@ static void a_busy_consumer_keeps_it(const struct backend *backend) {
 
 const struct test lease_tests[] = {
     {"is_for_one_consumer", is_for_one_consumer},
-    {"a_freed_one_is_given_back", a_freed_one_is_given_back},
+    {"a_freed_one_is_released", a_freed_one_is_released},
     {"a_busy_consumer_keeps_it", a_busy_consumer_keeps_it},
     {NULL, NULL},
 };

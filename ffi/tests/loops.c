@@ -50,7 +50,7 @@ static void a_loop_that_is_left(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void waits_as_long_as_it_is_told(const struct backend *backend) {
+static void waits_up_to_wait_ms(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_batches *batches;
     millpond_entries *entries;
@@ -67,13 +67,13 @@ static void waits_as_long_as_it_is_told(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Two threads that ask one loop for a batch. */
+/* Two threads that request a batch from one loop. */
 struct asking {
     millpond_batches *batches;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int refused;
-    int answered;
+    int returned;
     millpond_status status;
     millpond_entries *entries;
 };
@@ -90,7 +90,7 @@ static void *ask(void *argument) {
     } else {
         asking->status = status;
         asking->entries = entries;
-        asking->answered++;
+        asking->returned++;
     }
     pthread_cond_broadcast(&asking->changed);
     pthread_mutex_unlock(&asking->lock);
@@ -115,11 +115,11 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
     OK(millpond_ick_batches(client, S("woken"), 1, INT64_MAX, &asking.batches, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
-    /* One waits for ever, so the other has to be refused at once. */
+    /* One waits forever, so the other has to be refused at once. */
     wait_until(&asking, &asking.refused);
-    CHECK(asking.answered == 0);
+    CHECK(asking.returned == 0);
     add(client, "woken", "a 1");
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     CHECK(asking.status == MILLPOND_OK);
     ENTRIES(asking.entries, "a 1");
     for (int i = 0; i < 2; i++)
@@ -140,7 +140,7 @@ static void close_ends_the_wait(const struct backend *backend) {
     /* Whether it waits already or is about to: it ends. */
     sleep_ms(50);
     OK(millpond_close(client, &error));
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     CHECK(asking.status == MILLPOND_CLOSED && asking.entries == NULL);
     pthread_join(thread, NULL);
     millpond_batches_free(asking.batches);
@@ -148,11 +148,11 @@ static void close_ends_the_wait(const struct backend *backend) {
 }
 
 static pthread_t waiting;
-static int questions;
+static int checks;
 
 static bool stop_at_the_third(void) {
     CHECK(pthread_equal(pthread_self(), waiting));
-    return ++questions == 3;
+    return ++checks == 3;
 }
 
 static void can_be_interrupted(const struct backend *backend) {
@@ -162,21 +162,21 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_error *error;
 
     waiting = pthread_self();
-    questions = 0;
+    checks = 0;
     OK(millpond_ick_batches(client, S("interrupted"), 1, INT64_MAX, &batches, &error));
     millpond_on_interrupt(stop_at_the_third);
     FAILS(MILLPOND_CANCELLED, "interrupted", millpond_batches_next(batches, &entries, &error));
-    CHECK(questions == 3);
+    CHECK(checks == 3);
     millpond_on_interrupt(NULL);
     add(client, "interrupted", "a 1");
     OK(millpond_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
-    CHECK(questions == 3);
+    CHECK(checks == 3);
     millpond_batches_free(batches);
     millpond_client_free(client);
 }
 
-/* A loop that waits hears of a producer in another client. */
+/* A waiting loop is woken by a producer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
     millpond_client *consumer = connect_to(backend), *producer = connect_to(backend);
     millpond_error *error;
@@ -187,7 +187,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
     OK(millpond_ick_batches(consumer, S("another"), 1, INT64_MAX, &asking.batches, &error));
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
     add(producer, "another", "a 1");
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     ENTRIES(asking.entries, "a 1");
     pthread_join(thread, NULL);
     millpond_batches_free(asking.batches);
@@ -198,7 +198,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
 const struct test loop_tests[] = {
     {"ends_when_nothing_is_left", ends_when_nothing_is_left},
     {"a_loop_that_is_left", a_loop_that_is_left},
-    {"waits_as_long_as_it_is_told", waits_as_long_as_it_is_told},
+    {"waits_up_to_wait_ms", waits_up_to_wait_ms},
     {"is_woken_and_is_for_one_thread", is_woken_and_is_for_one_thread},
     {"close_ends_the_wait", close_ends_the_wait},
     {"can_be_interrupted", can_be_interrupted},

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Nothing here takes so long, under valgrind either. MILLPOND_TEST_SECONDS_MAX says otherwise. */
+/* Nothing here takes this long, not even under valgrind. MILLPOND_TEST_SECONDS_MAX overrides it. */
 #define SECONDS_MAX 300
 
 static int done;
 
 static const char *running_kind = "none", *running_name = "nothing";
 
-/* What hangs is named, and ends the suite; only calls that a handler may make. */
+/* Names the test that hangs, and ends the suite; only async-signal-safe calls. */
 static void hangs(int signal) {
     (void)signal;
     const char *const words[] = {"\nHANGS: ", running_kind, ": ", running_name, "\n"};
@@ -27,7 +27,7 @@ static void hangs(int signal) {
     _exit(124);
 }
 
-/* From now on this runs, and may take so long. */
+/* From now on this runs, and may take this long. */
 static void limit(const char *kind, const char *name) {
     const char *seconds = getenv("MILLPOND_TEST_SECONDS_MAX");
     running_kind = kind, running_name = name;

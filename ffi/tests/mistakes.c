@@ -1,4 +1,4 @@
-/* What callers do wrong answers an error, and nothing else happens. */
+/* Wrong calls return an error, and nothing else happens. */
 
 #include "check.h"
 
@@ -22,7 +22,7 @@ static void null_and_lengths(const struct backend *backend) {
 
     WRONG("url is NULL, but its length is 7", millpond_connect(NULL, 7, &other, &error));
     CHECK(other == NULL);
-    WRONG("client is NULL; it has to say where", millpond_connect(S("memory:"), NULL, &error));
+    WRONG("client is NULL; it must point to where", millpond_connect(S("memory:"), NULL, &error));
     WRONG("url is not UTF-8", millpond_connect(S("file:\xff"), &other, &error));
     WRONG("options is NULL", millpond_connect_with(NULL, &other, &error));
 
@@ -61,7 +61,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("numbers is NULL", millpond_ick_channel_batches(channel, NULL, 1, 1, -1, &batches, &error));
     millpond_ick_channel_free(channel);
 
-    /* Nothing of it was done, and nobody has to want an error. */
+    /* Nothing of it was done, and the error may be NULL. */
     CHECK(millpond_ick_add(NULL, S("x"), pairs, 1, NULL, NULL) == MILLPOND_INVALID_ARGUMENT);
     millpond_ick_stats stats;
     OK(millpond_ick_stats_read(client, S("x"), &stats, &error));
@@ -69,7 +69,7 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Every function that takes a handle, with one that is none of its. */
+/* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_error *error;
     millpond_entries *entries;
@@ -128,12 +128,12 @@ static void handles(const struct backend *backend) {
 
     /* None of all: NULL, addresses, numbers. */
     with_every_handle(NULL, "is NULL");
-    with_every_handle(&local, "which is no handle of Millpond's");
-    with_every_handle(allocated, "which is no handle of Millpond's");
-    with_every_handle((void *)(uintptr_t)with_every_handle, "which is no handle of Millpond's");
-    with_every_handle((void *)UINTPTR_MAX, "which is no handle of Millpond's");
+    with_every_handle(&local, "which is not a handle of Millpond");
+    with_every_handle(allocated, "which is not a handle of Millpond");
+    with_every_handle((void *)(uintptr_t)with_every_handle, "which is not a handle of Millpond");
+    with_every_handle((void *)UINTPTR_MAX, "which is not a handle of Millpond");
     for (uintptr_t bit = 1; bit != 0; bit <<= 1) {
-        with_every_handle((void *)bit, "which is no handle of Millpond's");
+        with_every_handle((void *)bit, "which is not a handle of Millpond");
         with_every_handle((void *)((uintptr_t)client ^ bit), "is ");
     }
     free(allocated);
@@ -145,7 +145,7 @@ static void handles(const struct backend *backend) {
     with_every_handle(kept, "is a millpond_error, not a millpond_");
     CHECK(millpond_error_code(kept) == MILLPOND_INVALID_URL);
 
-    /* One that was freed, also when another thing has its place. */
+    /* One that was freed, also when another object uses its slot. */
     void *freed = kept;
     millpond_error_free(kept);
     with_every_handle(freed, "is a millpond_error that was freed");
@@ -197,7 +197,7 @@ static void *use_and_free(void *argument) {
         CHECK(millpond_entries_length(entries) == 1);
         again = entries;
         millpond_entries_free(entries);
-        /* Others get the place at once, and none of theirs may be seen or freed. */
+        /* Other objects reuse the slot at once, and none of them may be seen or freed. */
         CHECK(millpond_entries_length(again) == 0);
         millpond_entries_free(again);
         FAILS(MILLPOND_INVALID_ARGUMENT, "that was freed",

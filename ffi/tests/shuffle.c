@@ -94,7 +94,7 @@ static void any_bytes_in_order(const struct backend *backend) {
 }
 
 static void writes_many(const struct backend *backend) {
-    /* More than one step, and so many that a reader takes two. */
+    /* More than one step, and so many that a reader needs two. */
     enum { MANY = 12000, TENANTS = 50 };
     millpond_client *client = connect_to(backend);
     millpond_shuffle_queue *queue = queue_of(client, "many");
@@ -203,7 +203,7 @@ static void settings(const struct backend *backend) {
     millpond_shuffle_consumer_free(consumer);
     millpond_shuffle_queue_free(queue);
 
-    /* What no queue can have is refused by the step, and what has no meaning at once. */
+    /* Invalid settings are refused by the step, and meaningless ones at once. */
     options.streams = 0;
     OK(millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 65536 streams, not 0",
@@ -236,7 +236,7 @@ static void settings(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* A queue keeps its number of streams, whoever writes to it, until it is resized. */
+/* A queue keeps its number of streams until it is resized, whichever client writes to it. */
 static void sizes(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_shuffle_queue *queue, *other;

@@ -1,13 +1,13 @@
-/* Words for the tests of the shuffle queue. */
+/* Helpers for the tests of the shuffle queue. */
 
 #ifndef SHUFFLE_H
 #define SHUFFLE_H
 
 #include "check.h"
 
-/* The queue of this name, with the settings that nobody gave. */
+/* The queue of this name, with default settings. */
 millpond_shuffle_queue *queue_of(millpond_client *client, const char *name);
-/* A consumer of a group, with the settings that nobody gave. */
+/* A consumer of a group, with default settings. */
 millpond_shuffle_consumer *consumer_of(millpond_shuffle_queue *queue, const char *group,
                                        const char *consumer);
 
@@ -15,7 +15,7 @@ millpond_shuffle_consumer *consumer_of(millpond_shuffle_queue *queue, const char
 millpond_shuffle_receipt put(millpond_shuffle_queue *queue, const char *tenant, const char *task);
 
 bool same(millpond_shuffle_receipt a, millpond_shuffle_receipt b);
-/* What the functions of these names answer. */
+/* What the functions of these names return. */
 uint64_t len_of(millpond_shuffle_queue *queue);
 uint64_t backlog_of(millpond_shuffle_queue *queue);
 uint64_t pending_of(millpond_shuffle_queue *queue, const char *group);

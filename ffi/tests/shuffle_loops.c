@@ -36,7 +36,7 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void waits_as_long_as_it_is_told(const struct backend *backend) {
+static void waits_up_to_wait_ms(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_shuffle_queue *queue = queue_of(client, "loop told");
     millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c");
@@ -67,14 +67,14 @@ static void waits_as_long_as_it_is_told(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Threads that ask a loop for messages, or read where there is no loop. */
+/* Threads that request messages from a loop, or read without a loop. */
 struct asking {
     millpond_shuffle_consumer *consumer;
     millpond_shuffle_messages *messages;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int refused;
-    int answered;
+    int returned;
     millpond_status status;
     millpond_shuffle_batch *batch;
 };
@@ -97,7 +97,7 @@ static void *ask(void *argument) {
     } else {
         asking->status = status;
         asking->batch = batch;
-        asking->answered++;
+        asking->returned++;
     }
     pthread_cond_broadcast(&asking->changed);
     pthread_mutex_unlock(&asking->lock);
@@ -123,11 +123,11 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
     OK(millpond_shuffle_messages_new(consumer, 1, INT64_MAX, &asking.messages, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
-    /* One waits for ever, so the other has to be refused at once. */
+    /* One waits forever, so the other has to be refused at once. */
     wait_until(&asking, &asking.refused);
-    CHECK(asking.answered == 0);
+    CHECK(asking.returned == 0);
     put(queue, "t", "1");
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     CHECK(asking.status == MILLPOND_OK);
     BATCH(asking.batch, "task=1");
     for (int i = 0; i < 2; i++)
@@ -155,7 +155,7 @@ static void many_read_through_one_consumer(const struct backend *backend) {
         put(queue, (char[]){(char)('a' + i), '\0'}, (char[]){(char)('0' + i), '\0'});
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
-        CHECK(asking[i].status == MILLPOND_OK && asking[i].answered == 1);
+        CHECK(asking[i].status == MILLPOND_OK && asking[i].returned == 1);
         CHECK(millpond_shuffle_batch_length(asking[i].batch) == 1);
         int task = millpond_shuffle_batch_messages(asking[i].batch)->fields->value[0] - '0';
         CHECK(task >= 0 && task < THREADS && !seen[task]);
@@ -182,7 +182,7 @@ static void close_ends_the_wait(const struct backend *backend) {
         /* Whether it waits already or is about to: it ends. */
         sleep_ms(50);
         OK(millpond_close(client, &error));
-        wait_until(&asking, &asking.answered);
+        wait_until(&asking, &asking.returned);
         CHECK(asking.status == MILLPOND_CLOSED && asking.batch == NULL);
         pthread_join(thread, NULL);
         millpond_shuffle_messages_free(asking.messages);
@@ -193,11 +193,11 @@ static void close_ends_the_wait(const struct backend *backend) {
 }
 
 static pthread_t waiting;
-static int questions;
+static int checks;
 
 static bool stop_at_the_third(void) {
     CHECK(pthread_equal(pthread_self(), waiting));
-    return ++questions == 3;
+    return ++checks == 3;
 }
 
 static void can_be_interrupted(const struct backend *backend) {
@@ -211,26 +211,26 @@ static void can_be_interrupted(const struct backend *backend) {
     waiting = pthread_self();
     OK(millpond_shuffle_messages_new(consumer, 1, INT64_MAX, &messages, &error));
     millpond_on_interrupt(stop_at_the_third);
-    questions = 0;
+    checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
           millpond_shuffle_read(consumer, 1, INT64_MAX, &batch, &error));
-    CHECK(questions == 3 && batch == NULL);
-    questions = 0;
+    CHECK(checks == 3 && batch == NULL);
+    checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
           millpond_shuffle_messages_next(messages, &batch, &error));
-    CHECK(questions == 3 && batch == NULL);
+    CHECK(checks == 3 && batch == NULL);
     millpond_on_interrupt(NULL);
     put(queue, "t", "1");
     OK(millpond_shuffle_messages_next(messages, &batch, &error));
     BATCH(batch, "task=1");
-    CHECK(questions == 3);
+    CHECK(checks == 3);
     millpond_shuffle_messages_free(messages);
     millpond_shuffle_consumer_free(consumer);
     millpond_shuffle_queue_free(queue);
     millpond_client_free(client);
 }
 
-/* A reader that waits hears of a writer in another client. */
+/* A waiting reader is woken by a writer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
     millpond_client *reading = connect_to(backend), *writing = connect_to(backend);
     millpond_shuffle_queue *read = queue_of(reading, "loop another"),
@@ -242,7 +242,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
     sleep_ms(50);
     put(written, "t", "1");
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     BATCH(asking.batch, "task=1");
     pthread_join(thread, NULL);
     millpond_shuffle_consumer_free(consumer);
@@ -254,7 +254,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
 
 const struct test shuffle_loop_tests[] = {
     {"messages_end_when_nothing_is_left", ends_when_nothing_is_left},
-    {"messages_wait_as_long_as_told", waits_as_long_as_it_is_told},
+    {"messages_wait_as_long_as_told", waits_up_to_wait_ms},
     {"messages_are_woken_and_are_for_one_thread", is_woken_and_is_for_one_thread},
     {"many_read_through_one_consumer", many_read_through_one_consumer},
     {"close_ends_the_wait_for_messages", close_ends_the_wait},

@@ -1,4 +1,4 @@
-/* What callers of the shuffle queue do wrong answers an error, and nothing else happens. */
+/* Wrong calls on the shuffle queue return an error, and nothing else happens. */
 
 #include "shuffle.h"
 
@@ -18,7 +18,7 @@ static void null_and_lengths(const struct backend *backend) {
     uint32_t number;
     uint64_t len;
 
-    WRONG("queue is NULL; it has to say where",
+    WRONG("queue is NULL; it must point to where",
           millpond_shuffle_queue_new(client, S("x"), NULL, NULL, &error));
     WRONG("name is NULL, but its length is 1",
           millpond_shuffle_queue_new(client, NULL, 1, NULL, &other, &error));
@@ -104,7 +104,7 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Every function that takes a handle, with one that is none of its. */
+/* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_shuffle_queue *queue;
     millpond_shuffle_consumer *consumer;
@@ -166,8 +166,8 @@ static void handles(const struct backend *backend) {
     int local;
 
     with_every_handle(NULL, "is NULL");
-    with_every_handle(&local, "which is no handle of Millpond's");
-    with_every_handle((void *)UINTPTR_MAX, "which is no handle of Millpond's");
+    with_every_handle(&local, "which is not a handle of Millpond");
+    with_every_handle((void *)UINTPTR_MAX, "which is not a handle of Millpond");
     for (uintptr_t bit = 1; bit != 0; bit <<= 1)
         with_every_handle((void *)((uintptr_t)queue ^ bit), "is ");
 

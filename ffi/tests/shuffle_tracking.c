@@ -147,7 +147,7 @@ static void collects(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void whatever_the_name_of_the_queue(const struct backend *backend) {
+static void whatever_the_queue_is_named(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_shuffle_queue *queue = queue_of(client, "global"), *other = queue_of(client, "other");
     millpond_error *error;
@@ -164,6 +164,6 @@ const struct test shuffle_tracking_tests[] = {
     {"deletes_by_value", deletes_by_value},
     {"many_at_once", many_at_once},
     {"collects", collects},
-    {"whatever_the_name_of_the_queue", whatever_the_name_of_the_queue},
+    {"whatever_the_queue_is_named", whatever_the_queue_is_named},
     {NULL, NULL},
 };

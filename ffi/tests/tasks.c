@@ -9,7 +9,7 @@
 static void insert_claim_delete(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "first", "ann");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_bytes queue = B("in"), claimant;
     millpond_error *error;
     uint64_t before, after;
@@ -18,11 +18,11 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(is(claimant, "ann"));
     CHECK(claim(store, "in") == NULL);
     OK(millpond_tasks_time(store, &before, &error));
-    OK(millpond_tasks_insert(store, S("in"), S("{\"n\": 1}"), &answer, &error));
+    OK(millpond_tasks_insert(store, S("in"), S("{\"n\": 1}"), &result, &error));
     OK(millpond_tasks_time(store, &after, &error));
     CHECK(before > 1500000000000 && before <= after);
 
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     CHECK(data->task_count == 1 && data->inserted_count == 1 && data->doc_count == 0);
     CHECK(data->next == NULL && data->next_doc == NULL && data->queue_count == 0);
     const millpond_task *task = data->tasks;
@@ -36,25 +36,25 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(task->id.data == data->text && data->text_length == 16 + 2 + 3 + 8);
     CHECK(memcmp(data->text + 16, "inann{\"n\": 1}", 13) == 0);
 
-    millpond_tasks_answer *claimed;
+    millpond_tasks_result *claimed;
     OK(millpond_tasks_claim(store, &queue, 1, 60000, 1, -1, &claimed, &error));
     const millpond_task *held = task_of(claimed);
     CHECK(held->id.length == 16 && memcmp(held->id.data, task->id.data, 16) == 0);
     CHECK(held->version == 1 && held->claims == 1 && is(held->claimant, "ann"));
     CHECK(held->at_ms == held->modified_ms + 60000 && held->created_ms == task->created_ms);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     CHECK(claim(store, "in") == NULL);
 
     millpond_task_id done = {held->id, held->version};
     millpond_modification modification = {.deletes = &done, .delete_count = 1};
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    data = millpond_tasks_answer_data(answer);
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    data = millpond_tasks_result_data(result);
     CHECK(data->task_count == 0 && data->doc_count == 0 && data->text_length == 0);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     FAILS(MILLPOND_DEPENDENCY, "that are not there",
-          millpond_tasks_modify(store, &modification, &answer, &error));
-    CHECK(answer == NULL);
-    millpond_tasks_answer_free(claimed);
+          millpond_tasks_modify(store, &modification, &result, &error));
+    CHECK(result == NULL);
+    millpond_tasks_result_free(claimed);
 
     /* Nothing is done, and that succeeds. */
     modification = (millpond_modification){0};
@@ -70,7 +70,7 @@ static void insert_claim_delete(const struct backend *backend) {
 static void all_of_a_new_task(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "new", "ann");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_new_task tasks[5];
     millpond_modification modification = {.inserts = tasks, .insert_count = 5};
     millpond_error *error;
@@ -91,8 +91,8 @@ static void all_of_a_new_task(const struct backend *backend) {
     tasks[2].id = (millpond_bytes)B("null");
     tasks[2].value = (millpond_bytes)B("null");
     tasks[3].id = (millpond_bytes)B("none");
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     CHECK(data->task_count == 5 && data->inserted_count == 5);
     const millpond_task *task = data->tasks;
     CHECK(is(task[0].id, "all") && is(task[0].err, "before") && task[0].at_ms == 77);
@@ -102,24 +102,24 @@ static void all_of_a_new_task(const struct backend *backend) {
     CHECK(task[1].at_ms == task[1].created_ms + 60000 && task[1].expires_ms == -1);
     CHECK(is(task[2].value, "null") && task[3].value.data == NULL && task[3].value.length == 0);
     CHECK(task[4].id.length == 16 && task[4].value.data == NULL);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
 
-    /* An id that is taken refuses all, unless it was said otherwise. */
+    /* An id that is taken refuses all, unless skip_colliding is set. */
     tasks[4].queue = (millpond_bytes)B("other");
     FAILS(MILLPOND_DEPENDENCY, "taken: all:v0",
           millpond_tasks_modify(store, &modification, NULL, &error));
     CHECK(size_of(store, "other") == 0);
     for (int i = 0; i < 4; i++)
         tasks[i].skip_colliding = true;
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    CHECK(is(task_of(answer)->queue, "other"));
-    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    CHECK(is(task_of(result)->queue, "other"));
+    millpond_tasks_result_free(result);
     CHECK(size_of(store, "q") == 5 && size_of(store, "other") == 1);
 
     /* The highest priority first. */
-    answer = claim(store, "q");
-    CHECK(is(task_of(answer)->id, "all"));
-    millpond_tasks_answer_free(answer);
+    result = claim(store, "q");
+    CHECK(is(task_of(result)->id, "all"));
+    millpond_tasks_result_free(result);
     OK(millpond_tasks_insert(store, S("q"), NULL, 0, NULL, &error));
     CHECK(size_of(store, "q") == 6);
     millpond_tasks_store_free(store);
@@ -129,7 +129,7 @@ static void all_of_a_new_task(const struct backend *backend) {
 static void changes(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "changes", "ann");
-    millpond_tasks_answer *answer, *before;
+    millpond_tasks_result *result, *before;
     millpond_task_change change;
     millpond_modification modification = {.changes = &change, .change_count = 1};
     millpond_error *error;
@@ -138,12 +138,12 @@ static void changes(const struct backend *backend) {
     insert(store, "q", "1");
     before = claim(store, "q");
     millpond_task_change_init(&change, task_of(before));
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    CHECK(millpond_tasks_answer_data(answer)->inserted_count == 0);
-    const millpond_task *task = task_of(answer);
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    CHECK(millpond_tasks_result_data(result)->inserted_count == 0);
+    const millpond_task *task = task_of(result);
     CHECK(task->version == 2 && is(task->claimant, "") && is(task->value, "1"));
     CHECK(task->at_ms == task->modified_ms && task->claims == 1 && is(task->queue, "q"));
-    millpond_tasks_answer_free(before);
+    millpond_tasks_result_free(before);
 
     /* All that a caller can set. */
     millpond_task_change_init(&change, task);
@@ -152,10 +152,10 @@ static void changes(const struct backend *backend) {
     change.err = (millpond_bytes)B("oh");
     change.attempt = 6;
     change.delay_ms = 60000;
-    before = answer;
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    millpond_tasks_answer_free(before);
-    task = task_of(answer);
+    before = result;
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    millpond_tasks_result_free(before);
+    task = task_of(result);
     CHECK(task->version == 3 && is(task->queue, "r") && task->value.data == NULL);
     CHECK(is(task->err, "oh") && task->attempt == 6 && is(task->claimant, "ann"));
     CHECK(task->at_ms == task->modified_ms + 60000);
@@ -165,10 +165,10 @@ static void changes(const struct backend *backend) {
     change.at_ms = 5;
     change.retry = true;
     change.retry_err = (millpond_bytes)B("no");
-    before = answer;
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    millpond_tasks_answer_free(before);
-    task = task_of(answer);
+    before = result;
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    millpond_tasks_result_free(before);
+    task = task_of(result);
     CHECK(task->attempt == 7 && is(task->err, "oh\nno") && is(task->queue, "r"));
     CHECK(task->at_ms == 5);
 
@@ -179,14 +179,14 @@ static void changes(const struct backend *backend) {
         change.quarantine_queue = (millpond_bytes)B("bad");
         change.quarantine_attempts = attempts;
         change.version = task->version;
-        before = answer;
-        OK(millpond_tasks_modify(store, &modification, &answer, &error));
-        task = task_of(answer);
+        before = result;
+        OK(millpond_tasks_modify(store, &modification, &result, &error));
+        task = task_of(result);
         CHECK(is(task->queue, attempts == 9 ? "r" : "bad") && is(task->err, "oh\nno"));
-        millpond_tasks_answer_free(before);
+        millpond_tasks_result_free(before);
     }
     CHECK(task->attempt == 9);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
 
     /* By hand, without a record. */
     millpond_new_task new;
@@ -210,7 +210,7 @@ static void dependencies(const struct backend *backend) {
                          *bob = store_of(client, "refused", "bob");
     millpond_error *error;
 
-    /* A task and a document that ann holds, and one of each that nobody holds. */
+    /* A task and a document that ann holds, and one of each that is unclaimed. */
     millpond_new_task new[2];
     millpond_new_doc docs[2];
     for (int i = 0; i < 2; i++) {
@@ -224,12 +224,12 @@ static void dependencies(const struct backend *backend) {
     millpond_modification modification = {.inserts = new, .insert_count = 2,
                                           .doc_inserts = docs, .doc_insert_count = 2};
     OK(millpond_tasks_modify(ann, &modification, NULL, &error));
-    millpond_tasks_answer_free(claim(ann, "held"));
-    millpond_tasks_answer *answer;
-    OK(millpond_tasks_claim_docs(ann, S("n"), S("held"), 60000, &answer, &error));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(claim(ann, "held"));
+    millpond_tasks_result *result;
+    OK(millpond_tasks_claim_docs(ann, S("n"), S("held"), 60000, &result, &error));
+    millpond_tasks_result_free(result);
 
-    /* Everything that can be wrong, at once: all of it is told. */
+    /* Everything that can be wrong, at once: all of it is reported. */
     millpond_task_change change;
     millpond_task_change_init(&change, NULL);
     change.id = (millpond_bytes)B("c");
@@ -268,7 +268,7 @@ static void dependencies(const struct backend *backend) {
     CHECK(strcmp(millpond_error_operation(error), "tasks.modify") == 0);
     millpond_error_free(error);
 
-    /* Only what somebody else holds. */
+    /* Only what another claimant holds. */
     modification = (millpond_modification){.deletes = &deletes[1], .delete_count = 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     refused = millpond_error_dependency(error);
@@ -276,9 +276,9 @@ static void dependencies(const struct backend *backend) {
     CHECK(!refused->has_missing && !refused->has_missing_docs && !refused->has_collisions);
     CHECK(refused->delete_count == 0 && refused->claim_count == 1);
     millpond_error_free(error);
-    CHECK(millpond_tasks_claim_docs(bob, S("n"), S("held"), -1, &answer, &error) ==
+    CHECK(millpond_tasks_claim_docs(bob, S("n"), S("held"), -1, &result, &error) ==
           MILLPOND_DEPENDENCY);
-    CHECK(millpond_error_dependency(error)->doc_claim_count == 1 && answer == NULL);
+    CHECK(millpond_error_dependency(error)->doc_claim_count == 1 && result == NULL);
     millpond_error_free(error);
 
     /* Other errors have none. */
@@ -294,7 +294,7 @@ static void dependencies(const struct backend *backend) {
 static void renewals(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "renewals", "ann");
-    millpond_tasks_answer *answer, *docs;
+    millpond_tasks_result *result, *docs;
     millpond_new_doc doc;
     millpond_modification modification = {.doc_inserts = &doc, .doc_insert_count = 1};
     millpond_error *error;
@@ -305,12 +305,12 @@ static void renewals(const struct backend *backend) {
     doc.namespace_name = (millpond_bytes)B("n");
     doc.key = (millpond_bytes)B("k");
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
-    answer = claim(store, "q");
+    result = claim(store, "q");
     OK(millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &docs, &error));
-    const millpond_doc *held_doc = millpond_tasks_answer_data(docs)->docs;
+    const millpond_doc *held_doc = millpond_tasks_result_data(docs)->docs;
     CHECK(held_doc->at_ms == held_doc->modified_ms + 30000 && is(held_doc->claimant, "ann"));
 
-    millpond_task_id held = {task_of(answer)->id, task_of(answer)->version};
+    millpond_task_id held = {task_of(result)->id, task_of(result)->version};
     millpond_doc_id with = {held_doc->namespace_name, held_doc->id, held_doc->version};
     OK(millpond_tasks_renew(store, &held, 1, &with, 1, 90000, &held.version, &doc_version, &at_ms,
                             &error));
@@ -326,11 +326,11 @@ static void renewals(const struct backend *backend) {
     OK(millpond_tasks_renew(store, &held, 1, NULL, 0, -1, &held.version, NULL, NULL, &error));
     CHECK(held.version == 3);
     OK(millpond_tasks_renew(store, &held, 1, NULL, 0, 0, NULL, NULL, NULL, &error));
-    millpond_tasks_answer_free(answer);
-    answer = claim(store, "q");
-    CHECK(task_of(answer)->version == 5);
-    millpond_tasks_answer_free(answer);
-    millpond_tasks_answer_free(docs);
+    millpond_tasks_result_free(result);
+    result = claim(store, "q");
+    CHECK(task_of(result)->version == 5);
+    millpond_tasks_result_free(result);
+    millpond_tasks_result_free(docs);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
 }
@@ -341,7 +341,7 @@ static void many(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "many", NULL);
     millpond_new_task *tasks = calloc(MANY, sizeof *tasks);
     millpond_modification modification = {.inserts = tasks, .insert_count = MANY};
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_bytes queues[] = {B("a"), B("b"), B("a")};
     static char values[MANY][8];
     static bool seen[MANY];
@@ -354,18 +354,18 @@ static void many(const struct backend *backend) {
         tasks[i].value = (millpond_bytes){values[i], (size_t)length};
         seen[i] = false;
     }
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    CHECK(millpond_tasks_answer_data(answer)->task_count == MANY);
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    CHECK(millpond_tasks_result_data(result)->task_count == MANY);
     for (int i = 0; i < MANY; i++)
-        CHECK(is(millpond_tasks_answer_data(answer)->tasks[i].value, values[i]));
-    millpond_tasks_answer_free(answer);
+        CHECK(is(millpond_tasks_result_data(result)->tasks[i].value, values[i]));
+    millpond_tasks_result_free(result);
 
     int claimed = 0;
     for (;;) {
-        OK(millpond_tasks_claim(store, queues, 3, 60000, 1000, -1, &answer, &error));
-        if (answer == NULL)
+        OK(millpond_tasks_claim(store, queues, 3, 60000, 1000, -1, &result, &error));
+        if (result == NULL)
             break;
-        const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+        const millpond_tasks_data *data = millpond_tasks_result_data(result);
         millpond_task_id *done = calloc(data->task_count, sizeof *done);
         for (size_t i = 0; i < data->task_count; i++) {
             char text[8] = "";
@@ -380,7 +380,7 @@ static void many(const struct backend *backend) {
         millpond_modification deletes = {.deletes = done, .delete_count = data->task_count};
         OK(millpond_tasks_modify(store, &deletes, NULL, &error));
         free(done);
-        millpond_tasks_answer_free(answer);
+        millpond_tasks_result_free(result);
     }
     CHECK(claimed == MANY && size_of(store, "a") == 0);
     free(tasks);
@@ -411,16 +411,16 @@ void insert(millpond_tasks_store *store, const char *queue, const char *value) {
     OK(millpond_tasks_insert(store, queue, strlen(queue), value, strlen(value), NULL, &error));
 }
 
-millpond_tasks_answer *claim(millpond_tasks_store *store, const char *queue) {
+millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue) {
     millpond_bytes queues[] = {{queue, strlen(queue)}};
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
-    OK(millpond_tasks_claim(store, queues, 1, 60000, 1, -1, &answer, &error));
-    return answer;
+    OK(millpond_tasks_claim(store, queues, 1, 60000, 1, -1, &result, &error));
+    return result;
 }
 
-const millpond_task *task_of(const millpond_tasks_answer *answer) {
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+const millpond_task *task_of(const millpond_tasks_result *result) {
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     CHECK(data != NULL && data->task_count == 1);
     return data->tasks;
 }
@@ -428,15 +428,15 @@ const millpond_task *task_of(const millpond_tasks_answer *answer) {
 uint64_t size_of(millpond_tasks_store *store, const char *queue) {
     millpond_bytes exact = {queue, strlen(queue)};
     millpond_tasks_filter filter;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
     millpond_tasks_filter_init(&filter);
     filter.exact = &exact;
     filter.exact_count = 1;
-    OK(millpond_tasks_queue_stats(store, &filter, &answer, &error));
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    OK(millpond_tasks_queue_stats(store, &filter, &result, &error));
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     uint64_t size = data->queue_count == 1 ? data->queues->size : 0;
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return size;
 }
 

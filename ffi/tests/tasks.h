@@ -1,4 +1,4 @@
-/* Words for the tests of tasks. */
+/* Helpers for the tests of tasks. */
 
 #ifndef TASKS_H
 #define TASKS_H
@@ -14,9 +14,9 @@ millpond_tasks_store *store_of(millpond_client *client, const char *name, const 
 /* Inserts a task with this JSON text. */
 void insert(millpond_tasks_store *store, const char *queue, const char *value);
 /* Claims a task of this queue for a minute; NULL if there is none. */
-millpond_tasks_answer *claim(millpond_tasks_store *store, const char *queue);
-/* The one task of an answer. */
-const millpond_task *task_of(const millpond_tasks_answer *answer);
+millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue);
+/* The one task of a result. */
+const millpond_task *task_of(const millpond_tasks_result *result);
 /* How many tasks the queue holds. */
 uint64_t size_of(millpond_tasks_store *store, const char *queue);
 

@@ -10,20 +10,20 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "claims end", NULL);
     millpond_bytes queues[] = {B("a"), B("b")};
     millpond_tasks_claims *claims;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
 
     for (int i = 0; i < 3; i++)
         insert(store, i ? "a" : "b", "1");
     OK(millpond_tasks_claims_new(store, queues, 2, 60000, 2, -1, &claims, &error));
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(millpond_tasks_answer_data(answer)->task_count == 2);
-    millpond_tasks_answer_free(answer);
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(task_of(answer)->at_ms == task_of(answer)->modified_ms + 60000);
-    millpond_tasks_answer_free(answer);
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(answer == NULL);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(millpond_tasks_result_data(result)->task_count == 2);
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(task_of(result)->at_ms == task_of(result)->modified_ms + 60000);
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(result == NULL);
     /* Asking for the next ends no task. */
     CHECK(size_of(store, "a") == 2 && size_of(store, "b") == 1);
     millpond_tasks_claims_free(claims);
@@ -31,36 +31,36 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void waits_as_long_as_it_is_told(const struct backend *backend) {
+static void waits_up_to_wait_ms(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "claims told", NULL);
     millpond_bytes queue = B("q");
     millpond_tasks_claims *claims = (void *)1;
-    millpond_tasks_answer *answer = (void *)1;
+    millpond_tasks_result *result = (void *)1;
     millpond_error *error;
 
     int64_t start = now_ms();
-    OK(millpond_tasks_claim(store, &queue, 1, -1, 1, 100, &answer, &error));
-    CHECK(answer == NULL && now_ms() - start >= 100);
+    OK(millpond_tasks_claim(store, &queue, 1, -1, 1, 100, &result, &error));
+    CHECK(result == NULL && now_ms() - start >= 100);
     start = now_ms();
     OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, 100, &claims, &error));
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(answer == NULL && now_ms() - start >= 100);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(result == NULL && now_ms() - start >= 100);
     insert(store, "q", "1");
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(is(task_of(answer)->value, "1"));
-    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(is(task_of(result)->value, "1"));
+    millpond_tasks_result_free(result);
     millpond_tasks_claims_free(claims);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
 }
 
-/* A task whose time comes wakes whoever waits; so does a lease that is over. */
+/* A task whose time comes wakes waiting claimants; so does a lease that expires. */
 static void is_woken_by_time(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "claims timed", NULL);
     millpond_bytes queue = B("q");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_new_task task;
     millpond_modification modification = {.inserts = &task, .insert_count = 1};
     millpond_error *error;
@@ -71,24 +71,24 @@ static void is_woken_by_time(const struct backend *backend) {
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     for (uint64_t claims = 1; claims <= 2; claims++) {
         int64_t start = now_ms();
-        OK(millpond_tasks_claim(store, &queue, 1, 200, 1, INT64_MAX, &answer, &error));
-        CHECK(task_of(answer)->claims == claims && now_ms() - start < 4000);
-        millpond_tasks_answer_free(answer);
+        OK(millpond_tasks_claim(store, &queue, 1, 200, 1, INT64_MAX, &result, &error));
+        CHECK(task_of(result)->claims == claims && now_ms() - start < 4000);
+        millpond_tasks_result_free(result);
     }
     millpond_tasks_store_free(store);
     millpond_client_free(client);
 }
 
-/* Threads that ask a loop for tasks, or claim where there is no loop. */
+/* Threads that request tasks from a loop, or claim without a loop. */
 struct asking {
     millpond_tasks_store *store;
     millpond_tasks_claims *claims;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int refused;
-    int answered;
+    int returned;
     millpond_status status;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
 };
 
 #define ASKING(store) \
@@ -97,20 +97,20 @@ struct asking {
 static void *ask(void *argument) {
     struct asking *asking = argument;
     millpond_bytes queue = B("q");
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
     millpond_status status =
         asking->claims != NULL
-            ? millpond_tasks_claims_next(asking->claims, &answer, &error)
-            : millpond_tasks_claim(asking->store, &queue, 1, -1, 1, INT64_MAX, &answer, &error);
+            ? millpond_tasks_claims_next(asking->claims, &result, &error)
+            : millpond_tasks_claim(asking->store, &queue, 1, -1, 1, INT64_MAX, &result, &error);
     pthread_mutex_lock(&asking->lock);
     if (status == MILLPOND_INVALID_ARGUMENT) {
         CHECK(strstr(millpond_error_message(error), "another thread") != NULL);
         asking->refused++;
     } else {
         asking->status = status;
-        asking->answer = answer;
-        asking->answered++;
+        asking->result = result;
+        asking->returned++;
     }
     pthread_cond_broadcast(&asking->changed);
     pthread_mutex_unlock(&asking->lock);
@@ -136,13 +136,13 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
     OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, INT64_MAX, &asking.claims, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
-    /* One waits for ever, so the other has to be refused at once. */
+    /* One waits forever, so the other has to be refused at once. */
     wait_until(&asking, &asking.refused);
-    CHECK(asking.answered == 0);
+    CHECK(asking.returned == 0);
     insert(store, "q", "1");
-    wait_until(&asking, &asking.answered);
-    CHECK(asking.status == MILLPOND_OK && is(task_of(asking.answer)->value, "1"));
-    millpond_tasks_answer_free(asking.answer);
+    wait_until(&asking, &asking.returned);
+    CHECK(asking.status == MILLPOND_OK && is(task_of(asking.result)->value, "1"));
+    millpond_tasks_result_free(asking.result);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     millpond_tasks_claims_free(asking.claims);
@@ -166,11 +166,11 @@ static void many_claim_through_one_store(const struct backend *backend) {
         insert(store, "q", (char[]){(char)('0' + i), '\0'});
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
-        CHECK(asking[i].status == MILLPOND_OK && asking[i].answered == 1);
-        int number = task_of(asking[i].answer)->value.data[0] - '0';
+        CHECK(asking[i].status == MILLPOND_OK && asking[i].returned == 1);
+        int number = task_of(asking[i].result)->value.data[0] - '0';
         CHECK(number >= 0 && number < THREADS && !seen[number]);
         seen[number] = true;
-        millpond_tasks_answer_free(asking[i].answer);
+        millpond_tasks_result_free(asking[i].result);
     }
     millpond_tasks_store_free(store);
     millpond_client_free(client);
@@ -192,8 +192,8 @@ static void close_ends_the_wait(const struct backend *backend) {
         /* Whether it waits already or is about to: it ends. */
         sleep_ms(50);
         OK(millpond_close(client, &error));
-        wait_until(&asking, &asking.answered);
-        CHECK(asking.status == MILLPOND_CLOSED && asking.answer == NULL);
+        wait_until(&asking, &asking.returned);
+        CHECK(asking.status == MILLPOND_CLOSED && asking.result == NULL);
         pthread_join(thread, NULL);
         FAILS(MILLPOND_CLOSED, "closed",
               millpond_tasks_insert(store, S("q"), NULL, 0, NULL, &error));
@@ -204,11 +204,11 @@ static void close_ends_the_wait(const struct backend *backend) {
 }
 
 static pthread_t waiting;
-static int questions;
+static int checks;
 
 static bool stop_at_the_third(void) {
     CHECK(pthread_equal(pthread_self(), waiting));
-    return ++questions == 3;
+    return ++checks == 3;
 }
 
 static void can_be_interrupted(const struct backend *backend) {
@@ -219,7 +219,7 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_tasks_worker_options options;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_error *error;
 
     waiting = pthread_self();
@@ -228,28 +228,28 @@ static void can_be_interrupted(const struct backend *backend) {
     options.wait_ms = INT64_MAX;
     OK(millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
     millpond_on_interrupt(stop_at_the_third);
-    questions = 0;
+    checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
-          millpond_tasks_claim(store, &queue, 1, -1, 1, INT64_MAX, &answer, &error));
-    CHECK(questions == 3 && answer == NULL);
-    questions = 0;
-    FAILS(MILLPOND_CANCELLED, "interrupted", millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(questions == 3 && answer == NULL);
-    questions = 0;
+          millpond_tasks_claim(store, &queue, 1, -1, 1, INT64_MAX, &result, &error));
+    CHECK(checks == 3 && result == NULL);
+    checks = 0;
+    FAILS(MILLPOND_CANCELLED, "interrupted", millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(checks == 3 && result == NULL);
+    checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted", millpond_tasks_jobs_next(jobs, &job, &error));
-    CHECK(questions == 3 && job == NULL);
+    CHECK(checks == 3 && job == NULL);
     millpond_on_interrupt(NULL);
     insert(store, "q", "1");
-    OK(millpond_tasks_claims_next(claims, &answer, &error));
-    CHECK(is(task_of(answer)->value, "1") && questions == 3);
-    millpond_tasks_answer_free(answer);
+    OK(millpond_tasks_claims_next(claims, &result, &error));
+    CHECK(is(task_of(result)->value, "1") && checks == 3);
+    millpond_tasks_result_free(result);
     millpond_tasks_claims_free(claims);
     millpond_tasks_jobs_free(jobs);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
 }
 
-/* A claimant that waits hears of a producer in another client. */
+/* A waiting claimant is woken by a producer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
     millpond_client *claiming = connect_to(backend), *inserting = connect_to(backend);
     millpond_tasks_store *claimed = store_of(claiming, "claims another", NULL),
@@ -261,10 +261,10 @@ static void is_woken_by_another_client(const struct backend *backend) {
     sleep_ms(50);
     int64_t start = now_ms();
     insert(inserted, "q", "1");
-    wait_until(&asking, &asking.answered);
+    wait_until(&asking, &asking.returned);
     CHECK(now_ms() - start < 4000);
-    CHECK(is(task_of(asking.answer)->value, "1"));
-    millpond_tasks_answer_free(asking.answer);
+    CHECK(is(task_of(asking.result)->value, "1"));
+    millpond_tasks_result_free(asking.result);
     pthread_join(thread, NULL);
     millpond_tasks_store_free(claimed);
     millpond_tasks_store_free(inserted);
@@ -274,7 +274,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
 
 const struct test task_loop_tests[] = {
     {"claims_end_when_nothing_is_left", ends_when_nothing_is_left},
-    {"claims_wait_as_long_as_told", waits_as_long_as_it_is_told},
+    {"claims_wait_as_long_as_told", waits_up_to_wait_ms},
     {"claims_are_woken_by_time", is_woken_by_time},
     {"claims_are_woken_and_are_for_one_thread", is_woken_and_is_for_one_thread},
     {"many_claim_through_one_store", many_claim_through_one_store},

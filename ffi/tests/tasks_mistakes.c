@@ -1,4 +1,4 @@
-/* What callers of tasks do wrong answers an error, and nothing else happens. */
+/* Wrong calls on tasks return an error, and nothing else happens. */
 
 #include "tasks.h"
 
@@ -9,7 +9,7 @@
 static void null_and_lengths(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "wrong", "ann"), *other = (void *)1;
-    millpond_tasks_answer *answer = (void *)1;
+    millpond_tasks_result *result = (void *)1;
     millpond_tasks_claims *claims = (void *)1;
     millpond_tasks_jobs *jobs = (void *)1;
     millpond_keys *keys;
@@ -18,7 +18,7 @@ static void null_and_lengths(const struct backend *backend) {
     uint64_t number = 7;
     bool flag;
 
-    WRONG("store is NULL; it has to say where",
+    WRONG("store is NULL; it must point to where",
           millpond_tasks_store_new(client, S("x"), NULL, 0, NULL, &error));
     WRONG("name is NULL", millpond_tasks_store_new(client, NULL, 1, NULL, 0, &other, &error));
     CHECK(other == NULL);
@@ -40,30 +40,30 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("queue is not UTF-8", millpond_tasks_insert(store, S("\xff"), S("1"), NULL, &error));
     WRONG("the queue's name is empty", millpond_tasks_insert(store, NULL, 0, S("1"), NULL, &error));
     WRONG("value is NULL, but", millpond_tasks_insert(store, S("q"), NULL, 1, NULL, &error));
-    WRONG("not a JSON text", millpond_tasks_insert(store, S("q"), S(""), &answer, &error));
-    CHECK(answer == NULL);
+    WRONG("not a JSON text", millpond_tasks_insert(store, S("q"), S(""), &result, &error));
+    CHECK(result == NULL);
 
-    WRONG("answer is NULL", millpond_tasks_claim(store, &queue, 1, -1, 1, -1, NULL, &error));
-    WRONG("at least one queue", millpond_tasks_claim(store, NULL, 0, -1, 1, -1, &answer, &error));
-    WRONG("queues is NULL", millpond_tasks_claim(store, NULL, 1, -1, 1, -1, &answer, &error));
-    WRONG("queues[1] is NULL", millpond_tasks_claim(store, bad, 2, -1, 1, -1, &answer, &error));
+    WRONG("result is NULL", millpond_tasks_claim(store, &queue, 1, -1, 1, -1, NULL, &error));
+    WRONG("at least one queue", millpond_tasks_claim(store, NULL, 0, -1, 1, -1, &result, &error));
+    WRONG("queues is NULL", millpond_tasks_claim(store, NULL, 1, -1, 1, -1, &result, &error));
+    WRONG("queues[1] is NULL", millpond_tasks_claim(store, bad, 2, -1, 1, -1, &result, &error));
     WRONG("queues[0] is not UTF-8",
-          millpond_tasks_claim(store, &not_utf8, 1, -1, 1, -1, &answer, &error));
-    WRONG("lease_ms is -2", millpond_tasks_claim(store, &queue, 1, -2, 1, -1, &answer, &error));
-    WRONG("100 years", millpond_tasks_claim(store, &queue, 1, INT64_MAX, 1, -1, &answer, &error));
+          millpond_tasks_claim(store, &not_utf8, 1, -1, 1, -1, &result, &error));
+    WRONG("lease_ms is -2", millpond_tasks_claim(store, &queue, 1, -2, 1, -1, &result, &error));
+    WRONG("100 years", millpond_tasks_claim(store, &queue, 1, INT64_MAX, 1, -1, &result, &error));
     WRONG("1 to 1000 tasks, not 0",
-          millpond_tasks_claim(store, &queue, 1, -1, 0, -1, &answer, &error));
+          millpond_tasks_claim(store, &queue, 1, -1, 0, -1, &result, &error));
     WRONG("1 to 1000 tasks, not 1001",
-          millpond_tasks_claim(store, &queue, 1, -1, 1001, -1, &answer, &error));
-    WRONG("wait_ms is -2", millpond_tasks_claim(store, &queue, 1, -1, 1, -2, &answer, &error));
-    CHECK(answer == NULL);
+          millpond_tasks_claim(store, &queue, 1, -1, 1001, -1, &result, &error));
+    WRONG("wait_ms is -2", millpond_tasks_claim(store, &queue, 1, -1, 1, -2, &result, &error));
+    CHECK(result == NULL);
     WRONG("claims is NULL",
           millpond_tasks_claims_new(store, &queue, 1, -1, 1, -1, NULL, &error));
     WRONG("wait_ms is -2", millpond_tasks_claims_new(store, &queue, 1, -1, 1, -2, &claims, &error));
     CHECK(claims == NULL);
     OK(millpond_tasks_claims_new(store, &queue, 1, -1, 0, -1, &claims, &error));
-    WRONG("answer is NULL", millpond_tasks_claims_next(claims, NULL, &error));
-    WRONG("1 to 1000 tasks, not 0", millpond_tasks_claims_next(claims, &answer, &error));
+    WRONG("result is NULL", millpond_tasks_claims_next(claims, NULL, &error));
+    WRONG("1 to 1000 tasks, not 0", millpond_tasks_claims_next(claims, &result, &error));
     millpond_tasks_claims_free(claims);
 
     WRONG("nothing to renew",
@@ -73,17 +73,17 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_doc_id doc = {B("n"), {NULL, 1}, 0};
     WRONG("docs[0].id is NULL",
           millpond_tasks_renew(store, NULL, 0, &doc, 1, -1, NULL, NULL, &number, &error));
-    WRONG("answer is NULL", millpond_tasks_fetch(store, &queue, 1, NULL, &error));
-    WRONG("at least one id", millpond_tasks_fetch(store, NULL, 0, &answer, &error));
-    WRONG("ids[1] is NULL", millpond_tasks_fetch(store, bad, 2, &answer, &error));
-    WRONG("at least one id", millpond_tasks_fetch_docs(store, S("n"), NULL, 0, &answer, &error));
+    WRONG("result is NULL", millpond_tasks_fetch(store, &queue, 1, NULL, &error));
+    WRONG("at least one id", millpond_tasks_fetch(store, NULL, 0, &result, &error));
+    WRONG("ids[1] is NULL", millpond_tasks_fetch(store, bad, 2, &result, &error));
+    WRONG("at least one id", millpond_tasks_fetch_docs(store, S("n"), NULL, 0, &result, &error));
     WRONG("namespace_name is NULL",
-          millpond_tasks_fetch_docs(store, NULL, 1, &queue, 1, &answer, &error));
+          millpond_tasks_fetch_docs(store, NULL, 1, &queue, 1, &result, &error));
     WRONG("the key is empty",
-          millpond_tasks_get_doc(store, S("n"), NULL, 0, NULL, 0, &answer, &error));
+          millpond_tasks_get_doc(store, S("n"), NULL, 0, NULL, 0, &result, &error));
     WRONG("secondary_key is NULL",
-          millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 1, &answer, &error));
-    WRONG("answer is NULL",
+          millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 1, &result, &error));
+    WRONG("result is NULL",
           millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 0, NULL, &error));
     millpond_new_doc new_doc;
     millpond_new_doc_init(&new_doc);
@@ -92,34 +92,34 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("doc is NULL", millpond_tasks_put_doc(store, NULL, NULL, &error));
     WRONG("needs a content", millpond_tasks_put_doc(store, &new_doc, NULL, &error));
     WRONG("the key is empty",
-          millpond_tasks_claim_docs(store, S("n"), NULL, 0, -1, &answer, &error));
-    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, -1, &answer, &error));
+          millpond_tasks_claim_docs(store, S("n"), NULL, 0, -1, &result, &error));
+    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, -1, &result, &error));
     WRONG("the namespace is empty",
-          millpond_tasks_claim_docs(store, NULL, 0, S("k"), -1, &answer, &error));
+          millpond_tasks_claim_docs(store, NULL, 0, S("k"), -1, &result, &error));
 
     millpond_task_query query;
     millpond_task_query_init(&query);
     query.limit = 0;
-    WRONG("1 to 10000 entries, not 0", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    WRONG("1 to 10000 entries, not 0", millpond_tasks_list(store, S("q"), &query, &result, &error));
     query.limit = -2;
-    WRONG("limit is -2", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    WRONG("limit is -2", millpond_tasks_list(store, S("q"), &query, &result, &error));
     millpond_task_query_init(&query);
     millpond_task_position nowhere = {{NULL, 1}, 0};
     query.after = &nowhere;
-    WRONG("after.id is NULL", millpond_tasks_list(store, S("q"), &query, &answer, &error));
+    WRONG("after.id is NULL", millpond_tasks_list(store, S("q"), &query, &result, &error));
     millpond_doc_query doc_query;
     millpond_doc_query_init(&doc_query);
     doc_query.start = bad[1];
-    WRONG("start is NULL", millpond_tasks_list_docs(store, S("n"), &doc_query, &answer, &error));
+    WRONG("start is NULL", millpond_tasks_list_docs(store, S("n"), &doc_query, &result, &error));
     millpond_tasks_filter filter;
     millpond_tasks_filter_init(&filter);
     WRONG("names no queue", millpond_tasks_are_empty(store, &filter, &flag, &error));
     WRONG("names no queue", millpond_tasks_are_empty(store, NULL, &flag, &error));
     WRONG("empty is NULL", millpond_tasks_are_empty(store, NULL, NULL, &error));
     filter.limit = 100001;
-    WRONG("1 to 100000", millpond_tasks_queue_stats(store, &filter, &answer, &error));
+    WRONG("1 to 100000", millpond_tasks_queue_stats(store, &filter, &result, &error));
     filter.prefix_count = 1;
-    WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &answer, &error));
+    WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &result, &error));
 
     millpond_tasks_worker_options options;
     millpond_tasks_worker_options_init(&options);
@@ -225,10 +225,10 @@ static void modifications(const struct backend *backend) {
     WRONG("document n/d is named twice", millpond_tasks_modify(store, &docs, NULL, &error));
 
     /* Nothing of it was done. */
-    millpond_tasks_answer *answer;
-    OK(millpond_tasks_queue_stats(store, NULL, &answer, &error));
-    CHECK(millpond_tasks_answer_data(answer)->queue_count == 0);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result *result;
+    OK(millpond_tasks_queue_stats(store, NULL, &result, &error));
+    CHECK(millpond_tasks_result_data(result)->queue_count == 0);
+    millpond_tasks_result_free(result);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
 }
@@ -238,10 +238,10 @@ static void never(millpond_tasks_job *job, millpond_task_outcome *outcome, void 
     CHECK(!"there is a job");
 }
 
-/* Every function that takes a handle, with one that is none of its. */
+/* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_store *store;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_tasks_claims *claims;
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
@@ -255,19 +255,19 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_claimant(handle, &text, &error));
     CHECK(text.data == NULL);
     WRONG(says, millpond_tasks_time(handle, &number, &error));
-    WRONG(says, millpond_tasks_modify(handle, &nothing, &answer, &error));
-    WRONG(says, millpond_tasks_insert(handle, S("q"), S("1"), &answer, &error));
-    WRONG(says, millpond_tasks_claim(handle, &text, 1, -1, 1, -1, &answer, &error));
+    WRONG(says, millpond_tasks_modify(handle, &nothing, &result, &error));
+    WRONG(says, millpond_tasks_insert(handle, S("q"), S("1"), &result, &error));
+    WRONG(says, millpond_tasks_claim(handle, &text, 1, -1, 1, -1, &result, &error));
     WRONG(says, millpond_tasks_claims_new(handle, &text, 1, -1, 1, -1, &claims, &error));
-    WRONG(says, millpond_tasks_claims_next(handle, &answer, &error));
+    WRONG(says, millpond_tasks_claims_next(handle, &result, &error));
     WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
-    WRONG(says, millpond_tasks_fetch(handle, &text, 1, &answer, &error));
-    WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &answer, &error));
-    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), -1, &answer, &error));
-    WRONG(says, millpond_tasks_fetch_docs(handle, S("n"), &text, 1, &answer, &error));
-    WRONG(says, millpond_tasks_list_docs(handle, S("n"), NULL, &answer, &error));
-    WRONG(says, millpond_tasks_queue_stats(handle, NULL, &answer, &error));
-    WRONG(says, millpond_tasks_namespace_stats(handle, NULL, &answer, &error));
+    WRONG(says, millpond_tasks_fetch(handle, &text, 1, &result, &error));
+    WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &result, &error));
+    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), -1, &result, &error));
+    WRONG(says, millpond_tasks_fetch_docs(handle, S("n"), &text, 1, &result, &error));
+    WRONG(says, millpond_tasks_list_docs(handle, S("n"), NULL, &result, &error));
+    WRONG(says, millpond_tasks_queue_stats(handle, NULL, &result, &error));
+    WRONG(says, millpond_tasks_namespace_stats(handle, NULL, &result, &error));
     WRONG(says, millpond_tasks_are_empty(handle, NULL, &flag, &error));
     WRONG(says, millpond_tasks_jobs_new(handle, &text, 1, NULL, &jobs, &error));
     WRONG(says, millpond_tasks_jobs_next(handle, &job, &error));
@@ -277,18 +277,18 @@ static void with_every_handle(void *handle, const char *says) {
     CHECK(flag);
     WRONG(says, millpond_tasks_job_is_ended(handle, &flag, &error));
     CHECK(!flag);
-    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), -1, &answer, &error));
-    WRONG(says, millpond_tasks_job_finish(handle, &nothing, &answer, &error));
+    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), -1, &result, &error));
+    WRONG(says, millpond_tasks_job_finish(handle, &nothing, &result, &error));
     WRONG(says, millpond_tasks_job_done(handle, &error));
     WRONG(says, millpond_tasks_job_fail(handle, S("e"), &error));
     WRONG(says, millpond_tasks_job_retry(handle, S("e"), -1, &error));
     WRONG(says, millpond_tasks_job_move(handle, S("q"), S("e"), &error));
     WRONG(says, millpond_tasks_job_release(handle, -1, &error));
-    CHECK(millpond_tasks_answer_data(handle) == NULL);
+    CHECK(millpond_tasks_result_data(handle) == NULL);
     CHECK(millpond_tasks_job_data(handle) == NULL);
     CHECK(millpond_error_dependency(handle) == NULL);
     millpond_tasks_store_free(handle);
-    millpond_tasks_answer_free(handle);
+    millpond_tasks_result_free(handle);
     millpond_tasks_claims_free(handle);
     millpond_tasks_jobs_free(handle);
     millpond_tasks_job_free(handle);
@@ -301,8 +301,8 @@ static void handles(const struct backend *backend) {
     int local;
 
     with_every_handle(NULL, "is NULL");
-    with_every_handle(&local, "which is no handle of Millpond's");
-    with_every_handle((void *)UINTPTR_MAX, "which is no handle of Millpond's");
+    with_every_handle(&local, "which is not a handle of Millpond");
+    with_every_handle((void *)UINTPTR_MAX, "which is not a handle of Millpond");
     for (uintptr_t bit = 1; bit != 0; bit <<= 1)
         with_every_handle((void *)((uintptr_t)store ^ bit), "is ");
 

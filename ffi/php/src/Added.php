@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What an add changed. A member that is given twice can count in both.
+ * What an add changed. A member that is passed twice can count in both.
  */
 final class Added
 {

@@ -16,7 +16,7 @@ namespace Millpond;
  *     echo $files->stats()->totalSize, "\n"; // 0
  *
  * A loop that is left by an exception, or by `break`, leaves its batch reserved: the next reserve
- * brings it again. To leave by `break` with the last batch done, commit it:
+ * returns it again. To leave by `break` with the last batch done, commit it:
  *
  *     $files->add([[1, 'a.txt'], [2, 'b.txt']]);
  *     $batches = $files->batches(1);
@@ -36,12 +36,12 @@ interface Batches extends \IteratorAggregate
     /**
      * Commits the last batch and takes the next; null when the loop is over. What `foreach` does.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop may go on: a batch whose
-     * commit may or may not have been done comes again if it was not.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued: a
+     * batch whose commit may or may not have been done is delivered again if it was not.
      *
      * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
-     * ends the wait, and after one that returns it goes on. A batch that came meanwhile is what the
-     * next call answers.
+     * ends the wait, and after one that returns the wait continues. A batch that came meanwhile is
+     * returned by the next call.
      *
      * @return list<Entry>|null
      *

@@ -7,7 +7,7 @@ namespace Millpond;
 use Millpond\Tasks\TaskStore;
 
 /**
- * A server or an embedded engine, and the way to the queues on it; made by `Millpond::connect()` or
+ * A server or an embedded engine, and the access to its queues; made by `Millpond::connect()` or
  * `Millpond::over()`. On Redis it can be used after a fork too.
  */
 interface Client
@@ -37,12 +37,12 @@ interface Client
      * @param string    $name            any bytes but none, at most 64 KiB; on a cluster it has to
      *                                   hold a `{tag}`
      * @param int|null  $streams         how many streams the queue has, from 1 to 65,536. The first
-     *                                   write to a queue makes it so; a write to one that has another
+     *                                   write to a queue sets it; a write to one that has another
      *                                   number is refused, and `ShuffleQueue::resize()` changes it.
-     *                                   With null writers take the number that the queue has, and a
-     *                                   new queue gets 16. Readers need not know
+     *                                   With null writers use the number that the queue has, and a
+     *                                   new queue gets 16. Readers need not set it
      * @param int|null  $streamsPerShard how many of the streams a tenant may write to; null is 2, or
-     *                                   1 of 1
+     *                                   1 if the queue has one stream
      * @param float|null $ttl            seconds that a stream lives after it was last written to, from
      *                                   1 to 100 years. **When that time is over the stream is deleted
      *                                   with all that is in it, unprocessed messages too.** With null
@@ -55,8 +55,8 @@ interface Client
      *
      * @throws Exception\InvalidArgumentException for a number that is negative or huge, or over a
      *                                            connection that is not Millpond's own; other
-     *                                            settings that no queue can have are refused by the
-     *                                            step that needs them
+     *                                            invalid settings are refused by the step that
+     *                                            needs them
      */
     public function shuffleQueue(
         string $name,
@@ -71,16 +71,17 @@ interface Client
      * The store of tasks and documents of this name, for a claimant. Makes no call.
      *
      * @param string      $name     any bytes but none, at most 64 KiB
-     * @param string|null $claimant who claims, and holds what is claimed: 1 to 64 characters; null is 16
-     *                              random hexadecimal digits. It is no secret: whoever takes a claimant's
-     *                              name can do what it could. Each job of a worker has a claimant of its
-     *                              own: this one, cut to 47 characters, `/` and 16 random hexadecimal
-     *                              digits. So two jobs never hold the same, and `TaskStore::modify()` is
-     *                              refused for what a job holds. What a job's end puts off to a time in
-     *                              the future, this claimant holds until then
+     * @param string|null $claimant the name that claims are made under: 1 to 64 characters; null is 16
+     *                              random hexadecimal digits. It is no secret: any program that uses a
+     *                              claimant's name can do what that claimant can. Each job of a worker
+     *                              has a claimant of its own: this one, cut to 47 characters, `/` and 16
+     *                              random hexadecimal digits. So two jobs never hold the same task or
+     *                              document, and `TaskStore::modify()` is refused for what a job holds.
+     *                              What a job's end delays to a time in the future, this claimant holds
+     *                              until then
      *
-     * @throws Exception\InvalidArgumentException over a connection that is not Millpond's own; names that
-     *                                            no store can have are refused by the step that needs them
+     * @throws Exception\InvalidArgumentException over a connection that is not Millpond's own; invalid
+     *                                            names are refused by the step that needs them
      */
     public function tasks(string $name, ?string $claimant = null): TaskStore;
 
@@ -88,8 +89,8 @@ interface Client
      * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
      * process that share a directory get the same.
      *
-     * `Millpond::connect()` raises an E_USER_WARNING for what a person should be told, such as bytes
-     * that were cut off. What is not noticed stands in the documentation of the Rust method
+     * `Millpond::connect()` raises an E_USER_WARNING for what an operator should know, such as bytes
+     * that were cut off. What is not detected is listed in the documentation of the Rust method
      * `Client::recovery`.
      *
      *     echo json_encode(Millpond::connect('memory:')->recovery()), "\n"; // null
@@ -98,8 +99,8 @@ interface Client
 
     /**
      * Closes the client: calls throw a ClosedException from now on, and what an embedded engine
-     * still holds back is written. A client that nobody refers to any more does the same. A
-     * connection that was there before stays open.
+     * has buffered is written. So does the destructor of a client that is not referenced any
+     * more. A connection that was there before stays open.
      *
      * @throws Exception\StorageException if the disk refuses the last write
      */

@@ -15,7 +15,7 @@ use Millpond\Internal\Packed;
  * The right to consume an Ick, for as long as it is held; made by `Ick::lease()`.
  *
  * A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once it
- * is lost they throw a LeaseLostException and do nothing, so a consumer that was stopped for too
+ * is lost they throw a LeaseLostException and do nothing, so a consumer that was paused for too
  * long cannot commit what another one works on.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
@@ -29,8 +29,8 @@ use Millpond\Internal\Packed;
  *         $lease->release();
  *     }
  *
- * A lease that nobody refers to any more is given back in the background; when the process ends
- * before that is done, it runs out.
+ * A lease that is not referenced any more is released in the background; if the process ends
+ * before that is done, it expires.
  */
 final class ConsumerLease
 {
@@ -161,11 +161,11 @@ final class ConsumerLease
     }
 
     /**
-     * Gives the lease back, so that another consumer can take it at once.
+     * Releases the lease, so that another consumer can take it at once.
      *
      * @return bool false if it was not held any more
      *
-     * @throws Exception\MillpondException what the connection throws; the lease then runs out
+     * @throws Exception\MillpondException what the connection throws; the lease then expires
      */
     public function release(): bool
     {

@@ -13,8 +13,8 @@ use Millpond\Internal\YieldsBatches;
 
 /**
  * Values of tracked messages whose deadline has passed, in batches; made by `ShuffleQueue::gc()`.
- * Asking for the next batch deletes what is recorded of the last one; whoever stops keeps that one
- * for the next collection. The messages themselves stay.
+ * Asking for the next batch deletes what is recorded of the last one; a loop that stops early
+ * leaves that one for the next collection. The messages themselves stay.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeTracked('tenant-7', ['job' => 'j-1'], 'job', deadline: 1_000_000_000);
@@ -25,7 +25,7 @@ use Millpond\Internal\YieldsBatches;
  *     echo $garbage->deleted(), "\n"; // 1
  *
  * A second `foreach` over the same object is a new collection if the first one was left: the batch
- * that it was left with is handed out again.
+ * that it was left with is returned again.
  *
  * @implements \IteratorAggregate<int, list<string>>
  */
@@ -33,7 +33,7 @@ final class Garbage implements \IteratorAggregate
 {
     use YieldsBatches;
 
-    /** @var array{int, int} what collections that were left had looked at and deleted */
+    /** @var array{int, int} what abandoned collections had scanned and deleted */
     private array $before = [0, 0];
 
     /**
@@ -80,7 +80,8 @@ final class Garbage implements \IteratorAggregate
 
     /**
      * Deletes what is recorded of the last batch and finds the next; null when all is collected.
-     * What `foreach` does. After an exception that says Retry::Later or Retry::Unknown it may go on.
+     * What `foreach` does. After an exception that says Retry::Later or Retry::Unknown it can be
+     * continued.
      *
      * @return list<string>|null
      *
@@ -131,7 +132,7 @@ final class Garbage implements \IteratorAggregate
     }
 
     /**
-     * How many entries were looked at so far.
+     * How many entries were scanned so far.
      */
     public function scanned(): int
     {

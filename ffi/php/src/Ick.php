@@ -8,8 +8,8 @@ namespace Millpond;
  * An Ick by its name, made by `Client::ick()`: a dirty list with write-folding and two-phase commit.
  *
  * Producers flag documents as dirty; one consumer takes batches, works, and commits. A document
- * that is flagged again while it is worked on is not forgotten, and one that is flagged often keeps
- * its place, since a member keeps the lowest of its scores.
+ * that is flagged again while it is worked on is processed again, and one that is flagged often
+ * does not move back in the order, since a member keeps the lowest of its scores.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[2.0, 'b.txt'], [1.0, 'a.txt']]);
@@ -41,7 +41,7 @@ interface Ick
     public function add(iterable $pairs): Added;
 
     /**
-     * Moves the lowest members to the consumer set until that holds `$max`, and answers its first
+     * Moves the lowest members to the consumer set until that holds `$max`, and returns its first
      * `$max`, lowest first.
      *
      * What was reserved before and not committed is part of the batch: a consumer that crashed gets
@@ -61,14 +61,14 @@ interface Ick
      * Removes members that are done from the consumer set. A member that was added again meanwhile
      * stays dirty.
      *
-     * After a ConnectionLostException or a TimeoutException do not commit again, but reserve: what
-     * comes is work to be done.
+     * After a ConnectionLostException or a TimeoutException do not commit again, but reserve: it
+     * returns what is left to do.
      *
      * @param iterable<string> $members
      *
      * @return int how many of them were there
      *
-     * @throws Exception\InvalidArgumentException for what is no member, before anything is sent
+     * @throws Exception\InvalidArgumentException for anything but a member, before anything is sent
      */
     public function commit(iterable $members): int;
 
@@ -102,7 +102,7 @@ interface Ick
     public function peek(int $max, IckSet $set = IckSet::Producer): array;
 
     /**
-     * Removes the Ick's keys, whatever they hold: the way out of a broken Ick.
+     * Removes the Ick's keys, whatever they hold, so it also removes a broken Ick.
      *
      * @return int how many keys there were
      */
@@ -127,12 +127,12 @@ interface Ick
     public function lease(float $ttl): ?ConsumerLease;
 
     /**
-     * The consumer's loop: batches of up to `$max` members, each committed when the next is asked
-     * for.
+     * The consumer's loop: batches of up to `$max` members, each committed when the next is
+     * requested.
      *
      * @param int        $max  how many, from 0; never more than 250,000 come
-     * @param float|null $wait seconds to wait for work, anew for each batch; INF is for ever, null
-     *                         ends the loop when there is nothing left
+     * @param float|null $wait seconds to wait for work, again for each batch; INF waits without
+     *                         limit, null ends the loop when there is nothing left
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, or a `$wait` over a connection
      *                                            that is not Millpond's own

@@ -76,7 +76,7 @@ final class IckChannel
     }
 
     /**
-     * How many Icks consumers have to read, which is more while an earlier size is drained.
+     * How many Icks consumers have to read, more than that while an earlier size is drained.
      */
     public function readable(): int
     {
@@ -160,7 +160,7 @@ final class IckChannel
     }
 
     /**
-     * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+     * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
      *
      * @param iterable<int> $numbers at least one, each below readable()
      * @param int           $max     as for `Ick::batches()`

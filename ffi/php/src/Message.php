@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * A message that a consumer took.
+ * A message that was delivered to a consumer.
  */
 final class Message
 {
@@ -16,7 +16,7 @@ final class Message
      *                                                `1700000000000-3`
      * @param list<array{string, string}> $fields     `[field, value]`, as they were written
      * @param int                         $deliveries how often it was delivered, this time included:
-     *                                                1 of a read, more of a reclaim
+     *                                                1 after a read, more after a reclaim
      */
     public function __construct(
         public readonly ?int $stream,

@@ -8,7 +8,7 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
@@ -27,9 +27,9 @@ use Millpond\Internal\YieldsBatches;
  *         $consumer->ackAndDelete($batch);
  *     }
  *
- * So a loop that is left by an exception or by `break` leaves the group what was not done; it is the
- * consumer's until somebody reclaims it. A second `foreach` over the same object goes on with what
- * comes next.
+ * So a loop that is left by an exception or by `break` leaves the group what was not done; it stays
+ * pending until a consumer reclaims it. A second `foreach` over the same object continues with the
+ * next batch.
  *
  * @implements \IteratorAggregate<int, list<Message>>
  */
@@ -86,9 +86,10 @@ final class Messages implements \IteratorAggregate
     /**
      * Takes the next batch; null when the loop is over. What `foreach` does.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop may go on. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and
-     * after one that returns it goes on. A batch that came meanwhile is what the next call answers.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
+     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
+     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
+     * the next call.
      *
      * @return list<Message>|null
      *
@@ -117,7 +118,7 @@ final class Messages implements \IteratorAggregate
             );
             $this->library->check($status, $call);
             if ($call->messages[0] !== null) {
-                $batch = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                $batch = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
                 $this->keep($batch);
             }
         });
@@ -125,7 +126,7 @@ final class Messages implements \IteratorAggregate
         return $this->unseen !== null;
     }
 
-    /** Nothing comes again by itself: what is not acknowledged is pending. */
+    /** Nothing is delivered again by itself: what is not acknowledged is pending. */
     private function forget(): void
     {
         $this->atWork = false;

@@ -8,10 +8,10 @@ use Millpond\Internal\Arguments;
 use Millpond\Internal\ForeignClient;
 use Millpond\Internal\Library;
 use Millpond\Internal\NativeClient;
-use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleResults;
 
 /**
- * The two doors in: a client with connections of its own, and one over a connection that is there.
+ * The two entry points: a client with connections of its own, and one over a connection that is there.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1.0, 'a.txt'], [2.0, 'b.txt']]);
@@ -41,7 +41,7 @@ final class Millpond
      * | `redis+cluster://host,host2`                | Redis Cluster                              |
      *
      * A Redis client connects when it first has something to send; it can be made before a fork. When
-     * opening a `file:` finds something that a person should be told, such as bytes that were cut off,
+     * opening a `file:` finds something that an operator should know, such as bytes that were cut off,
      * it raises an E_USER_WARNING; see `Client::recovery()`.
      *
      * @param string      $url            one of the above; it can hold more options, as in `?pool=4`
@@ -91,10 +91,10 @@ final class Millpond
     /**
      * A client that sends through a connection that is there, where a second one is not wanted.
      *
-     * It has the same Icks, without what needs a thread or a connection of its own: leases, loops
-     * that wait, channels, and without shuffle queues and stores of tasks. The connection's prefix, if
-     * it has one, becomes a part of the name of every Ick: `ick('files')` behind the prefix `app:` is
-     * what `ick('app:files')` is for everybody else. Its serializer and its compression are left aside.
+     * It has the same Icks, without what needs a thread or a connection of its own: leases, loops that
+     * wait, channels, and without shuffle queues and stores of tasks. The connection's prefix, if it
+     * has one, becomes a part of the name of every Ick: `ick('files')` behind the prefix `app:` is what
+     * `ick('app:files')` is for other clients. Its serializer and its compression are not used.
      *
      * @param \Redis|\RedisCluster|\Predis\ClientInterface $connection phpredis, or Predis to one
      *        server; Predis to a cluster or to replicas sends calls again by itself, which could
@@ -125,7 +125,7 @@ final class Millpond
      */
     public static function shard(int $streams, int $streamsPerShard, string $key): array
     {
-        return ShuffleAnswers::shard(
+        return ShuffleResults::shard(
             Library::get(),
             Arguments::smallSize('streams', $streams),
             Arguments::smallSize('streamsPerShard', $streamsPerShard),

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Where a message is: what writing answers, and what acknowledging takes.
+ * Where a message is: what writing returns, and what acknowledging takes.
  */
 final class Receipt
 {

@@ -16,11 +16,11 @@ final class Recovery
      * @param int          $snapshotBytes size of the snapshot; 0 without one
      * @param int          $logBytes      size of the log after the snapshot
      * @param bool         $closed        whether the last process closed the engine, or there was none.
-     *                                    After a crash or a kill it is false, which alone is no reason
-     *                                    to worry
+     *                                    After a crash or a kill it is false, which alone does not mean
+     *                                    that anything was lost
      * @param string|null  $suspicion     what looks as if acknowledged steps were lost, in a sentence;
      *                                    null where nothing does
-     * @param list<string> $warnings      everything that a person should be told: the suspicion, and a
+     * @param list<string> $warnings      everything that an operator should know: the suspicion, and a
      *                                    directory that other users can enter
      */
     public function __construct(

@@ -15,6 +15,6 @@ enum Retry: string
     /** Nothing was done; the same call can succeed later. */
     case Later = 'later';
 
-    /** The call may have been done: look before you repeat it. */
+    /** The call may have been done: check before you repeat it. */
     case Unknown = 'unknown';
 }

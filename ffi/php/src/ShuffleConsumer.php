@@ -10,17 +10,17 @@ use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Packed;
-use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\ShuffleArguments;
 use Millpond\Internal\Signals;
 
 /**
  * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`.
  *
- * Delivery is at least once: a message that was taken is its consumer's until it is acknowledged;
+ * Delivery is at least once: a delivered message belongs to its consumer until it is acknowledged;
  * asking for the next one does not acknowledge it. After a ConnectionLostException or a
- * TimeoutException messages may be the consumer's that it never saw. reclaim() brings them, and what
- * a consumer left that died.
+ * TimeoutException messages may be pending that the consumer never received. reclaim() returns them,
+ * and what a dead consumer left.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['a', ['n' => '1']], ['b', ['n' => '2']], ['c', ['n' => '3']]]);
@@ -30,15 +30,16 @@ use Millpond\Internal\Signals;
  *     $reclaimed = $queue->consumer('workers', 'worker-2')->reclaim(0, 100);
  *     echo $reclaimed->messages[0]->deliveries, " deliveries\n"; // 2 deliveries
  *
- * Messages that come while a signal handler throws are what the next such call answers: read() and
- * readMany() those of either, reclaim() its own. The loop of messages() does not bring them.
+ * Messages that come while a signal handler throws are returned by the next such call: read() and
+ * readMany() return those of either, reclaim() its own. The loop of messages() does not return
+ * them.
  *
  * Calls throw what those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty
  * group or consumer.
  */
 final class ShuffleConsumer
 {
-    /** @var list<Message> what came and no read() has answered, because a signal handler threw */
+    /** @var list<Message> what came and no read() has returned, because a signal handler threw */
     private array $read = [];
 
     /** @var list<Message> the same of reclaim() */
@@ -80,15 +81,15 @@ final class ShuffleConsumer
         ShuffleQueue $queue,
     ): self {
         $options = $library->ffi->new('millpond_shuffle_consumer_options');
-        $place = FFI::addr($options);
-        $library->ffi->millpond_shuffle_consumer_options_init($place);
+        $pointer = FFI::addr($options);
+        $library->ffi->millpond_shuffle_consumer_options_init($pointer);
         if ($preferStream !== null) {
             $options->prefer_stream = Arguments::smallSize('preferStream', $preferStream);
         }
         $options->default_stream = $defaultStream;
         $options->max_deliveries = Arguments::size('maxDeliveries', $maxDeliveries);
 
-        return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $place, $queue): self {
+        return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $pointer, $queue): self {
             $call = $library->call();
             $status = $library->ffi->millpond_shuffle_consumer_new(
                 $queueHandle,
@@ -96,7 +97,7 @@ final class ShuffleConsumer
                 \strlen($group),
                 $consumer,
                 \strlen($consumer),
-                $place,
+                $pointer,
                 $call->consumer,
                 $call->error,
             );
@@ -107,13 +108,14 @@ final class ShuffleConsumer
     }
 
     /**
-     * Takes the next message; null if there is none.
+     * Reads the next message; null if there is none.
      *
      * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
-     * ends the wait, and after one that returns it goes on. What came meanwhile is what the next call
-     * answers.
+     * ends the wait, and after one that returns the wait continues. What came meanwhile is
+     * returned by the next call.
      *
-     * @param float|null $block seconds to wait for a message; INF is for ever, null does not wait
+     * @param float|null $block seconds to wait for a message; INF waits without limit, null does not
+     *   wait
      *
      * @throws Exception\InvalidArgumentException for a time below 0
      */
@@ -123,7 +125,7 @@ final class ShuffleConsumer
     }
 
     /**
-     * Takes messages in one step: those that as many calls of read() would have taken.
+     * Reads messages in one step: the same ones that as many calls of read() would return.
      *
      * @param int        $max   how many at most, from 1 to 10,000
      * @param float|null $block as for read(); it waits only if there is none
@@ -141,8 +143,8 @@ final class ShuffleConsumer
      * The consumer's loop over batches of messages.
      *
      * @param int        $max  how many a batch has at most, from 1 to 10,000
-     * @param float|null $wait seconds to wait for a message, anew for each batch; INF is for ever,
-     *                         null ends the loop when there is nothing left
+     * @param float|null $wait seconds to wait for a message, again for each batch; INF waits
+     *                         without limit, null ends the loop when there is nothing left
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
      */
@@ -152,8 +154,8 @@ final class ShuffleConsumer
     }
 
     /**
-     * Acknowledges messages, so that the group does not get them again. The entries stay in the
-     * queue, for other groups.
+     * Acknowledges messages, so that they are not delivered to the group again. The entries
+     * stay in the queue, for other groups.
      *
      * Acknowledging twice is safe. Above 100,000 messages it takes several steps, each atomic.
      * A call takes up to 1,000,000 messages.
@@ -185,7 +187,8 @@ final class ShuffleConsumer
     }
 
     /**
-     * Says that messages are still being worked on, so that nobody reclaims them.
+     * Resets the idle time of messages that are still being worked on, so that no consumer reclaims
+     * them.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages
      *
@@ -203,8 +206,8 @@ final class ShuffleConsumer
      * since: those of consumers that are gone. What was delivered `maxDeliveries` times becomes a
      * dead letter instead.
      *
-     * A consumer that is only slow may be working on a message that is taken over: `$minIdle` has to
-     * be longer than its work, or it has to extend() what it works on.
+     * A slow consumer may still be working on a message that is taken over: `$minIdle` has to be
+     * longer than its work, or it has to extend() what it works on.
      *
      * @param float $minIdle seconds since the delivery, at least
      * @param int   $max     how many at most, from 1 to 10,000
@@ -228,7 +231,7 @@ final class ShuffleConsumer
                     $call->error,
                 );
                 $this->library->check($status, $call);
-                $this->reclaimed = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                $this->reclaimed = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
                 $this->dead = $call->number[0];
             });
         }
@@ -259,7 +262,7 @@ final class ShuffleConsumer
                     $call->error,
                 );
                 $this->library->check($status, $call);
-                $this->read = ShuffleAnswers::messages($this->library->ffi, $call->messages[0]);
+                $this->read = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
             });
         }
         $taken = \array_slice($this->read, 0, $size);
@@ -269,7 +272,7 @@ final class ShuffleConsumer
         return $taken;
     }
 
-    /** Drops what a fork has copied: its parent answers that. */
+    /** Drops what a fork has copied: the parent returns that. */
     private function forgetParents(): void
     {
         $process = \getmypid();

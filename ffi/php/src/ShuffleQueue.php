@@ -11,7 +11,7 @@ use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\NativeClient;
 use Millpond\Internal\Packed;
-use Millpond\Internal\ShuffleAnswers;
+use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\ShuffleArguments;
 use Millpond\Internal\Signals;
 use Millpond\Internal\TracksMessages;
@@ -21,9 +21,9 @@ use Millpond\Internal\TracksMessages;
  * tenant's burst delays only itself.
  *
  * A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
- * the one of these with the least to do. Consumers take from all streams in turn. A tenant that
- * writes a thousand times more than the others fills its own streams, and everybody else has others
- * to go to.
+ * the one of these with the least to do. Consumers read from all streams in turn. A tenant that
+ * writes a thousand times more than the others fills its own streams, and the other tenants have
+ * others.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', streams: 64, streamsPerShard: 4);
  *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);
@@ -74,8 +74,8 @@ final class ShuffleQueue
     ): self {
         $ffi = $client->library->ffi;
         $options = $ffi->new('millpond_shuffle_options');
-        $place = FFI::addr($options);
-        $ffi->millpond_shuffle_options_init($place);
+        $pointer = FFI::addr($options);
+        $ffi->millpond_shuffle_options_init($pointer);
         if ($streams !== null) {
             $options->streams = Arguments::smallSize('streams', $streams);
         }
@@ -91,13 +91,13 @@ final class ShuffleQueue
         $options->track_keys = $trackKeys === TrackKeys::Global
             ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
 
-        return Signals::held(static function () use ($client, $ffi, $name, $place): self {
+        return Signals::held(static function () use ($client, $ffi, $name, $pointer): self {
             $call = $client->library->call();
             $status = $ffi->millpond_shuffle_queue_new(
                 $client->handle,
                 $name,
                 \strlen($name),
-                $place,
+                $pointer,
                 $call->queue,
                 $call->error,
             );
@@ -109,7 +109,7 @@ final class ShuffleQueue
 
     /**
      * Writes one message of a tenant, to the stream of its shard that has the least to do, and
-     * answers where it is.
+     * returns where it is.
      *
      * After a ConnectionLostException or a TimeoutException the message may or may not be written;
      * written again it may be there twice.
@@ -118,11 +118,11 @@ final class ShuffleQueue
      * @param iterable<string>|iterable<array{string, string}> $fields `['image' => 'a.png']`, or
      *        `[['image', 'a.png'], …]`, which may have a field several times; their order is kept.
      *        There are 1 to 32,768, each field and each value at most 64 MiB. Names that are whole
-     *        numbers need pairs: PHP does not tell them from the places in a list
+     *        numbers need pairs: PHP does not distinguish them from the indices of a list
      *
      * @throws Exception\InvalidArgumentException for anything else, before anything is sent, and for a
-     *                                            queue that has another number of streams than it was
-     *                                            given here
+     *                                            queue that has another number of streams than this
+     *                                            client set
      */
     public function write(string $shardKey, iterable $fields): Receipt
     {
@@ -139,11 +139,11 @@ final class ShuffleQueue
         );
         $this->library->check($status, $call);
 
-        return ShuffleAnswers::receipt($call->receipt[0]);
+        return ShuffleResults::receipt($call->receipt[0]);
     }
 
     /**
-     * Writes many messages, each for its tenant, as write() would one after the other. Answers where
+     * Writes many messages, each for its tenant, as write() would one after the other. Returns where
      * they are, in their order. A message that is refused refuses all.
      *
      * One atomic step for up to 10,000 messages and 16 MiB, several for more: after an exception the
@@ -161,17 +161,17 @@ final class ShuffleQueue
         $packed = Packed::messages($this->library->ffi, ...ShuffleArguments::messages($messages));
         $call = $this->library->call();
         $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $packed->count) . ']');
-        $place = FFI::addr($receipts[0]);
+        $pointer = FFI::addr($receipts[0]);
         $status = $this->library->ffi->millpond_shuffle_write_many(
             $this->handle,
             $packed->array,
             $packed->count,
-            $place,
+            $pointer,
             $call->error,
         );
         $this->library->check($status, $call);
 
-        return ShuffleAnswers::receipts($this->library->ffi, $place, $packed->count);
+        return ShuffleResults::receipts($this->library->ffi, $pointer, $packed->count);
     }
 
     /**
@@ -180,12 +180,13 @@ final class ShuffleQueue
      *
      * @param string   $group         any bytes but none
      * @param string   $consumer      any bytes but none
-     * @param int|null $preferStream  the number of a stream to take from first, as much as it has
-     * @param bool     $defaultStream whether to take also from the stream at the queue's own name:
+     * @param int|null $preferStream  the number of a stream to read from first, as long as it has
+     *   messages
+     * @param bool     $defaultStream whether to read also from the stream at the queue's own name:
      *                                a plain stream becomes a shuffle queue while its writers move.
      *                                The group there has the queue's name
-     * @param int      $maxDeliveries a message that was delivered so often and is reclaimed then
-     *                                becomes a dead letter; with 0 none does
+     * @param int      $maxDeliveries the number of deliveries after which a reclaimed message
+     *                                becomes a dead letter; with 0 it never does
      *
      * @throws Exception\InvalidArgumentException for a negative or huge number; empty names are
      *                                            refused by the step that needs them
@@ -209,20 +210,20 @@ final class ShuffleQueue
         );
     }
 
-    /** How many entries the streams hold, finished ones that nobody deleted included. */
+    /** How many entries the streams hold, finished ones that were not deleted included. */
     public function len(): int
     {
         return $this->number('millpond_shuffle_len');
     }
 
-    /** How many messages some group still has to get or to acknowledge. */
+    /** How many messages are not yet delivered to some group, or not acknowledged by it. */
     public function backlog(): int
     {
         return $this->number('millpond_shuffle_backlog');
     }
 
     /**
-     * How many messages a group was given and has not acknowledged.
+     * How many messages were delivered to a group and are not acknowledged.
      *
      * @throws Exception\InvalidArgumentException for an empty group
      */
@@ -259,7 +260,7 @@ final class ShuffleQueue
             );
             $this->library->check($status, $call);
 
-            return ShuffleAnswers::stats($this->library->ffi, $call->shuffle_stats[0]);
+            return ShuffleResults::stats($this->library->ffi, $call->shuffle_stats[0]);
         });
     }
 
@@ -287,7 +288,7 @@ final class ShuffleQueue
             );
             $this->library->check($status, $call);
 
-            return ShuffleAnswers::letters($this->library->ffi, $call->letters[0]);
+            return ShuffleResults::letters($this->library->ffi, $call->letters[0]);
         });
     }
 
@@ -317,11 +318,10 @@ final class ShuffleQueue
     }
 
     /**
-     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
-     * nothing left to deliver or to acknowledge. Until then writers spread over the new number already
-     * and readers still take from all; a later write or resize takes the others away. A queue that
-     * nobody has written to is made with this number. Queues that were given another number of streams
-     * are refused from then on.
+     * Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
+     * deliver or to acknowledge. Until then writers spread over the new number already and readers
+     * still read from all; a later write or resize removes the others. A queue that was never written
+     * to is created with this number. Clients with another number of streams are refused from then on.
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->write('tenant-7', ['image' => 'a.png']);

@@ -12,8 +12,8 @@ final class ShuffleStats
     /**
      * @param list<StreamStats> $streams the streams, by their numbers
      * @param int               $len     entries in all of them, finished ones included
-     * @param int               $pending messages that the group was given and has not acknowledged
-     * @param int               $lag     messages that the group was not given yet
+     * @param int               $pending messages delivered to the group and not acknowledged
+     * @param int               $lag     messages not yet delivered to the group
      */
     public function __construct(
         public readonly array $streams,

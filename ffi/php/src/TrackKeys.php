@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Where the records of tracked messages are. Whoever writes, deletes or collects tracked messages of
- * a queue has to say the same.
+ * Where the records of tracked messages are. All programs that write, delete or collect tracked
+ * messages of a queue have to set the same.
  */
 enum TrackKeys: string
 {

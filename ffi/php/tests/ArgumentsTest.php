@@ -10,7 +10,7 @@ use Millpond\Ick;
 use Millpond\Millpond;
 
 /**
- * Wrong arguments are refused before anything is sent, with the name and the place.
+ * Wrong arguments are refused before anything is sent, with the name and the index.
  */
 final class ArgumentsTest extends TestCase
 {

@@ -134,7 +134,7 @@ final class BatchesTest extends TestCase
     }
 
     /** @dataProvider kinds */
-    public function testAnErrorThatTryingAgainCannotMendEndsTheLoop(string $kind): void
+    public function testAnErrorThatARetryCannotFixEndsTheLoop(string $kind): void
     {
         $client = $this->connect($kind);
         $batches = $client->ick($this->name)->batches(1);

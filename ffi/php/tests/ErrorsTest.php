@@ -41,7 +41,7 @@ final class ErrorsTest extends TestCase
         }
         self::assertGreaterThanOrEqual(21, \count($classes));
         $thrown = (new \ReflectionClassConstant(Library::class, 'ERRORS'))->getValue();
-        self::assertSame($classes, $thrown, 'what the library answers becomes these');
+        self::assertSame($classes, $thrown, 'what the library returns becomes these');
         $files = \array_map(
             static fn (string $file): string => 'Millpond\\Exception\\' . \basename($file, '.php'),
             \glob(\dirname(__DIR__) . '/src/Exception/*.php'),
@@ -86,7 +86,7 @@ final class ErrorsTest extends TestCase
         self::assertStringContainsString('ick.v9', $thrown->getMessage());
     }
 
-    public function testNobodyListens(): void
+    public function testNoServerListens(): void
     {
         $socket = \stream_socket_server('tcp://127.0.0.1:0');
         $address = \stream_socket_get_name($socket, false);
@@ -98,7 +98,7 @@ final class ErrorsTest extends TestCase
         self::assertStringContainsString('refused', $thrown->getPrevious()->getMessage());
     }
 
-    public function testNoAnswer(): void
+    public function testATimeout(): void
     {
         $server = new Servers();
         $ick = Millpond::connect($server->url, timeout: 0.3)->ick('x');
@@ -155,7 +155,7 @@ final class ErrorsTest extends TestCase
         $status = $library->ffi->millpond_test_panic($call->error);
         $thrown = self::thrown(static fn () => $library->check($status, $call));
         self::assertInstanceOf(Exception\InternalException::class, $thrown);
-        self::assertStringContainsString('Millpond panicked: asked to', $thrown->getMessage());
+        self::assertStringContainsString('Millpond panicked: on request', $thrown->getMessage());
         self::assertSame(1, $this->connect('memory')->ick('x')->add(['a'])->new);
     }
 }

@@ -48,7 +48,7 @@ final class ExamplesTest extends TestCase
         self::assertStringEndsWith('printed {"account":"7","price":30}' . "\n", self::example('tasks', $servers->url));
     }
 
-    /** A run that was cut off has left messages that its workers had taken, and others. */
+    /** An interrupted run has left messages that its workers had read, and others. */
     public function testARunThatWasCutOffIsNotInTheWayOfTheNext(): void
     {
         $servers = new Servers();
@@ -59,7 +59,7 @@ final class ExamplesTest extends TestCase
         self::assertStringContainsString('was taken over', self::example('shuffle', $servers->url));
     }
 
-    /** Producers that run at the same time call off their own messages. */
+    /** Producers that run at the same time delete their own messages. */
     public function testProducersDoNotGetInEachOthersWay(): void
     {
         $servers = new Servers();

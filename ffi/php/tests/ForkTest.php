@@ -97,7 +97,7 @@ final class ForkTest extends TestCase
         $store->insert('q');
         $held = [$store->worker('q', lease: 0.6)->jobs()->next()];
         self::inChild(static function () use (&$held): void {
-            // Longer than a lease, in which this copy renews nothing and gives nothing back.
+            // Longer than a lease, in which this copy renews nothing and releases nothing.
             \usleep(900_000);
             $held = [];
         });
@@ -194,7 +194,7 @@ final class ForkTest extends TestCase
         return \count(\glob('/proc/self/task/*'));
     }
 
-    public function testAChildDoesNotGiveBackItsParentsLease(): void
+    public function testAChildDoesNotReleaseItsParentsLease(): void
     {
         $ick = Millpond::connect(Servers::shared()->url)->ick($this->name);
         $held = [$ick->lease(30)];

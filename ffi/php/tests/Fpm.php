@@ -73,7 +73,7 @@ final class Fpm
     }
 
     /**
-     * Sends one request; answer() reads what comes.
+     * Sends one request; response() reads what comes.
      *
      * @param array<string, string> $parameters
      *
@@ -95,11 +95,11 @@ final class Fpm
     }
 
     /**
-     * The body of the answer to a request, which is over then.
+     * The body of the response to a request, which is over then.
      *
      * @param resource $connection
      */
-    public function answer($connection): string
+    public function response($connection): string
     {
         $output = '';
         while (\strlen($header = (string) \stream_get_contents($connection, 8)) === 8) {
@@ -117,7 +117,7 @@ final class Fpm
         // A worker waits for this before it takes the next request.
         \fclose($connection);
 
-        return \explode("\r\n\r\n", $output, 2)[1] ?? throw new \RuntimeException("no answer: $output\n" . $this->log());
+        return \explode("\r\n\r\n", $output, 2)[1] ?? throw new \RuntimeException("no response: $output\n" . $this->log());
     }
 
     private static function record(int $type, string $content): string

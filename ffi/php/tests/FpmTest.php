@@ -86,9 +86,9 @@ final class FpmTest extends TestCase
      *
      * @return array<string, mixed>
      */
-    private function answer(Fpm $fpm, $request): array
+    private function response(Fpm $fpm, $request): array
     {
-        $body = $fpm->answer($request);
+        $body = $fpm->response($request);
 
         return \json_decode($body, true) ?? throw new \RuntimeException($body . $fpm->log());
     }
@@ -117,14 +117,14 @@ final class FpmTest extends TestCase
         $admin->set("$this->name-go", '1');
         $pids = [];
         foreach ($held as $request) {
-            $answer = $this->answer($fpm, $request);
+            $response = $this->response($fpm, $request);
             self::assertSame(['new' => 1, 'scope' => $scope, 'done' => 1],
-                ['new' => $answer['new'], 'scope' => $answer['scope'], 'done' => $answer['done']]);
-            $pids[] = $answer['pid'];
+                ['new' => $response['new'], 'scope' => $response['scope'], 'done' => $response['done']]);
+            $pids[] = $response['pid'];
         }
         self::assertCount(self::WORKERS, \array_unique($pids));
         for ($number = 0; $number < 200; ++$number) {
-            self::assertSame(1, $this->answer($fpm, $this->request($fpm, "member=m$number"))['new']);
+            self::assertSame(1, $this->response($fpm, $this->request($fpm, "member=m$number"))['new']);
         }
         self::assertSame(200 + self::WORKERS, $admin->zCard("$this->name/ick/{{$this->name}}/pset"));
         self::assertStringNotContainsString('exited on signal', $fpm->log());
@@ -150,9 +150,9 @@ final class FpmTest extends TestCase
                 $requests[] = $this->request($fpm, "member=$turn-$number");
             }
             foreach ($requests as $request) {
-                $answer = $this->answer($fpm, $request);
-                self::assertSame(1, $answer['new']);
-                $pids[] = $answer['pid'];
+                $response = $this->response($fpm, $request);
+                self::assertSame(1, $response['new']);
+                $pids[] = $response['pid'];
             }
         }
         self::assertGreaterThan(2 * self::WORKERS, \count(\array_unique($pids)));
@@ -160,10 +160,10 @@ final class FpmTest extends TestCase
         self::assertStringNotContainsString('exited on signal', $fpm->log());
     }
 
-    public function testAFatalErrorGivesTheLeaseBack(): void
+    public function testAFatalErrorReleasesTheLease(): void
     {
         $fpm = $this->fpm(['ffi.enable' => '1', 'display_errors' => '1', 'html_errors' => '0'], ['pm.max_children' => '1']);
-        $body = $fpm->answer($this->request($fpm, 'member=a&fatal=1'));
+        $body = $fpm->response($this->request($fpm, 'member=a&fatal=1'));
         self::assertStringContainsString('Allowed memory size', $body);
         $ick = $this->connect('redis')->ick($this->name);
         for ($tries = 0; $tries < 500 && ($lease = $ick->lease(1)) === null; ++$tries) {
@@ -183,10 +183,10 @@ final class FpmTest extends TestCase
     public function testFfiThatIsOff(): void
     {
         foreach (['preload', '0'] as $setting) {
-            $answer = $this->answer($fpm = $this->fpm(['ffi.enable' => $setting]), $this->request($fpm, 'member=a'));
-            self::assertStringContainsString('FFI is switched off here', $answer['refused']);
-            self::assertStringContainsString('In php.ini set ffi.enable=1', $answer['refused']);
-            self::assertStringContainsString('preload.php', $answer['refused']);
+            $response = $this->response($fpm = $this->fpm(['ffi.enable' => $setting]), $this->request($fpm, 'member=a'));
+            self::assertStringContainsString('FFI is switched off here', $response['refused']);
+            self::assertStringContainsString('In php.ini set ffi.enable=1', $response['refused']);
+            self::assertStringContainsString('preload.php', $response['refused']);
         }
     }
 }

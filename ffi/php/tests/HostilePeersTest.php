@@ -24,7 +24,7 @@ final class HostilePeersTest extends TestCase
         $servers = new Servers('hostile');
         $urls = \explode(' ', $servers->url);
         foreach ($urls as $url) {
-            // The last one is deaf: it takes what the buffers hold.
+            // The last one never reads: it takes only what the buffers hold.
             $member = \str_repeat('x', $url === \end($urls) ? 8 << 20 : 1);
             $took = [];
             do {
@@ -45,6 +45,6 @@ final class HostilePeersTest extends TestCase
 
             return (\hrtime(true) - $began) / 1e9;
         }
-        self::fail("$url answered");
+        self::fail("$url returned");
     }
 }

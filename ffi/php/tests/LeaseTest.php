@@ -92,7 +92,7 @@ final class LeaseTest extends TestCase
         }
     }
 
-    public function testNoneOverSomebodyElsesConnection(): void
+    public function testNoneOverAConnectionOfTheProgram(): void
     {
         $thrown = self::thrown(fn () => $this->connect('phpredis')->ick($this->name)->lease(30));
         self::assertInstanceOf(InvalidArgumentException::class, $thrown);

@@ -8,7 +8,7 @@ use Millpond\Internal\Library;
 use Millpond\Millpond;
 
 /**
- * Where the library is found, and what is said when it is not.
+ * Where the library is found, and the error when it is not.
  */
 final class LibraryTest extends TestCase
 {

@@ -153,7 +153,7 @@ final class MemoryTest extends TestCase
     /**
      * @return array<string, array{string}> what copies more than 30 MB
      */
-    public function answers(): array
+    public function results(): array
     {
         return [
             'messages' => ['$queue->consumer("g", "c")->readMany(100)'],
@@ -168,12 +168,12 @@ final class MemoryTest extends TestCase
     }
 
     /**
-     * A fatal error about memory comes while an answer is copied, and calls no destructors; a worker
+     * A fatal error about memory comes while a result is copied, and calls no destructors; a worker
      * of php-fpm lives on.
      *
-     * @dataProvider answers
+     * @dataProvider results
      */
-    public function testAFatalErrorFreesTheAnswer(string $call): void
+    public function testAFatalErrorFreesTheResult(string $call): void
     {
         $program = <<<PHP
             require \$argv[1];
@@ -218,7 +218,7 @@ final class MemoryTest extends TestCase
     }
 
     /**
-     * @param callable(int): void $calls makes so many rounds of calls
+     * @param callable(int): void $calls makes this many rounds of calls
      */
     private static function assertGrowth(callable $calls, int $warmUp, int $rounds): void
     {

@@ -15,7 +15,7 @@ use Millpond\Millpond;
 use Millpond\Retry;
 
 /**
- * Steps over a connection that belongs to somebody else, whatever its options are.
+ * Steps over a connection that the program owns, whatever its options are.
  */
 final class OverTest extends TestCase
 {
@@ -35,7 +35,7 @@ final class OverTest extends TestCase
         self::assertSame([], self::plain($ick->peek(10)));
     }
 
-    public function testItIsTheSameIckForEverybody(): void
+    public function testItIsTheSameIckForAllClients(): void
     {
         $over = Millpond::over($this->redis())->ick($this->name);
         $own = Millpond::connect(Servers::shared()->url)->ick($this->name);
@@ -93,7 +93,7 @@ final class OverTest extends TestCase
         }
         yield 'reply literal' => ['redis', \Redis::OPT_REPLY_LITERAL, true];
         yield 'null multibulk' => ['redis', \Redis::OPT_NULL_MULTIBULK_AS_NULL, true];
-        yield 'replicas answer reads' => ['cluster', \RedisCluster::OPT_SLAVE_FAILOVER, \RedisCluster::FAILOVER_DISTRIBUTE];
+        yield 'replicas serve reads' => ['cluster', \RedisCluster::OPT_SLAVE_FAILOVER, \RedisCluster::FAILOVER_DISTRIBUTE];
     }
 
     /** @dataProvider options */
@@ -124,7 +124,7 @@ final class OverTest extends TestCase
         self::assertSame([1763691473.123456], \array_unique(\array_column($ick->peek(10), 'score')));
     }
 
-    public function testInsideOfMultiOrPipelineThereIsNoAnswer(): void
+    public function testInsideOfMultiOrPipelineThereIsNoReply(): void
     {
         foreach ([\Redis::MULTI, \Redis::PIPELINE] as $mode) {
             $redis = $this->redis();
@@ -176,8 +176,8 @@ final class OverTest extends TestCase
     }
 
     /**
-     * A server that takes one call and closes the connection without an answer, as often as asked.
-     * Answers its port, and a stream with one line a call.
+     * A server that takes one call and closes the connection without a reply, as often as asked.
+     * Returns its port, and a stream with one line a call.
      *
      * @return array{int, resource}
      */
@@ -260,7 +260,7 @@ final class OverTest extends TestCase
     }
 
     /** @dataProvider connections */
-    public function testALateAnswerIsNobodyElses(bool $persistent, int $database): void
+    public function testALateReplyIsNotTakenForAnother(bool $persistent, int $database): void
     {
         $port = Servers::shared()->ports[0];
         $connect = function () use ($port, $persistent): \Redis {
@@ -280,7 +280,7 @@ final class OverTest extends TestCase
         self::assertInstanceOf(ConnectionLostException::class, $thrown);
         \usleep(1_700_000);
         if ($database !== 0) {
-            // The server did not answer the SELECT either, so nothing may go on as if it had.
+            // The server did not reply to the SELECT either, so nothing may continue as if it had.
             self::assertInstanceOf(\RedisException::class, self::thrown(fn () => $redis->get($this->name . 'mine')));
             $redis->connect('127.0.0.1', $port);
             $redis->select($database);
@@ -304,14 +304,14 @@ final class OverTest extends TestCase
         self::assertSame('three', $redis->get($this->name));
     }
 
-    public function testAnAnswerOfAnotherCall(): void
+    public function testAReplyOfAnotherCall(): void
     {
         $redis = $this->redis();
         $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
         $ick = Millpond::over($redis)->ick($this->name);
         $ick->add(['a']);
         Servers::shared()->admin()->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
-        // Its owner gives up waiting, and phpredis before 6 gives its answer to whoever calls next.
+        // Its owner stops waiting, and phpredis before 6 gives its reply to the next caller.
         self::assertInstanceOf(\RedisException::class, self::thrown(static fn () => $redis->echo('late')));
         \usleep(1_700_000);
         $redis->setOption(\Redis::OPT_READ_TIMEOUT, 5);
@@ -323,7 +323,7 @@ final class OverTest extends TestCase
         self::assertSame(1, $ick->stats()->psetSize);
     }
 
-    public function testNobodyListens(): void
+    public function testNoServerListens(): void
     {
         $unconnected = Millpond::over(new \Redis())->ick('x');
         self::assertInstanceOf(ConnectionFailedException::class, self::thrown($unconnected->stats(...)));
@@ -336,7 +336,7 @@ final class OverTest extends TestCase
         $server->run('kill');
         foreach ([$redis, $predis] as $connection) {
             $add = static fn () => Millpond::over($connection)->ick('x')->add(['a']);
-            // That it is gone is found out by sending; from then on there is nothing to send to.
+            // That it is closed is noticed when sending; from then on there is nothing to send to.
             self::assertInstanceOf(ConnectionLostException::class, self::thrown($add));
             $thrown = self::thrown($add);
             self::assertInstanceOf(ConnectionFailedException::class, $thrown);

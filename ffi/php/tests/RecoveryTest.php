@@ -7,7 +7,7 @@ namespace Millpond\Tests;
 use Millpond\Exception\CorruptException;
 use Millpond\Millpond;
 
-/** What opening a directory found is told by the client and as warnings. */
+/** What opening a directory found is returned by the client and reported as warnings. */
 final class RecoveryTest extends TestCase
 {
     private const LOG = '/00000000000000000001.log';

@@ -42,7 +42,7 @@ final class Servers
     }
 
     /**
-     * Servers that all tests use, so nobody may stop them.
+     * Servers that all tests use, so no test may stop them.
      */
     public static function shared(string $kind = 'redis'): self
     {
@@ -55,9 +55,9 @@ final class Servers
     public function run(string $command): void
     {
         \fwrite($this->pipes[0], "$command\n");
-        $answer = $this->line();
-        if ($answer !== "ok\n") {
-            throw new \RuntimeException("$command: $answer");
+        $response = $this->line();
+        if ($response !== "ok\n") {
+            throw new \RuntimeException("$command: $response");
         }
     }
 

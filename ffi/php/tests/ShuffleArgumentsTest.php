@@ -12,7 +12,7 @@ use Millpond\Receipt;
 use Millpond\ShuffleQueue;
 
 /**
- * Wrong arguments are refused before anything is sent, with the name and the place.
+ * Wrong arguments are refused before anything is sent, with the name and the index.
  */
 final class ShuffleArgumentsTest extends TestCase
 {

@@ -140,7 +140,7 @@ final class ShuffleConsumerTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testAnErrorThatTryingAgainCannotMendEndsTheLoop(string $kind): void
+    public function testAnErrorThatARetryCannotFixEndsTheLoop(string $kind): void
     {
         $client = $this->connect($kind);
         $messages = $client->shuffleQueue("{{$this->name}}")->consumer('g', 'c')->messages();

@@ -11,7 +11,7 @@ final class ShuffleInterruptedTest extends TestCase
 {
     /**
      * The handler throws while the server is paused in the middle of a call: what the call takes
-     * is what the next one answers.
+     * is returned by the next one.
      */
     public function testAHandlerThatThrowsDuringACallLosesNothing(): void
     {
@@ -49,7 +49,7 @@ final class ShuffleInterruptedTest extends TestCase
         self::assertSame('thrown a b thrown c d e f thrown 6 0 6', $printed);
     }
 
-    public function testWhatWasReclaimedWhileAHandlerThrewIsTheNextAnswer(): void
+    public function testWhatWasReclaimedWhileAHandlerThrewIsReturnedNext(): void
     {
         $printed = $this->interrupted(<<<'PHP'
             $consumer->readMany(5);
@@ -69,7 +69,7 @@ final class ShuffleInterruptedTest extends TestCase
         self::assertSame('thrown abc 2 0 d 2 0  - 0 thrown  - 5  - 0', \rtrim($printed));
     }
 
-    /** What a call found nothing for is not an answer to the next one. */
+    /** A call that found nothing is not returned by the next one. */
     public function testNothingIsNotKept(): void
     {
         $printed = $this->interrupted(<<<'PHP'
@@ -82,7 +82,7 @@ final class ShuffleInterruptedTest extends TestCase
         self::assertSame('thrown thrown new a', $printed);
     }
 
-    public function testWhatAHandlerLeftIsNotAnsweredByAForkToo(): void
+    public function testWhatAHandlerLeftIsNotReturnedByAForkToo(): void
     {
         $printed = $this->interrupted(<<<'PHP'
             $ick = Millpond\Millpond::connect($argv[2])->ick('files');

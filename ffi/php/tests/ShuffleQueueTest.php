@@ -15,7 +15,7 @@ use Millpond\Receipt;
 use Millpond\TrackKeys;
 
 /**
- * Writing to a shuffle queue and what it says of itself, with every kind of client of its own.
+ * Writing to a shuffle queue and its statistics, with every kind of client of its own.
  */
 final class ShuffleQueueTest extends TestCase
 {

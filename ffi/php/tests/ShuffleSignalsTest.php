@@ -10,7 +10,7 @@ namespace Millpond\Tests;
 final class ShuffleSignalsTest extends TestCase
 {
     /**
-     * Runs a consumer that waits, sends it a signal as soon as it does, and answers what it printed.
+     * Runs a consumer that waits, sends it a signal as soon as it does, and returns what it printed.
      */
     private function consumer(string $url, string $handler, string $take, float $after = 0.2): string
     {
@@ -92,7 +92,7 @@ final class ShuffleSignalsTest extends TestCase
     }
 
     /**
-     * Handlers throw anywhere in a loop, and it goes on: what was not handed out comes.
+     * Handlers throw anywhere in a loop, and it goes on: what was not returned comes.
      *
      * @dataProvider loops
      */

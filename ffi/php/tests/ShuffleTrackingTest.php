@@ -63,7 +63,7 @@ final class ShuffleTrackingTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testDeletingWhatSomebodyHas(string $kind): void
+    public function testDeletingADeliveredMessage(string $kind): void
     {
         $queue = $this->queue($kind);
         $queue->writeTracked('t', [['job', 'j-1']], 'job', \time() + 1_000);

@@ -10,7 +10,7 @@ namespace Millpond\Tests;
 final class SignalsTest extends TestCase
 {
     /**
-     * Runs a consumer that waits for ever, sends it a signal as soon as it does, and answers what it
+     * Runs a consumer that waits forever, sends it a signal as soon as it does, and returns what it
      * printed.
      */
     private function consumer(string $url, string $handler, bool $async): string
@@ -78,7 +78,7 @@ final class SignalsTest extends TestCase
     /**
      * The loop of the README whose handler sets a flag: it ends although there is nothing to do.
      */
-    public function testALoopThatLooksAtAFlagEndsOnSigterm(): void
+    public function testALoopThatChecksAFlagEndsOnSigterm(): void
     {
         $readme = \file_get_contents(\dirname(__DIR__) . '/README.md');
         self::assertSame(1, \preg_match('/^function serve\(.*?^}$/ms', $readme, $function));

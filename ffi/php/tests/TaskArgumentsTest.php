@@ -43,7 +43,7 @@ final class TaskArgumentsTest extends TestCase
             'the id is empty' => static fn ($store) => $store->insert('q', id: ''),
             'the id has 65 characters; 64 are allowed' => static fn ($store) => $store->insert('q', id: $long(65)),
             'the id holds a NUL character' => static fn ($store) => $store->insert('q', id: "a\0"),
-            'atMs and delay both say when' => static fn ($store) => $store->insert('q', atMs: 1, delay: 1),
+            'atMs and delay are both given' => static fn ($store) => $store->insert('q', atMs: 1, delay: 1),
             'atMs is -1' => static fn ($store) => $store->insert('q', atMs: -1),
             'the time' => static fn ($store) => $store->insert('q', atMs: \PHP_INT_MAX),
             'delay is -0.5' => static fn ($store) => $store->insert('q', delay: -0.5),

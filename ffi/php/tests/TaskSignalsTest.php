@@ -10,7 +10,7 @@ namespace Millpond\Tests;
 final class TaskSignalsTest extends TestCase
 {
     /**
-     * Runs a claimant that waits, sends it a signal as soon as it does, and answers what it printed.
+     * Runs a claimant that waits, sends it a signal as soon as it does, and returns what it printed.
      */
     private function claimant(string $url, string $handler, string $take): string
     {
@@ -86,7 +86,10 @@ final class TaskSignalsTest extends TestCase
         self::assertSame("worked\n0 left", self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
     }
 
-    /** What the loops took while the server was paused and a handler threw is their next answer, and nobody else's. */
+    /**
+     * What the loops took while the server was paused and a handler threw is returned by their next
+     * call, and by no other's.
+     */
     public function testAHandlerThatThrowsDuringACallLosesNothing(): void
     {
         $program = <<<'PHP'
@@ -136,7 +139,7 @@ final class TaskSignalsTest extends TestCase
     }
 
     /**
-     * Handlers throw anywhere in a loop, and it goes on: what was not handed out comes.
+     * Handlers throw anywhere in a loop, and it goes on: what was not returned comes.
      *
      * @dataProvider loops
      */

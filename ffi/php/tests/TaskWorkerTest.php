@@ -17,7 +17,7 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
 
 /**
- * Workers: jobs, and what becomes of those that fail.
+ * Workers: jobs, and what happens to those that fail.
  */
 final class TaskWorkerTest extends TestCase
 {
@@ -93,7 +93,7 @@ final class TaskWorkerTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testAJobThatIsForgottenLeavesItsTaskLeased(string $kind): void
+    public function testAJobThatIsDroppedLeavesItsTaskLeased(string $kind): void
     {
         $store = $this->store($kind);
         $store->insert('q');
@@ -214,7 +214,7 @@ final class TaskWorkerTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testATaskThatEndsItsWorkersIsPutAside(string $kind): void
+    public function testATaskThatKillsItsWorkersGoesToTheErrorQueue(string $kind): void
     {
         $store = $this->store($kind);
         $store->insert('q', id: 'poison');
@@ -239,7 +239,7 @@ final class TaskWorkerTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testAModificationThatNoStoreCouldDoIsAFailure(string $kind): void
+    public function testAnInvalidModificationIsAFailure(string $kind): void
     {
         $store = $this->store($kind);
         $store->insert('q');
@@ -288,7 +288,7 @@ final class TaskWorkerTest extends TestCase
         self::assertInstanceOf(DependencyException::class, $taken);
         $store->renew(docs: $docs, lease: 0.05);
         self::assertCount(1, $job->claimDocs('n', 'k', wait: 60));
-        // What it says of a document that was taken is no failed attempt; anything else is.
+        // Its message for a document that was claimed is no failed attempt; any other is.
         $job->fail('as it was: ' . $taken->getMessage());
         $task = self::only($store, 'q');
         self::assertSame([0, ''], [$task->attempt, $task->err]);

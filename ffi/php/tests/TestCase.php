@@ -12,7 +12,7 @@ use Millpond\Tasks\TaskStore;
 
 abstract class TestCase extends \PHPUnit\Framework\TestCase
 {
-    /** The name of a queue that nobody else uses. */
+    /** The name of a queue that no other test uses. */
     protected string $name;
 
     /** @var list<string> */
@@ -143,7 +143,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     }
 
     /**
-     * Runs a program, which may neither fail nor hang, and answers what it printed.
+     * Runs a program, which may neither fail nor hang, and returns what it printed.
      *
      * @param list<string>          $command
      * @param array<string, string> $environment

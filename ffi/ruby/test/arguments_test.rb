@@ -91,8 +91,8 @@ class ArgumentsTest < MillpondTest
     Millpond.connect("redis://h", timeout: Float::INFINITY, connect_timeout: 1r / 3).close
   end
 
-  # Another thread can do so between any two lines. These are longer or shorter at each look, which
-  # is the same without luck.
+  # Another thread can do so between any two lines. These are longer or shorter at each access,
+  # which is the same without chance.
   class Changing < String
     def bytesize
       super + 50_000_000
@@ -116,7 +116,7 @@ class ArgumentsTest < MillpondTest
     Millpond.connect(Changing.new("memory:")).close
   end
 
-  # Each element that is looked at takes the rest of the list away.
+  # Each access to an element removes the rest of the list.
   class Emptying < String
     attr_writer :list
 

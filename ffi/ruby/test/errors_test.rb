@@ -48,7 +48,7 @@ class ErrorsTest < MillpondTest
     assert_raises(Millpond::WrongTypeError) { ick.each_batch(1) { flunk } }
   end
 
-  def test_nobody_listens
+  def test_no_server_listens
     port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     error = assert_raises(Millpond::ConnectionFailedError) do
       connect("redis://127.0.0.1:#{port}", retries: 0).ick("x").add([[1, "a"]])
@@ -58,7 +58,7 @@ class ErrorsTest < MillpondTest
     refute_nil error.cause
   end
 
-  def test_no_answer
+  def test_a_timeout
     server = own_server
     ick = connect(server.url, timeout: 0.3).ick("x")
     ick.add([[1, "a"]])

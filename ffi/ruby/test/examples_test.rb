@@ -49,7 +49,7 @@ class ExamplesTest < MillpondTest
   def test_shuffle_producers_at_the_same_time
     url = own_server.url
     other = connect(url).shuffle_queue("{examples/jobs}", track_keys: :queue)
-    # Each calls off its own, whatever becomes of those of others.
+    # Each deletes its own, whatever happens to those of others.
     busy = Thread.new { loop { other.delete_tracked("ann/4") } }
     producers = Array.new(3) { Thread.new { output_of(example("shuffle_producer"), url) } }
     producers.each { |producer| assert_includes producer.value, "9 messages written" }
@@ -63,7 +63,7 @@ class ExamplesTest < MillpondTest
     assert_includes output_of(example("tasks_producer"), url), "6 mails to send"
     assert_match(/\Asending to dee\n.*eve.*6 mails archived/m, output_of(example("tasks_worker"), url))
     2.times { assert_match(/[56] mails to send/, output_of(example("tasks_producer"), url)) }
-    # Two at the same time work on them, and whoever ends last archives what is left.
+    # Two at the same time work on them, and the last to end archives what is left.
     archived = Array.new(2) { Thread.new { output_of(example("tasks_worker"), url) } }.sum do |worker|
       Integer(worker.value[/(\d+) mails archived/, 1])
     end

@@ -41,7 +41,7 @@ class MillpondTest < Minitest::Test
     super
   end
 
-  # The name of a queue that nobody else uses.
+  # The name of a queue that no other test uses.
   def name_of_queue
     @name_of_queue ||= SecureRandom.hex(8)
   end
@@ -53,18 +53,18 @@ class MillpondTest < Minitest::Test
     client
   end
 
-  # An Ick that nobody else uses.
+  # An Ick that no other test uses.
   def ick_on(url, **options)
     connect(url, **options).ick(name_of_queue)
   end
 
-  # A shuffle queue that nobody else uses. The servers of tests are shared, so that the records of
-  # tracked messages are its own too.
+  # A shuffle queue that no other test uses. The servers of tests are shared, so that the records
+  # of tracked messages are its own too.
   def shuffle_queue_on(url, **settings)
     connect(url).shuffle_queue(name_of_queue, track_keys: :queue, **settings)
   end
 
-  # A store of tasks that nobody else uses.
+  # A store of tasks that no other test uses.
   def store_on(url, **settings)
     connect(url).tasks(name_of_queue, **settings)
   end

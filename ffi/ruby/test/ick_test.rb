@@ -44,7 +44,7 @@ class IckTest < MillpondTest
     assert_equal 0, ick.commit([])
   end
 
-  on_every_backend :the_encoding_of_answers do |url|
+  on_every_backend :the_encoding_of_results do |url|
     ick = ick_on(url)
     ick.add([[1, "é"], [2, "\xFF".b]])
     assert_equal [[Encoding::UTF_8, "é"], [Encoding::BINARY, "\xFF".b]],
@@ -105,11 +105,11 @@ class IckTest < MillpondTest
     ick = ick_on(url)
     ick.add([[1, "a"], [2, "b"], [3, "c"]])
     seen = []
-    answer = ick.each_batch(2) do |batch|
+    result = ick.each_batch(2) do |batch|
       seen << batch.map(&:first)
       assert_equal batch.size, ick.stats.cset_size
     end
-    assert_same ick, answer
+    assert_same ick, result
     assert_equal [%w[a b], %w[c]], seen
     assert_equal 0, ick.stats.total_size
   end
@@ -162,7 +162,7 @@ class IckTest < MillpondTest
     ick = ick_on(url)
     ick.add([[1, "a"], [2, "b"], [3, "c"], [4, "d"]])
     kept = nil
-    answer = ick.lease(ttl: 30) do |lease|
+    result = ick.lease(ttl: 30) do |lease|
       kept = lease
       refute_predicate lease, :lost?
       assert_nil ick.lease(ttl: 30)
@@ -174,7 +174,7 @@ class IckTest < MillpondTest
       assert_equal [["c", 3.0]], lease.exchange(1, ["b"])
       lease.each_batch(1).map(&:size)
     end
-    assert_equal [1, 1], answer
+    assert_equal [1, 1], result
     assert_predicate kept, :lost?
     refute kept.release
     assert_raises(Millpond::LeaseLostError) { kept.reserve(1) }
@@ -197,7 +197,7 @@ class IckTest < MillpondTest
     assert_equal 1, ick.stats.cset_size
   end
 
-  on_every_backend :a_lease_that_is_forgotten_is_given_back do |url|
+  on_every_backend :a_lease_that_is_dropped_is_released do |url|
     ick = ick_on(url)
     # On a stack of its own, so that no trace of it is left where the collector looks.
     Thread.new { ick.lease(ttl: 60) && nil }.join
@@ -229,11 +229,11 @@ class IckTest < MillpondTest
 
   on_every_backend :closed do |url|
     client = nil
-    answer = Millpond.connect(url) do |opened|
+    result = Millpond.connect(url) do |opened|
       client = opened
       client.ick(name_of_queue).add([[1, "a"]]).new
     end
-    assert_equal 1, answer
+    assert_equal 1, result
     assert_raises(Millpond::ClosedError) { client.ick(name_of_queue).add([[1, "a"]]) }
     client.close
   end

@@ -3,7 +3,7 @@
 require "fileutils"
 require_relative "helper"
 
-# Where the library is found, and what is said where it is not.
+# Where the library is found, and the error where it is not.
 class LibraryTest < MillpondTest
   PROGRAM = "begin; require 'millpond'; print Millpond.library_version; rescue LoadError => e; print e.message; end"
 
@@ -20,7 +20,7 @@ class LibraryTest < MillpondTest
     end
   end
 
-  # A library that answers another version.
+  # A library that reports another version.
   def with_library_of_version(version)
     Dir.mktmpdir do |folder|
       File.write("#{folder}/a.c", "unsigned millpond_abi_version(void) { return #{version}; }") if version

@@ -8,7 +8,7 @@ class LimitTest < MillpondTest
     require ARGV[0]
 
     class HangingTest < MillpondTest
-      # Keeps the lock of Ruby for ever: a thread could not end it.
+      # Keeps the lock of Ruby forever: a thread could not end it.
       def test_in_a_native_call
         libc = Module.new { extend FFI::Library }
         libc.ffi_lib FFI::Library::LIBC
@@ -16,7 +16,7 @@ class LimitTest < MillpondTest
         loop { libc.pause }
       end
 
-      # Nobody sends what this waits for, and it may not be interrupted.
+      # What this waits for is never sent, and it may not be interrupted.
       def test_in_a_wait
         trap(:TERM) { }
         ick = Millpond.connect("memory:").ick("x")

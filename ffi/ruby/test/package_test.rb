@@ -49,8 +49,8 @@ class PackageTest < MillpondTest
       run!("rake", "build", chdir: copy, env: { "MILLPOND_LIBRARY" => LIBRARY_PATH })
       gem = Dir[File.join(copy, "pkg/*.gem")].first
       assert_match(/millpond-#{Millpond::VERSION}-.*\.gem\z/, gem)
-      answer, library, loaded = use(gem, home, PROGRAM).split("\n")
-      assert_equal "1", answer
+      result, library, loaded = use(gem, home, PROGRAM).split("\n")
+      assert_equal "1", result
       [library, loaded].each { |file| assert_operator File.realpath(file), :start_with?, File.realpath(home) }
       refute_empty Dir[File.join(home, "gems/millpond-*/README.md")]
       assert_empty Dir[File.join(home, "gems/millpond-*/test")]
@@ -63,8 +63,8 @@ class PackageTest < MillpondTest
       run!("gem", "build", "--strict", "millpond.gemspec", chdir: copy)
       FileUtils.cp(LIBRARY_PATH, File.join(home, "libmillpond.so.1"))
       gem = File.join(copy, "millpond-#{Millpond::VERSION}.gem")
-      answer, library, = use(gem, home, PROGRAM, "LD_LIBRARY_PATH" => home).split("\n")
-      assert_equal %w[1 libmillpond.so.1], [answer, library]
+      result, library, = use(gem, home, PROGRAM, "LD_LIBRARY_PATH" => home).split("\n")
+      assert_equal %w[1 libmillpond.so.1], [result, library]
     end
   end
 end

@@ -2,7 +2,7 @@
 
 require_relative "helper"
 
-# What opening a directory found is told by the client and as warnings.
+# What opening a directory found is returned by the client and reported as warnings.
 class RecoveryTest < Minitest::Test
   LOG = "00000000000000000001.log"
 

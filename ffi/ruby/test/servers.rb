@@ -5,7 +5,7 @@ require "json"
 # Redis servers of our own: the binary millpond-test-servers of the workspace starts them. They die
 # with this process.
 class Servers
-  # The server that tests share; they leave nothing behind that others could meet.
+  # The server that tests share; they leave nothing behind that could affect others.
   def self.shared
     @shared ||= new("redis").tap { |servers| Minitest.after_run { servers.close } }
   end
@@ -22,7 +22,7 @@ class Servers
   end
   private_class_method :built
 
-  # What it says of itself: its addresses, and with TLS the file of its authority.
+  # What it reports: its addresses, and with TLS the file of its authority.
   attr_reader :started
 
   def initialize(kind)
@@ -47,8 +47,8 @@ class Servers
   # Kills, stops, continues or restarts it: see the binary.
   def run(command)
     @pipe.puts(command)
-    answer = @pipe.gets
-    raise "#{command}: #{answer}" unless answer == "ok\n"
+    response = @pipe.gets
+    raise "#{command}: #{response}" unless response == "ok\n"
   end
 
   def close

@@ -20,7 +20,7 @@ class ServersTest < MillpondTest
     assert_equal 1, ick_on(Servers.shared.unix_url).add(["a.txt"]).new
   end
 
-  def test_a_certificate_that_nobody_vouches_for
+  def test_a_certificate_of_an_unknown_authority
     ick = connect(own_server("tls").url, retries: 0).ick("documents")
     error = assert_raises(Millpond::ConnectionFailedError) { ick.stats }
     assert_match(/certificate/, error.message)
@@ -43,7 +43,7 @@ class ServersTest < MillpondTest
   # A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout.
   def test_hostile_peers
     *urls, deaf = own_server("hostile").url.split
-    # One that is deaf takes what the buffers hold.
+    # One that never reads takes what the buffers hold.
     calls = urls.to_h { |url| [url, "x"] }.merge(deaf => "x" * (8 << 20))
     calls.map { |url, member| Thread.new { assert_ends_in_time(url, member) } }.each(&:join)
   end

@@ -48,7 +48,7 @@ class ShuffleTest < MillpondTest
     ], queue.consumer("g", "c").read_many(10).map(&:fields)
   end
 
-  on_every_backend :the_encoding_of_answers do |url|
+  on_every_backend :the_encoding_of_results do |url|
     queue = shuffle_queue_on(url, streams: 1)
     2.times { queue.write("t", { "é" => "é", "b" => "\xFF".b }) }
     message = queue.consumer("g", "c").read
@@ -194,7 +194,7 @@ class ShuffleTest < MillpondTest
     [stats.streams.map(&:to_a), stats.len, stats.pending, stats.lag]
   end
 
-  def test_what_nobody_writes_to_lives_for_its_time
+  def test_what_is_not_written_to_lives_for_its_time
     receipt = shuffle_queue_on(Servers.shared.url, ttl: 90.5).write("t", { "n" => "1" })
     left = Redis.new(url: Servers.shared.url).pttl("#{name_of_queue}:s#{receipt.stream}")
     assert_in_delta 85_000, left, 5_501
@@ -205,12 +205,12 @@ class ShuffleTest < MillpondTest
     queue.write_many(numbered(10))
     consumer = queue.consumer("g", "c")
     seen = []
-    answer = consumer.messages(max: 4) do |batch|
+    result = consumer.messages(max: 4) do |batch|
       seen << batch
       assert_equal batch.size, queue.pending_count("g")
       consumer.ack_and_delete(batch)
     end
-    assert_same consumer, answer
+    assert_same consumer, result
     assert_equal [4, 4, 2], seen.map(&:size)
     assert_equal [*0...10], numbers(seen.flatten).sort
     consumer.messages { flunk "there is nothing left" }

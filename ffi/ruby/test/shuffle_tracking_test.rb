@@ -63,16 +63,16 @@ class ShuffleTrackingTest < MillpondTest
     30.times { |number| queue.write_tracked("t", job(number), "job", deadline: PAST + number) }
     garbage = queue.gc
     assert_equal [0, 0], [garbage.scanned, garbage.deleted]
-    # Whoever stops keeps that batch for the next collection.
+    # A loop that stops early leaves that batch for the next collection.
     first = garbage.first
     assert_equal 0, garbage.deleted
     values = []
-    answer = queue.gc { |batch| values.concat(batch) }
+    result = queue.gc { |batch| values.concat(batch) }
     assert_equal Array.new(30) { |number| "j-#{number}" }.sort, values.sort
     assert_empty first - values
-    assert_kind_of Millpond::Garbage, answer
-    assert_equal 30, answer.deleted
-    assert_operator answer.scanned, :>=, 30
+    assert_kind_of Millpond::Garbage, result
+    assert_equal 30, result.deleted
+    assert_operator result.scanned, :>=, 30
     assert_equal [[], 30], [queue.gc.to_a, queue.len]
   end
 

@@ -81,10 +81,10 @@ class ShuffleValuesTest < MillpondTest
   def test_the_layouts_of_structures
     { Millpond::ShuffleArguments::RECEIPT => Millpond::Native::ShuffleReceipt,
       Millpond::ShuffleArguments::NEW_MESSAGE => Millpond::Native::ShuffleNewMessage,
-      Millpond::ShuffleAnswers::MESSAGE => Millpond::Native::ShuffleMessage,
-      Millpond::ShuffleAnswers::FIELD => Millpond::Native::ShuffleField,
-      Millpond::ShuffleAnswers::DEAD_LETTER => Millpond::Native::ShuffleDeadLetter,
-      Millpond::ShuffleAnswers::STREAM_STATS => Millpond::Native::ShuffleStreamStats }.each do |format, kind|
+      Millpond::ShuffleResults::MESSAGE => Millpond::Native::ShuffleMessage,
+      Millpond::ShuffleResults::FIELD => Millpond::Native::ShuffleField,
+      Millpond::ShuffleResults::DEAD_LETTER => Millpond::Native::ShuffleDeadLetter,
+      Millpond::ShuffleResults::STREAM_STATS => Millpond::Native::ShuffleStreamStats }.each do |format, kind|
       assert_equal kind.size, Array.new(format.size, 0).pack(format).bytesize, kind.name
     end
   end

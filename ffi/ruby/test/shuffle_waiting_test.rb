@@ -103,7 +103,7 @@ class ShuffleWaitingTest < MillpondTest
     rescue IndexError
       hits += 1
     end
-    # The thread has the mask of who makes it.
+    # A thread inherits the mask of its creator.
     thread = Thread.handle_interrupt(IndexError => :never) do
       Thread.new { consume.call until done && queue.stats("g").lag.zero? }
     end
@@ -150,7 +150,7 @@ class ShuffleWaitingTest < MillpondTest
     assert_includes 1..400, deleted
   end
 
-  # Nobody can tell when the program lets it through.
+  # It is not known when the program lets it through.
   WAITS.each do |how, wait|
     define_method(:"test_an_interrupt_that_is_held_back_cancels_#{how}") do
       consumer = shuffle_queue_on("memory:").consumer("g", "c")
@@ -219,7 +219,7 @@ class ShuffleWaitingTest < MillpondTest
     thread.kill.join
   end
 
-  # A loop deletes what it has handed out itself, and nothing else.
+  # A loop deletes what it has returned itself, and nothing else.
   on_every_backend :a_loop_over_garbage_is_its_threads_own do |url|
     queue = shuffle_queue_on(url)
     queue.write_tracked("t", { "job" => "j" }, "job", deadline: 1_000_000_000)

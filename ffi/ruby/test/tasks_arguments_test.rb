@@ -100,7 +100,7 @@ class TasksArgumentsTest < MillpondTest
     refused(INVALID, /attempt is -1/) { change.call(attempt: -1) }
     refused(INVALID, /the value is not a JSON text/) { change.call(json: "") }
     refused(ArgumentError, /unknown keyword/) { change.call(priority: 5) }
-    refused(INVALID, /says already that the task failed/) { @task.change.retry("a").quarantine("b", "q") }
+    refused(INVALID, /already records a failure/) { @task.change.retry("a").quarantine("b", "q") }
     refused(TypeError, /err must be a String, not Symbol/) { @task.change.retry(:a) }
     refused(TypeError, /queue must be a String, not nil/) { @task.change.quarantine("a", nil) }
     refused(TypeError, /max must be an Integer/) { @task.change.retry_or_quarantine("a", "b", "3") }

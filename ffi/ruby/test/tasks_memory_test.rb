@@ -66,7 +66,7 @@ class TasksMemoryTest < MillpondTest
     assert_does_not_grow { make.call(3_000) }
   end
 
-  # A job that is forgotten is neither kept nor renewed for ever.
+  # A job that is dropped is neither kept nor renewed forever.
   def test_jobs_that_are_forgotten
     store = store_on("memory:")
     before = threads_of_process

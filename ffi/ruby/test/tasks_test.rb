@@ -40,7 +40,7 @@ class TasksTest < MillpondTest
   end
 
   # Names and values are text, whatever the client's encoding is.
-  on_every_backend :the_encoding_of_answers do |url|
+  on_every_backend :the_encoding_of_results do |url|
     store = connect(url, encoding: Encoding::BINARY).tasks("é#{name_of_queue}".b, claimant: "é")
     store.modify(modification.insert_doc("é", "é", content: "é"))
     texts = [store.insert("é".b, value: "é").queue, store.claim("é").json, store.claimant,
@@ -102,12 +102,12 @@ class TasksTest < MillpondTest
     store = store_on(url)
     store.modify((0...10).reduce(modification) { |all, number| all.insert("q", value: number) })
     seen = []
-    answer = store.claims("q", max: 4, lease: 60) do |tasks|
+    result = store.claims("q", max: 4, lease: 60) do |tasks|
       seen << tasks
       assert_equal tasks.size, store.queue_stats[0].claimed
       store.modify(tasks.reduce(modification) { |done, task| done.delete(task) })
     end
-    assert_same store, answer
+    assert_same store, result
     assert_equal [[4, 4, 2], [*0...10]], [seen.map(&:size), seen.flatten.map(&:value).sort]
     store.claims("q") { flunk "there is nothing left" }
   end
@@ -262,21 +262,21 @@ class TasksTest < MillpondTest
       error.public_send(name).map(&:to_a)
     end
     assert_equal [[["n", "taken", 0]], [["n", "é", 4]], [["n", "y", 5]], [["n", "z", 6]], [["n", "held", 1]]], found
-    assert_equal [true, true, true, true, true, false], answers(error)
+    assert_equal [true, true, true, true, true, false], flags(error)
     assert_equal ["DEPENDENCY", 22, "tasks.modify", :never], [error.name, error.code, error.operation, error.retry]
     assert_includes error.message, "n/é:v4"
     assert_equal error.changes, Marshal.load(Marshal.dump(error)).changes
 
     error = assert_raises(Millpond::DependencyError) { ann.modify(modification.delete(leased).insert("q")) }
-    assert_equal [[leased.handle], [false, false, true, false, false, true]], [error.claims, answers(error)]
+    assert_equal [[leased.handle], [false, false, true, false, false, true]], [error.claims, flags(error)]
     error = assert_raises(Millpond::DependencyError) { ann.claim_docs("n", "held") }
-    assert_equal [[doc.handle], [false, false, false, true, false, true]], [error.doc_claims, answers(error)]
+    assert_equal [[doc.handle], [false, false, false, true, false, true]], [error.doc_claims, flags(error)]
     assert_equal({ "q" => 2, "held" => 1 }, ann.queues.sort.reverse.to_h)
-    # Whoever depends on it need not hold it.
+    # Depending on it does not require holding it.
     assert_equal 1, ann.modify(modification.depend(leased).insert("q")).inserted.size
   end
 
-  def answers(error)
+  def flags(error)
     [error.has_missing?, error.has_missing_docs?, error.has_claims?, error.has_claimed_docs?,
      error.has_collisions?, error.only_claims?]
   end

@@ -117,11 +117,11 @@ class TasksValuesTest < MillpondTest
   # The rows that are packed and cut here are those that the library has.
   def test_the_layouts_of_structures
     formats = Millpond::TaskArguments::ENTRIES.values + [
-      [Millpond::Native::Task, Millpond::TaskAnswers::TASK], [Millpond::Native::Doc, Millpond::TaskAnswers::DOC],
-      [Millpond::Native::QueueStats, Millpond::TaskAnswers::QUEUE_STATS],
-      [Millpond::Native::NamespaceStats, Millpond::TaskAnswers::NAMESPACE_STATS],
-      [Millpond::Native::TaskPosition, Millpond::TaskAnswers::POSITION],
-      [Millpond::Native::DocPosition, Millpond::TaskAnswers::DOC_POSITION]
+      [Millpond::Native::Task, Millpond::TaskResults::TASK], [Millpond::Native::Doc, Millpond::TaskResults::DOC],
+      [Millpond::Native::QueueStats, Millpond::TaskResults::QUEUE_STATS],
+      [Millpond::Native::NamespaceStats, Millpond::TaskResults::NAMESPACE_STATS],
+      [Millpond::Native::TaskPosition, Millpond::TaskResults::POSITION],
+      [Millpond::Native::DocPosition, Millpond::TaskResults::DOC_POSITION]
     ]
     formats.each do |kind, format|
       fields = format.scan(/([JQq])(\d*)/).sum { |_, count| count.empty? ? 1 : Integer(count) } + format.count("C")

@@ -95,7 +95,7 @@ class TasksWaitingTest < MillpondTest
       assert_raises(Millpond::ClosedError) { Timeout.timeout(5) { thread.value } }
     end
 
-    # Nobody can tell when the program lets it through.
+    # It is not known when the program lets it through.
     define_method(:"test_an_interrupt_that_is_held_back_cancels_#{how}") do
       store = store_on("memory:")
       thread = Thread.new do
@@ -126,7 +126,7 @@ class TasksWaitingTest < MillpondTest
     rescue IndexError
       hits += 1
     end
-    # The thread has the mask of who makes it.
+    # A thread inherits the mask of its creator.
     thread = Thread.handle_interrupt(IndexError => :never) do
       Thread.new { consume.call until done && store.are_empty?(exact: "q") }
     end

@@ -2,19 +2,19 @@
 
 require_relative "helper"
 
-# Workers: jobs that renew themselves, and what becomes of those that fail.
+# Workers: jobs that renew themselves, and what happens to those that fail.
 class TasksWorkerTest < MillpondTest
   on_every_backend :jobs do |url|
     store = store_on(url)
     store.insert("q", value: { "n" => 1 })
     worker = store.worker(%w[q p])
-    answer = worker.jobs do |job|
+    result = worker.jobs do |job|
       assert_equal [{ "n" => 1 }, 1, false], [job.task.value, job.task.claims, job.lost?]
       assert_equal Millpond::TaskId.new(job.task.id, 1), job.handle
       done = job.finish(job.delete.insert("done", value: 2))
       assert_equal [2], done.inserted.map(&:value)
     end
-    assert_same worker, answer
+    assert_same worker, result
     assert_equal({ "done" => 1 }, store.queues)
     worker.jobs { flunk "there is nothing left" }
   end
@@ -39,7 +39,7 @@ class TasksWorkerTest < MillpondTest
     jobs.each { |job| assert_raises(Millpond::DependencyError) { job.done } }
   end
 
-  on_every_backend :a_job_that_nobody_ends_is_left do |url|
+  on_every_backend :a_job_that_is_not_ended_is_left do |url|
     store = store_on(url)
     3.times { |number| store.insert("q", id: number.to_s, priority: 9 - number) }
     worker = store.worker("q", lease: 0.2)
@@ -93,7 +93,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url, claimant: "ann")
     store.insert("q", id: "t")
     job = store.worker("q", lease: 0.3).jobs.first
-    # Whoever takes a claimant's name can do what it could.
+    # A program that uses a claimant's name can do what that claimant can.
     assert_match %r{\Aann/\h{16}\z}, job.task.claimant
     assert_raises(Millpond::DependencyError) { store.modify(modification.delete(job.handle)) }
     same = @clients.first.tasks(name_of_queue, claimant: job.task.claimant)
@@ -105,7 +105,7 @@ class TasksWorkerTest < MillpondTest
     assert_empty store.queues
   end
 
-  # What a handler says, and what becomes of its task.
+  # How a handler ends, and what happens to its task.
   on_every_backend :a_handler_says_how_its_job_ends do |url|
     store = store_on(url)
     ends = {
@@ -143,7 +143,7 @@ class TasksWorkerTest < MillpondTest
     assert_empty store.list("q").tasks.select { |task| task.attempt.zero? }
   end
 
-  on_every_backend :a_handler_gives_back do |url|
+  on_every_backend :a_handler_releases do |url|
     store = store_on(url)
     store.insert("q")
     claims = []
@@ -172,7 +172,7 @@ class TasksWorkerTest < MillpondTest
     end
   end
 
-  # What ends a program or the loop gives the task back.
+  # What ends a program or the loop releases the task.
   on_every_backend :what_ends_the_run do |url|
     store = store_on(url)
     store.insert("q")
@@ -239,7 +239,7 @@ class TasksWorkerTest < MillpondTest
     taken = assert_raises(Millpond::DependencyError) { job.claim_docs("n", "k", wait: 0.05) }
     other.renew(docs: [doc], lease: 0.05)
     assert_equal 1, job.claim_docs("n", "k", wait: 60).size
-    # What it says of a document that was taken is no failed attempt; anything else is.
+    # Its message for a document that was claimed is no failed attempt; any other is.
     job.fail("as it was: #{taken.message}")
     released = store.list("q").tasks.first
     assert_equal [0, ""], [released.attempt, released.err]
@@ -258,7 +258,7 @@ class TasksWorkerTest < MillpondTest
     assert_equal({ "next" => 1 }, store.queues)
   end
 
-  on_every_backend :what_fails_too_often_is_put_aside do |url|
+  on_every_backend :what_fails_too_often_goes_to_the_error_queue do |url|
     store = store_on(url)
     store.insert("q", id: "a")
     tries = []
@@ -273,7 +273,7 @@ class TasksWorkerTest < MillpondTest
     assert_equal ["b"], store.list("bäd").tasks.map(&:id)
   end
 
-  on_every_backend :what_ends_its_workers_is_put_aside do |url|
+  on_every_backend :what_kills_its_workers_goes_to_the_error_queue do |url|
     store = store_on(url)
     store.insert("q", id: "t")
     2.times { store.claim("q", lease: 0) }

@@ -75,8 +75,8 @@ fn for_ffi(root: &Path) -> String {
     config.cpp_compat = false;
     config.documentation = false;
     let mut text = generate(root, config);
-    // PHP makes of every `const char *` it reads a string that ends at the first NUL, which bytes
-    // need not have. Arguments stay, since there it hands over its own strings.
+    // PHP reads every `const char *` as a string that ends at the first NUL, which bytes need not
+    // have. Arguments stay, since there PHP passes its own strings.
     let fields = [
         ("data", 1),
         ("member", 2),

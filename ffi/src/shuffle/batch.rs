@@ -1,4 +1,4 @@
-//! Messages, as an answer.
+//! Messages, as a call returns them.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -10,19 +10,19 @@ use super::write::millpond_shuffle_field;
 use crate::caller::{self, Caller};
 use crate::handle::Held;
 
-/// A list of messages, the answer of a read for instance. The caller frees it with
+/// A list of messages, such as the result of a read. The caller frees it with
 /// `millpond_shuffle_batch_free`, which does not acknowledge them. Any thread may read it.
 pub struct millpond_shuffle_batch {
     _private: (),
 }
 
-/// A message that a consumer took.
+/// A message that was delivered to a consumer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_message {
-    /// Where it is: give this back to acknowledge it.
+    /// Where it is: pass this to acknowledge it.
     pub receipt: millpond_shuffle_receipt,
-    /// How often it was delivered, this time included: 1 of a read, more of a reclaim.
+    /// How often it was delivered, this time included: 1 after a read, more after a reclaim.
     pub deliveries: u64,
     /// Its fields, in the order in which they were written; lives as long as the batch.
     pub fields: *const millpond_shuffle_field,
@@ -30,7 +30,7 @@ pub struct millpond_shuffle_message {
     pub field_count: usize,
 }
 
-/// What a handle of a batch stands for: the messages, their fields and the bytes of these, each
+/// What a handle of a batch refers to: the messages, their fields and the bytes of these, each
 /// without gaps.
 pub(crate) struct Batch {
     pub(super) messages: Box<[millpond_shuffle_message]>,
@@ -40,7 +40,7 @@ pub(crate) struct Batch {
 
 // SAFETY: the pointers point into `fields` and `bytes`, which nobody changes or moves.
 unsafe impl Send for Batch {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Batch {}
 
 impl Batch {
@@ -83,16 +83,16 @@ impl Batch {
 
 fn read<T: Copy>(
     batch: *const millpond_shuffle_batch,
-    nothing: T,
+    empty: T,
     part: impl FnOnce(Held<Batch>) -> T,
 ) -> T {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(nothing, || caller.held("batch", batch).map_or(nothing, part))
+    caller.run_or(empty, || caller.held("batch", batch).map_or(empty, part))
 }
 
 /// The messages as an array of `millpond_shuffle_batch_length`, in the order in which they were
-/// taken. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
+/// read. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
 ///
 ///     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
 ///     for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
@@ -184,11 +184,11 @@ pub unsafe extern "C" fn millpond_shuffle_message_field(
         let fields = caller.array(String::new, message.fields, message.field_count).ok()?;
         fields.iter().find(|field| caller.checked(field.field, field.field_length) == name)
     };
-    caller.answer(ptr::null(), || find().map_or(ptr::null(), ptr::from_ref))
+    caller.run_or(ptr::null(), || find().map_or(ptr::null(), ptr::from_ref))
 }
 
-/// Frees a batch. Its messages stay the consumer's until they are acknowledged. NULL and a batch
-/// that was freed before are fine.
+/// Frees a batch. Its messages stay pending until they are acknowledged. NULL and a batch that
+/// was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

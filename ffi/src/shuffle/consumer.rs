@@ -23,7 +23,7 @@ pub struct millpond_shuffle_consumer {
     _private: (),
 }
 
-/// What a handle of a consumer stands for. On the heap, or every handle would take as much room.
+/// What a handle of a consumer refers to. Boxed, or every handle would take as much memory.
 pub(crate) type Consumer = Box<ShuffleConsumer>;
 
 /// The settings of a consumer. `millpond_shuffle_consumer_options_init` fills it; then set what you
@@ -31,16 +31,15 @@ pub(crate) type Consumer = Box<ShuffleConsumer>;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_consumer_options {
-    /// The stream to take from first, as much as it has, for a consumer to which one tenant's
-    /// messages are cheaper together. -1: not given, which is none.
+    /// The stream to read from first, as long as it has messages, for a consumer that
+    /// processes one tenant's messages more cheaply together. -1: the default, none.
     pub prefer_stream: i64,
-    /// After so many deliveries a message that is reclaimed becomes a dead letter instead: a
-    /// message that kills its consumers must not kill all of them. 0, which it is if nobody sets
-    /// it, for never.
+    /// The number of deliveries after which a reclaimed message becomes a dead letter instead: a
+    /// message that kills its consumers must not kill all of them. 0, the default, is never.
     pub max_deliveries: u64,
-    /// Whether to take also from the stream at the queue's own name, in turn with the others, where
-    /// messages lay before the queue was sharded. The group there has the queue's name. No, if
-    /// nobody sets it.
+    /// Whether to read also from the stream at the queue's own name, in turn with the others, where
+    /// messages were before the queue was sharded. The group there has the queue's name. The
+    /// default is false.
     pub default_stream: c_bool,
 }
 
@@ -56,7 +55,7 @@ impl millpond_shuffle_consumer_options {
     }
 }
 
-/// Fills options with what stands for "not given". Does nothing for NULL.
+/// Fills options with their defaults. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -65,7 +64,7 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(options, millpond_shuffle_consumer_options::NOT_GIVEN);
+    caller.optional_out(options, millpond_shuffle_consumer_options::NOT_GIVEN);
 }
 
 /// A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
@@ -106,10 +105,10 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
     })
 }
 
-/// Takes up to `max` messages, from the streams in turn: those that as many reads of one would have
-/// taken. With a `wait_ms` of -1 it answers at once; else it waits up to so many milliseconds if
-/// there is no message (`INT64_MAX` is for ever), without polling. `millpond_close` on the client
-/// ends the wait.
+/// Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
+/// message would return. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
+/// milliseconds if there is no message (`INT64_MAX` is without limit), without polling.
+/// `millpond_close` on the client ends the wait.
 ///
 /// `batch` is set to the messages, which may be none and which the caller frees with
 /// `millpond_shuffle_batch_free`, or on failure to NULL.
@@ -117,12 +116,12 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
 /// empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty
 /// or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; `MILLPOND_CANCELLED` if
-/// `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was closed; those of the
-/// connection.
+/// `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client was closed; those of
+/// the connection.
 ///
-/// Delivery: at least once. A message that was taken is its consumer's until it is acknowledged.
-/// After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be the consumer's that it
-/// never saw: `millpond_shuffle_reclaim` brings them.
+/// Delivery: at least once. A delivered message belongs to its consumer until it is
+/// acknowledged. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` messages may be pending
+/// that the consumer never received: `millpond_shuffle_reclaim` returns them.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -147,8 +146,8 @@ pub unsafe extern "C" fn millpond_shuffle_read(
     })
 }
 
-/// Acknowledges messages, so that the group does not get them again. The entries stay in the queue,
-/// for other groups.
+/// Acknowledges messages, so that they are not delivered to the group again. The entries stay in
+/// the queue, for other groups.
 ///
 /// `acknowledged` is set to how many were waiting for that; it may be NULL.
 ///
@@ -193,7 +192,8 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete(
     count_done(consumer, receipts, count, acknowledged, error, ack)
 }
 
-/// Says that messages are still being worked on, so that nobody reclaims them.
+/// Resets the idle time of messages that are still being worked on, so that no consumer reclaims
+/// them.
 ///
 /// `extended` is set to how many are this consumer's; those that are not have been taken over. It
 /// may be NULL.
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn millpond_shuffle_extend(
     count_done(consumer, receipts, count, extended, error, extend)
 }
 
-/// A step over receipts that answers how many.
+/// A step over receipts that returns a count.
 fn count_done(
     consumer: *mut millpond_shuffle_consumer,
     receipts: *const millpond_shuffle_receipt,
@@ -225,7 +225,7 @@ fn count_done(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let done = caller.wanted(done, 0);
+        let done = caller.optional_out(done, 0);
         let consumer = caller.held::<Consumer>("consumer", consumer)?;
         done.set(step(&consumer, caller.receipts(receipts, count)?)?);
         Ok(())
@@ -243,7 +243,7 @@ fn count_done(
 /// Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
 /// 100 years.
 ///
-/// Delivery: a consumer that is only slow may be working on a message that is taken over:
+/// Delivery: a slow consumer may still be working on a message that is taken over:
 /// `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
 ///
 /// Threads: any.
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn millpond_shuffle_reclaim(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let batch = caller.new_handle("batch", batch)?;
-        let dead = caller.wanted(dead, 0);
+        let dead = caller.optional_out(dead, 0);
         let consumer = caller.held::<Consumer>("consumer", consumer)?;
         let reclaimed = consumer.reclaim(Duration::from_millis(min_idle_ms), max)?;
         batch.set(Batch::new(reclaimed.messages.iter()));
@@ -269,8 +269,8 @@ pub unsafe extern "C" fn millpond_shuffle_reclaim(
     })
 }
 
-/// Frees a consumer. What it took and did not acknowledge stays its own; messages loops that were
-/// made from it go on. NULL and a consumer that was freed before are fine.
+/// Frees a consumer. Messages delivered to it and not acknowledged stay pending; loops that were
+/// made from it stay usable. NULL and a consumer that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

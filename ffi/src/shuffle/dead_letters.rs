@@ -18,7 +18,7 @@ pub struct millpond_shuffle_dead_letters {
     _private: (),
 }
 
-/// A message that nobody acknowledged however often it was delivered, and its history.
+/// A message that was delivered too often without being acknowledged, and its history.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_dead_letter {
@@ -26,11 +26,11 @@ pub struct millpond_shuffle_dead_letter {
     pub id_time_ms: u64,
     /// The second half of that id.
     pub id_sequence: u64,
-    /// The group that gave it up; not NUL-terminated.
+    /// The group that it was delivered to; not NUL-terminated.
     pub group: *const c_char,
     /// How many bytes the group's name has.
     pub group_length: usize,
-    /// The consumer that had it last; not NUL-terminated.
+    /// The last consumer that it was delivered to; not NUL-terminated.
     pub consumer: *const c_char,
     /// How many bytes the consumer's name has.
     pub consumer_length: usize,
@@ -38,7 +38,7 @@ pub struct millpond_shuffle_dead_letter {
     pub message: millpond_shuffle_message,
 }
 
-/// What a handle of dead letters stands for.
+/// What a handle of dead letters refers to.
 pub(crate) struct DeadLetters {
     list: Box<[millpond_shuffle_dead_letter]>,
     /// What the list points to: the messages and the names.
@@ -48,7 +48,7 @@ pub(crate) struct DeadLetters {
 
 // SAFETY: the pointers in the list point into the other two, which nobody changes or moves.
 unsafe impl Send for DeadLetters {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for DeadLetters {}
 
 impl DeadLetters {
@@ -71,12 +71,12 @@ impl DeadLetters {
 
 fn read<T: Copy>(
     letters: *const millpond_shuffle_dead_letters,
-    nothing: T,
+    empty: T,
     part: impl FnOnce(Held<DeadLetters>) -> T,
 ) -> T {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(nothing, || caller.held("letters", letters).map_or(nothing, part))
+    caller.run_or(empty, || caller.held("letters", letters).map_or(empty, part))
 }
 
 /// Reads up to `max` messages that were delivered too often, the oldest first; see
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn millpond_shuffle_delete_dead_letters(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let deleted = caller.wanted(deleted, 0);
+        let deleted = caller.optional_out(deleted, 0);
         let queue = caller.held::<Queue>("queue", queue)?;
         let ids = caller.array(|| "ids".to_owned(), ids, count)?.iter();
         let ids = ids.map(|id| MessageId { time_ms: id.time_ms, sequence: id.sequence });

@@ -20,7 +20,7 @@ pub struct millpond_shuffle_garbage {
     _private: (),
 }
 
-/// What a handle of garbage stands for.
+/// What a handle of garbage refers to.
 pub(crate) struct Garbage(Exclusive<shuffle::Garbage>);
 
 impl Garbage {
@@ -30,9 +30,9 @@ impl Garbage {
 }
 
 /// Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
-/// those that were cordoned first. `time_digits`, 1 to 10, has it look only at deadlines that begin
-/// with as many of the first digits of the time: with 6, at those of the same 10,000 seconds. -1 is
-/// for all. Makes no call yet.
+/// those that were cordoned first. `time_digits`, 1 to 10, limits it to deadlines that begin with
+/// as many of the first digits of the time: with 6, to those of the same 10,000 seconds. -1 is for
+/// all. Makes no call yet.
 ///
 /// `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
 /// or on failure to NULL.
@@ -48,11 +48,11 @@ impl Garbage {
 ///     }
 ///     millpond_shuffle_garbage_free(garbage);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another that is
-/// none is refused when the first batch is asked for.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another invalid
+/// one is refused when the first batch is requested.
 ///
-/// Delivery: at least once: what was handed out and not deleted yet is handed out by the next
-/// collection.
+/// Delivery: at least once: what was returned and not deleted yet is returned again by the
+/// next collection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -77,8 +77,8 @@ pub unsafe extern "C" fn millpond_shuffle_gc(
 /// themselves stay in their streams.
 ///
 /// `values` is set to the batch, which the caller frees with `millpond_keys_free`; to NULL on
-/// failure, and also on success when all is collected. After an error that trying again can mend
-/// (see `millpond_error_retry`) the collection may go on.
+/// failure, and also on success when all is collected. After an error that a retry can fix (see
+/// `millpond_error_retry`) the collection can be continued.
 ///
 /// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
 /// `time_digits` that is not 1 to 10.
@@ -102,9 +102,10 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_next(
     })
 }
 
-/// How many entries were looked at so far, and how many records were deleted. Both may be NULL.
+/// How many entries were scanned so far, and how many records were deleted. Both may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no collection, and while another thread is in it.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a collection, and while another
+/// thread is in it.
 ///
 /// Threads: one at a time; see `millpond_shuffle_garbage`.
 #[unsafe(no_mangle)]
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_counts(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let (scanned, deleted) = (caller.wanted(scanned, 0), caller.wanted(deleted, 0));
+        let (scanned, deleted) = (caller.optional_out(scanned, 0), caller.optional_out(deleted, 0));
         caller.held::<Garbage>("garbage", garbage)?.run(|garbage| {
             scanned.set(garbage.scanned());
             deleted.set(garbage.deleted());

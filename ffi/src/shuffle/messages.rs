@@ -21,21 +21,21 @@ pub struct millpond_shuffle_messages {
     _private: (),
 }
 
-/// What a handle of such a loop stands for.
+/// What a handle of such a loop refers to.
 pub(crate) struct Messages(Exclusive<shuffle::Messages>);
 
 impl Messages {
     fn next(&self) -> Result<Option<Vec<Message>>> {
-        let busy = "another thread is asking for messages; each thread needs a loop of its own";
+        let busy = "another thread is requesting messages; each thread needs a loop of its own";
         self.0.run(busy, |messages| messages.next().transpose())
     }
 }
 
 /// The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of -1 the loop is
-/// over when there is nothing left; else a call waits up to so many milliseconds for a message,
-/// anew for each batch (`INT64_MAX` is for ever). It waits without polling: all that wait in a
-/// process share one connection, and a message wakes one of them. `millpond_close` on the client
-/// ends the wait.
+/// over when there is nothing left; else each call waits up to `wait_ms` milliseconds for a
+/// message (`INT64_MAX` is without limit). It waits without polling: all that wait in a process
+/// share one connection, and a message wakes one of them. `millpond_close` on the client ends the
+/// wait.
 ///
 /// `messages` is set to the loop, which the caller frees with `millpond_shuffle_messages_free`, or
 /// on failure to NULL. Makes no call yet.
@@ -80,8 +80,8 @@ pub unsafe extern "C" fn millpond_shuffle_messages_new(
 /// Takes the next batch; acknowledges nothing.
 ///
 /// `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`; to
-/// NULL on failure, and also on success when the loop is over. After an error that trying again
-/// can mend (see `millpond_error_retry`) the loop may go on.
+/// NULL on failure, and also on success when the loop is over. After an error that a retry can
+/// fix (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Errors: as `millpond_shuffle_read`.
 ///
@@ -105,8 +105,8 @@ pub unsafe extern "C" fn millpond_shuffle_messages_next(
     })
 }
 
-/// Frees the loop. Messages that were not acknowledged stay the consumer's. NULL and a loop that
-/// was freed before are fine.
+/// Frees the loop. Messages that were not acknowledged stay pending. NULL and a loop that was
+/// freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

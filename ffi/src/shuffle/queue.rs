@@ -14,35 +14,35 @@ use crate::options::given;
 use crate::status::millpond_status;
 
 /// A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
-/// writes to a few of the queue's streams, which its key decides; consumers take from all streams
+/// writes to a few of the queue's streams, which its key decides; consumers read from all streams
 /// in turn. Any number of threads may use one queue at a time. Freed with
 /// `millpond_shuffle_queue_free`.
 pub struct millpond_shuffle_queue {
     _private: (),
 }
 
-/// What a handle of a queue stands for. On the heap, or every handle would take as much room.
+/// What a handle of a queue refers to. Boxed, or every handle would take as much memory.
 pub(crate) type Queue = Box<ShuffleQueue>;
 
 /// The settings of a queue. `millpond_shuffle_options_init` fills it; then set what you like.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_options {
-    /// How many streams the queue has. The first write to a queue makes it so; a write to one that has
-    /// another number is refused, and `millpond_shuffle_resize` changes it. Readers need not know.
-    /// -1: not given; writers take the number that the queue has, and a new queue gets 16.
+    /// How many streams the queue has. The first write to a queue sets it; a write to one that has
+    /// another number is refused, and `millpond_shuffle_resize` changes it. Readers need not set it.
+    /// -1: not set; writers use the number that the queue has, and a new queue gets 16.
     pub streams: i64,
-    /// How many of the streams a tenant may write to. -1: not given, which is 2, or 1 of 1.
+    /// How many of the streams a tenant may write to. -1: the default, 2, or 1 if the queue has one stream.
     pub streams_per_shard: i64,
     /// How long a stream lives after it was last written to, in milliseconds. **When that time is over
     /// the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
-    /// should have the same. -1: not given; nothing that is written expires.
+    /// should have the same. -1: not set; nothing that is written expires.
     pub ttl_ms: i64,
     /// How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
-    /// that are older. -1: not given; they stay until `millpond_shuffle_delete_dead_letters`.
+    /// that are older. -1: not set; they stay until `millpond_shuffle_delete_dead_letters`.
     pub dead_ttl_ms: i64,
-    /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: not given,
-    /// which is `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+    /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: the
+    /// default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
     pub track_keys: i64,
 }
 
@@ -70,7 +70,7 @@ impl millpond_shuffle_options {
     }
 }
 
-/// Fills options with what stands for "not given".
+/// Fills options with their defaults.
 ///
 ///     millpond_shuffle_options options;
 ///     millpond_shuffle_options_init(&options);
@@ -84,11 +84,11 @@ impl millpond_shuffle_options {
 pub unsafe extern "C" fn millpond_shuffle_options_init(options: *mut millpond_shuffle_options) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(options, millpond_shuffle_options::NOT_GIVEN);
+    caller.optional_out(options, millpond_shuffle_options::NOT_GIVEN);
 }
 
-/// The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call: what
-/// no queue can have is refused by the step that needs it.
+/// The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
+/// invalid settings are refused by the step that needs them.
 ///
 /// `queue` is set to the queue, which the caller frees with `millpond_shuffle_queue_free`, or on
 /// failure to NULL.
@@ -121,11 +121,10 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
     })
 }
 
-/// Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
-/// left to deliver or to acknowledge. Until then writers spread over the new number already and readers
-/// still take from all; a later write or resize takes the others away. A queue that nobody has written
-/// to is made with this number. Queues that were given another number of `streams` are refused from
-/// then on.
+/// Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
+/// deliver or to acknowledge. Until then writers spread over the new number already and readers still
+/// read from all; a later write or resize removes the others. A queue that was never written to is
+/// created with this number. Clients with another number of `streams` are refused from then on.
 ///
 /// `now` is set to how many streams the queue has now; it may be NULL.
 ///
@@ -143,13 +142,13 @@ pub unsafe extern "C" fn millpond_shuffle_resize(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let now = caller.wanted(now, 0);
+        let now = caller.optional_out(now, 0);
         now.set(caller.held::<Queue>("queue", queue)?.resize(streams)?);
         Ok(())
     })
 }
 
-/// How many entries the streams hold, finished ones that nobody deleted included.
+/// How many entries the streams hold, finished ones that were not deleted included.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
 /// `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
@@ -170,7 +169,7 @@ pub unsafe extern "C" fn millpond_shuffle_len(
     })
 }
 
-/// How many messages some group still has to get or to acknowledge.
+/// How many messages are not yet delivered to some group, or not acknowledged by it.
 ///
 /// Errors: as `millpond_shuffle_len`.
 ///
@@ -190,7 +189,7 @@ pub unsafe extern "C" fn millpond_shuffle_backlog(
     })
 }
 
-/// How many messages a group was given and has not acknowledged.
+/// How many messages were delivered to a group and are not acknowledged.
 ///
 /// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
 ///
@@ -214,8 +213,8 @@ pub unsafe extern "C" fn millpond_shuffle_pending_count(
     })
 }
 
-/// Frees a queue. Consumers that were made from it go on. NULL and a queue that was freed before
-/// are fine.
+/// Frees a queue. Consumers that were made from it stay usable. NULL and a queue that was freed
+/// before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -23,13 +23,12 @@ pub struct millpond_shuffle_stats {
 pub struct millpond_shuffle_stream_stats {
     /// Entries, finished ones included.
     pub len: u64,
-    /// Messages that the group was given and has not acknowledged.
+    /// Messages delivered to the group and not acknowledged.
     pub pending: u64,
-    /// Messages that the group was not given yet. After messages were deleted in between, and on
-    /// Redis before 7, it may be `len` where it should be less.
+    /// Messages not yet delivered to the group. After messages were deleted in between, and on
+    /// Redis before 7, it may be as high as `len` where it should be less.
     pub lag: u64,
-    /// How many milliseconds ago the oldest pending message was delivered the last time. -1: there
-    /// is none.
+    /// How many milliseconds ago the oldest pending message was last delivered. -1: there is none.
     pub oldest_idle_ms: i64,
 }
 
@@ -45,7 +44,7 @@ impl From<&StreamStats> for millpond_shuffle_stream_stats {
     }
 }
 
-/// What a handle of stats stands for.
+/// What a handle of stats refers to.
 pub(crate) struct Stats {
     streams: Box<[millpond_shuffle_stream_stats]>,
     total: millpond_shuffle_stream_stats,
@@ -68,12 +67,12 @@ impl Stats {
 
 fn read<T: Copy>(
     stats: *const millpond_shuffle_stats,
-    nothing: T,
+    empty: T,
     part: impl FnOnce(Held<Stats>) -> T,
 ) -> T {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    caller.answer(nothing, || caller.held("stats", stats).map_or(nothing, part))
+    caller.run_or(empty, || caller.held("stats", stats).map_or(empty, part))
 }
 
 /// Reads what each stream holds for a group.

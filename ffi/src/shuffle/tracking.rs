@@ -1,5 +1,5 @@
-//! Tracked messages: found again by a value in one of their fields, deleted by it, and looked after
-//! when their deadline has passed.
+//! Tracked messages: found and deleted by the value of one of their fields, and collected when
+//! their deadline has passed.
 
 use std::ffi::c_char;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::error::millpond_error;
 use crate::keys::{Keys, millpond_keys};
 use crate::status::millpond_status;
 
-/// Where the records of tracked messages are. Whoever writes, deletes or collects tracked messages
-/// of a queue has to say the same.
+/// Where the records of tracked messages are. All programs that write, delete or collect tracked
+/// messages of a queue have to set the same.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_shuffle_track_keys {
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let receipt = caller.optional_out(receipt, millpond_shuffle_receipt::default());
         let queue = caller.held::<Queue>("queue", queue)?;
         let shard_key = caller.shard_key(shard_key, shard_key_length)?;
         let fields = caller.fields(String::new, fields, field_count)?;
@@ -115,7 +115,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked_many(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
+        let receipts =
+            caller.optional_out_array(receipts, count, millpond_shuffle_receipt::default());
         let messages = caller.messages(messages, count)?;
         let queue = caller.held::<Queue>("queue", queue)?;
         let field = caller.bytes(|| "track_field".to_owned(), track_field, track_field_length)?;
@@ -126,8 +127,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked_many(
     })
 }
 
-/// Deletes the message that is tracked by this value, for all groups, taken or not. With the global
-/// keys it is found whatever the name of its queue.
+/// Deletes the message that is tracked by this value, for all groups, delivered or not. With the
+/// global keys it is found in any queue.
 ///
 /// `deleted` is set to whether there was one, and `receipt` to where it was, or to 0 if there is
 /// none (any more). Both may be NULL.
@@ -137,8 +138,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked_many(
 /// names no message and `MILLPOND_CROSS_SLOT` on a cluster with the global keys, and then nothing has
 /// changed; those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again it
-/// finds nothing then. A consumer that has taken the message is not stopped.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; repeated, it
+/// finds nothing then. A consumer that works on the message is not stopped.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -153,8 +154,8 @@ pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let deleted = caller.wanted(deleted, false);
-        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let deleted = caller.optional_out(deleted, false);
+        let receipt = caller.optional_out(receipt, millpond_shuffle_receipt::default());
         let queue = caller.held::<Queue>("queue", queue)?;
         let value = caller.bytes(|| "value".to_owned(), value, value_length)?;
         if let Some(found) = queue.delete_tracked(value)? {
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
 /// above 10^18 - 1,000.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
-/// nobody saw; `millpond_shuffle_gc` hands them out once more.
+/// no caller received; `millpond_shuffle_gc` returns them again.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -122,11 +122,11 @@ pub unsafe extern "C" fn millpond_shuffle_shard(
 ///     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
-/// 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and settings that
-/// no queue can have (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100
-/// years), before anything is sent, and for a queue that has another number of streams than it was
-/// given here; `MILLPOND_WRONG_TYPE` if a key holds something else, and then
-/// nothing has changed; those of the connection.
+/// 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and invalid
+/// settings (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100 years),
+/// before anything is sent, and for a queue that has another number of streams than this client
+/// set; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those
+/// of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
 /// written; written again it may be there twice.
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn millpond_shuffle_write(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let receipt = caller.wanted(receipt, millpond_shuffle_receipt::default());
+        let receipt = caller.optional_out(receipt, millpond_shuffle_receipt::default());
         let queue = caller.held::<Queue>("queue", queue)?;
         let shard_key = caller.shard_key(shard_key, shard_key_length)?;
         let fields = caller.fields(String::new, fields, field_count)?;
@@ -177,7 +177,8 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let receipts = caller.wanted_array(receipts, count, millpond_shuffle_receipt::default());
+        let receipts =
+            caller.optional_out_array(receipts, count, millpond_shuffle_receipt::default());
         let messages = caller.messages(messages, count)?;
         let queue = caller.held::<Queue>("queue", queue)?;
         receipts.set(queue.write_many(messages)?.into_iter().map(Into::into));

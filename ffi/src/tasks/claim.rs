@@ -3,7 +3,7 @@
 use millpond::Result;
 use millpond::tasks::{Claims, Task};
 
-use super::answer::{Parts, millpond_tasks_answer};
+use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::when;
 use crate::batches::wait_time;
@@ -13,9 +13,9 @@ use crate::exclusive::Exclusive;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
-/// The loop of a claimant: batches of leased tasks. Asking for the next does nothing to the one
-/// before: its tasks are leased until they are deleted or changed, or until the lease is over.
-/// Freed with `millpond_tasks_claims_free`.
+/// The loop of a claimant: batches of leased tasks. Asking for the next changes nothing about
+/// the one before: its tasks are leased until they are deleted or changed, or until the lease
+/// is over. Freed with `millpond_tasks_claims_free`.
 ///
 /// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
 /// once. Threads that claim together have loops of their own.
@@ -23,12 +23,12 @@ pub struct millpond_tasks_claims {
     _private: (),
 }
 
-/// What a handle of such a loop stands for.
+/// What a handle of such a loop refers to.
 pub(crate) struct Loop(Exclusive<Claims>);
 
 impl Loop {
     fn next(&self) -> Result<Option<Vec<Task>>> {
-        let busy = "another thread is asking for tasks; each thread needs a loop of its own";
+        let busy = "another thread is requesting tasks; each thread needs a loop of its own";
         self.0.run(busy, |claims| claims.next().transpose())
     }
 }
@@ -49,30 +49,30 @@ fn claims_of(
 }
 
 /// Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (-1 is 30,000).
-/// Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so
-/// that a task that fails again and again does not keep back the others; which queue is looked at
-/// first is left to chance. With a `wait_ms` of -1 it answers at once; else it waits up to so many
-/// milliseconds if no task is available (`INT64_MAX` is for ever), without polling.
+/// Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
+/// so that a task that fails again and again does not block the others; the order of the queues is
+/// random too. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
+/// milliseconds if no task is available (`INT64_MAX` is without limit), without polling.
 /// `millpond_close` on the client ends the wait.
 ///
-/// `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
+/// `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
 /// on failure, and also on success if there are none.
 ///
 ///     millpond_bytes inbox = {"inbox", 5};
-///     millpond_tasks_answer *answer;
-///     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &answer, &error);
-///     if (status == MILLPOND_OK && answer == NULL)
+///     millpond_tasks_result *result;
+///     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &result, &error);
+///     if (status == MILLPOND_OK && result == NULL)
 ///         puts("nothing to do");
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for no queue or more than 1,000, names beyond their limits,
 /// a lease below -1 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
-/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` said so; `MILLPOND_CLOSED` once the client was
-/// closed; those of the connection.
+/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
+/// was closed; those of the connection.
 ///
 /// Delivery: at least once. A task is available again when the lease is over, unless it was deleted
 /// or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` tasks may be leased
-/// that nobody saw.
+/// that no caller received.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -83,27 +83,27 @@ pub unsafe extern "C" fn millpond_tasks_claim(
     lease_ms: i64,
     max: usize,
     wait_ms: i64,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
         let mut claims = claims_of(&store, queues, lease_ms, max, wait_ms)?;
         if let Some(tasks) = claims.next().transpose()? {
-            answer.set(Parts::tasks(&tasks));
+            result.set(Parts::tasks(&tasks));
         }
         Ok(())
     })
 }
 
 /// The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
-/// (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else a call
-/// waits up to so many milliseconds for a task, anew for each batch (`INT64_MAX` is for ever). It
-/// waits without polling: all that wait in a process share one connection, and a task that becomes
+/// (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else each
+/// call waits up to `wait_ms` milliseconds for a task (`INT64_MAX` is without limit). It waits
+/// without polling: all that wait in a process share one connection, and a task that becomes
 /// available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
 /// ends the wait.
 ///
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn millpond_tasks_claim(
 /// failure to NULL. Makes no call yet.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease or a `wait_ms` below -1, and for a name that is
-/// not UTF-8. What else is beyond its limits `millpond_tasks_claims_next` refuses.
+/// not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -138,9 +138,9 @@ pub unsafe extern "C" fn millpond_tasks_claims_new(
 
 /// Leases the next batch.
 ///
-/// `answer` is set to the tasks, which the caller frees with `millpond_tasks_answer_free`; to NULL
-/// on failure, and also on success when the loop is over. After an error that trying again can mend
-/// (see `millpond_error_retry`) the loop may go on.
+/// `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
+/// on failure, and also on success when the loop is over. After an error that a retry can fix (see
+/// `millpond_error_retry`) the loop can be continued.
 ///
 /// Errors: as `millpond_tasks_claim`.
 ///
@@ -150,15 +150,15 @@ pub unsafe extern "C" fn millpond_tasks_claims_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_claims_next(
     claims: *mut millpond_tasks_claims,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         if let Some(tasks) = caller.held::<Loop>("claims", claims)?.next()? {
-            answer.set(Parts::tasks(&tasks));
+            result.set(Parts::tasks(&tasks));
         }
         Ok(())
     })

@@ -12,19 +12,19 @@ use crate::error::{Failure, millpond_error};
 /// Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
 #[repr(C)]
 pub struct millpond_dependency {
-    /// Tasks to insert whose id is taken, at the version that is there.
+    /// Tasks to insert whose id is taken, with the current version.
     pub inserts: *const millpond_task_id,
     /// How many there are.
     pub insert_count: usize,
-    /// Tasks to change that are not there at the version that was asked for.
+    /// Tasks to change that are missing at the given version.
     pub changes: *const millpond_task_id,
     /// How many there are.
     pub change_count: usize,
-    /// Tasks to delete that are not there at the version that was asked for.
+    /// Tasks to delete that are missing at the given version.
     pub deletes: *const millpond_task_id,
     /// How many there are.
     pub delete_count: usize,
-    /// Tasks to depend on that are not there at the version that was asked for.
+    /// Tasks to depend on that are missing at the given version.
     pub depends: *const millpond_task_id,
     /// How many there are.
     pub depend_count: usize,
@@ -32,19 +32,19 @@ pub struct millpond_dependency {
     pub claims: *const millpond_task_id,
     /// How many there are.
     pub claim_count: usize,
-    /// Documents to insert whose id is taken, at the version that is there.
+    /// Documents to insert whose id is taken, with the current version.
     pub doc_inserts: *const millpond_doc_id,
     /// How many there are.
     pub doc_insert_count: usize,
-    /// Documents to change that are not there at the version that was asked for.
+    /// Documents to change that are missing at the given version.
     pub doc_changes: *const millpond_doc_id,
     /// How many there are.
     pub doc_change_count: usize,
-    /// Documents to delete that are not there at the version that was asked for.
+    /// Documents to delete that are missing at the given version.
     pub doc_deletes: *const millpond_doc_id,
     /// How many there are.
     pub doc_delete_count: usize,
-    /// Documents to depend on that are not there at the version that was asked for.
+    /// Documents to depend on that are missing at the given version.
     pub doc_depends: *const millpond_doc_id,
     /// How many there are.
     pub doc_depend_count: usize,
@@ -52,9 +52,9 @@ pub struct millpond_dependency {
     pub doc_claims: *const millpond_doc_id,
     /// How many there are.
     pub doc_claim_count: usize,
-    /// Whether a task is not there at the version that was asked for.
+    /// Whether a task is missing at the given version.
     pub has_missing: bool,
-    /// Whether a document is not there at the version that was asked for.
+    /// Whether a document is missing at the given version.
     pub has_missing_docs: bool,
     /// Whether another claimant holds a task.
     pub has_claims: bool,
@@ -62,7 +62,7 @@ pub struct millpond_dependency {
     pub has_claimed_docs: bool,
     /// Whether an id is taken.
     pub has_collisions: bool,
-    /// Whether nothing is wrong but that others hold something: the same can succeed later.
+    /// Whether the only problem is that others hold something: the same can succeed later.
     pub only_claims: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Refusal {
 
 // SAFETY: the pointers point into its other parts, which nobody changes or moves.
 unsafe impl Send for Refusal {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Refusal {}
 
 impl Refusal {
@@ -140,8 +140,8 @@ impl Refusal {
     }
 }
 
-/// All that is not as a modification says; NULL for an error that is not `MILLPOND_DEPENDENCY`.
-/// Lives until the error is freed.
+/// The list of all that is not as a modification says; NULL for an error that is not
+/// `MILLPOND_DEPENDENCY`. Lives until the error is freed.
 ///
 ///     const millpond_dependency *refused = millpond_error_dependency(error);
 ///     if (refused != NULL && refused->only_claims)
@@ -158,5 +158,5 @@ pub unsafe extern "C" fn millpond_error_dependency(
         let failure = caller.held::<Failure>("error", error).ok()?;
         failure.refusal().map(Refusal::lists)
     };
-    caller.answer(ptr::null(), || lists().unwrap_or(ptr::null()))
+    caller.run_or(ptr::null(), || lists().unwrap_or(ptr::null()))
 }

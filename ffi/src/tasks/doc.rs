@@ -1,4 +1,4 @@
-//! Documents, as answers and as arguments.
+//! Documents, as results and as arguments.
 
 use millpond::Result;
 use millpond::tasks::{Doc, DocChange, DocId, NewDoc, When};
@@ -8,9 +8,9 @@ use crate::caller::Caller;
 use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
 
-/// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
-/// time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live as
-/// long as the answer that the document is in.
+/// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
+/// a time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live
+/// as long as the result that the document is in.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc {
@@ -22,10 +22,10 @@ pub struct millpond_doc {
     pub key: millpond_bytes,
     /// Its secondary key. Never changes.
     pub secondary_key: millpond_bytes,
-    /// Who holds it until `at_ms`; empty for nobody.
+    /// The claimant that holds it until `at_ms`; empty if there is none.
     pub claimant: millpond_bytes,
-    /// Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
-    /// is not the same as `null`.
+    /// Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
+    /// which is not the same as `null`.
     pub content: millpond_bytes,
     /// From 0; 1 more with each claim, renewal and change.
     pub version: u64,
@@ -103,17 +103,17 @@ pub struct millpond_new_doc {
     pub namespace_name: millpond_bytes,
     /// The primary key, at most 256 characters.
     pub key: millpond_bytes,
-    /// Its id, unique in its namespace: 1 to 1,025 characters. NULL: not given, which makes it of the
-    /// keys, so that a second document of the same keys is refused: the primary key, followed by
-    /// `|` and the secondary key if there is one. In the primary key `%` and `|` are
-    /// percent-encoded, so that different keys never make the same id. Several documents of the
-    /// same keys need ids of their own, and so does a document whose primary key is empty.
+    /// Its id, unique in its namespace: 1 to 1,025 characters. NULL: the default, made of the keys,
+    /// so that a second document of the same keys is refused: the primary key, followed by `|` and
+    /// the secondary key if there is one. In the primary key `%` and `|` are percent-encoded, so that
+    /// different keys never make the same id. Several documents of the same keys need ids of their
+    /// own, and so does a document whose primary key is empty.
     pub id: millpond_bytes,
     /// The secondary key, at most 256 characters: the order of documents with the same primary key.
     pub secondary_key: millpond_bytes,
     /// Its content: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
     pub content: millpond_bytes,
-    /// Whether to leave this document out if its id is taken, in place of refusing the whole
+    /// Whether to leave this document out if its id is taken, instead of refusing the whole
     /// modification.
     pub skip_colliding: c_bool,
 }
@@ -145,8 +145,8 @@ impl millpond_new_doc {
     }
 }
 
-/// Fills a document to insert with what stands for "not given". The namespace still has to be set,
-/// and the key wants to be.
+/// Fills a document to insert with its defaults. The namespace still has to be set, and usually
+/// the key.
 ///
 ///     millpond_new_doc doc;
 ///     millpond_new_doc_init(&doc);
@@ -160,23 +160,23 @@ impl millpond_new_doc {
 pub unsafe extern "C" fn millpond_new_doc_init(doc: *mut millpond_new_doc) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(doc, millpond_new_doc::NOT_GIVEN);
+    caller.optional_out(doc, millpond_new_doc::NOT_GIVEN);
 }
 
-/// What becomes of a document. `millpond_doc_change_init` fills it from the document; then set what
-/// you like.
+/// A change of a document. `millpond_doc_change_init` fills it from the document; then set what you
+/// like.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_change {
     /// The document, and the version that it has to have.
     pub doc: millpond_doc_id,
-    /// What takes the content's place: a JSON text. NULL: the content stays.
+    /// The new content: a JSON text. NULL: the content stays.
     pub content: millpond_bytes,
-    /// Until when whoever changes it holds it, in milliseconds since the Unix epoch; a time in the
-    /// past releases it. -1: not given; without a `delay_ms` it is held as it was.
+    /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch; a
+    /// time in the past releases it. -1: not set; without a `delay_ms` it is held as it was.
     pub at_ms: i64,
-    /// How many milliseconds from now whoever changes it holds it, by the engine's clock; 0
-    /// releases it. -1: not given.
+    /// How many milliseconds from now the claimant that changes it holds it, by the
+    /// engine's clock; 0 releases it. -1: not set.
     pub delay_ms: i64,
 }
 
@@ -216,8 +216,8 @@ impl millpond_doc_change {
 }
 
 /// Fills a change with the document as it is, at its version: such a change leaves everything as it
-/// is, whoever holds it included. The change points to the texts of the document, whose answer has
-/// to be there until the change was made. `doc` may be NULL; then everything else has to be set.
+/// is, its claimant included. The change points to the texts of the document, whose result must not
+/// be freed before the change was made. `doc` may be NULL; then everything else has to be set.
 ///
 /// Does nothing where `change` is NULL.
 ///
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn millpond_doc_change_init(
     let caller = unsafe { Caller::trusted() };
     let doc = caller.array(String::new, doc, usize::from(!doc.is_null()));
     let doc = doc.ok().and_then(<[_]>::first);
-    caller.wanted(change, doc.map_or(millpond_doc_change::NONE, millpond_doc_change::of));
+    caller.optional_out(change, doc.map_or(millpond_doc_change::NONE, millpond_doc_change::of));
 }
 
 impl Caller {

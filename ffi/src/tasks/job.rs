@@ -7,8 +7,8 @@ use std::time::Duration;
 use millpond::Result;
 use millpond::tasks::{self, Modified};
 
-use super::answer::{Answer, Parts, millpond_tasks_answer, millpond_tasks_data};
 use super::modification::millpond_modification;
+use super::result::{Parts, TasksResult, millpond_tasks_data, millpond_tasks_result};
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
@@ -16,24 +16,24 @@ use crate::options::given;
 use crate::status::millpond_status;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
-/// twice a lease, so a busy program keeps them. A job ends by one of the calls that say what
-/// becomes of the task (finish, done, fail, retry, move, release), which waits for a renewal that is
+/// twice a lease, so a busy program keeps them. A job ends by one of the calls that decide what
+/// happens to the task (finish, done, fail, retry, move, release), which waits for a renewal that is
 /// under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
 /// of those calls the task stays leased until the lease is over.
 ///
-/// It holds what it holds under a claimant of its own, the task's. So no two jobs hold the same, and
-/// only these calls can end its task: `millpond_tasks_modify` is refused for it.
+/// It leases under a claimant of its own, the task's. So no two jobs hold the same task or document,
+/// and only these calls can end its task: `millpond_tasks_modify` is refused for it.
 ///
-/// Any number of threads may use one job at a time. In the child of a fork it answers
+/// Any number of threads may use one job at a time. In the child of a fork it returns
 /// `MILLPOND_FORKED`.
 pub struct millpond_tasks_job {
     _private: (),
 }
 
-/// What a handle of a job stands for.
+/// What a handle of a job refers to.
 pub(crate) struct Job {
     job: Box<tasks::Job>,
-    task: Answer,
+    task: TasksResult,
 }
 
 impl Job {
@@ -58,13 +58,13 @@ pub unsafe extern "C" fn millpond_tasks_job_data(
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
     let data = || caller.held::<Job>("job", job).map(|job| job.task.data());
-    caller.answer(ptr::null(), || data().unwrap_or(ptr::null()))
+    caller.run_or(ptr::null(), || data().unwrap_or(ptr::null()))
 }
 
 /// The task's newest version, which renewals change; in the child of a fork, the one that was
 /// claimed.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn millpond_tasks_job_version(
 /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
 /// whole lease: stop working. What ends the job is refused then. Sends nothing.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        // Whoever does not look at the status must not think that it is held.
+        // A caller that ignores the status must not think that it is held.
         let lost = caller.out("lost", lost, true)?;
         lost.set(caller.held::<Job>("job", job)?.job.is_lost());
         Ok(())
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
 
 /// Whether one of the calls that end the job has succeeded. Sends nothing.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no job.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -124,17 +124,18 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
     })
 }
 
-/// Leases all documents of a primary key for as long as the job goes on; no other job gets them
-/// meanwhile. What ends the job releases them, unless it deletes them or says until when they are to
-/// be held. If somebody else holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1
-/// not at all. Those who wait have no order, and who held the documents may get them again first.
+/// Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
+/// ends the job releases them, unless it deletes them or sets until when they are held. If another
+/// claimant holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1 not at all.
+/// Waiters have no order: the claimant that held the documents may get them again first.
 ///
-/// `answer` is set to them, by secondary key, which the caller frees with
-/// `millpond_tasks_answer_free`, or on failure to NULL.
+/// `result` is set to them, by secondary key, which the caller frees with
+/// `millpond_tasks_result_free`, or on failure to NULL.
 ///
 /// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork and
-/// `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message: that
-/// gives the task back untried, as nothing has failed.
+/// `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by
+/// `millpond_tasks_job_fail` with the error's message: that releases the task without counting an
+/// attempt.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -145,18 +146,18 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
     key: *const c_char,
     key_length: usize,
     wait_ms: i64,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let job = caller.held::<Job>("job", job)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let key = caller.key(key, key_length)?;
         let wait = Duration::from_millis(given("wait_ms", wait_ms)?.unwrap_or(0));
-        answer.set(Parts::docs(&job.job.claim_docs_within(namespace, key, wait)?));
+        result.set(Parts::docs(&job.job.claim_docs_within(namespace, key, wait)?));
         Ok(())
     })
 }
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
 /// taken at their newest versions, whatever it says. A task that it does not name, such as with a
 /// modification of nothing, stays leased until its lease is over.
 ///
-/// `answer` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
+/// `result` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
 ///
 /// Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
 /// `MILLPOND_FORKED` in the child of a fork.
@@ -178,17 +179,17 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
 pub unsafe extern "C" fn millpond_tasks_job_finish(
     job: *mut millpond_tasks_job,
     modification: *const millpond_modification,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.wanted_handle(answer);
+        let result = caller.optional_handle(result);
         let job = caller.held::<Job>("job", job)?;
         let modified = job.job.finish(caller.modification(modification)?)?;
-        if let Some(answer) = answer {
-            answer.set(Parts::modified(&modified));
+        if let Some(result) = result {
+            result.set(Parts::modified(&modified));
         }
         Ok(())
     })
@@ -209,10 +210,10 @@ pub unsafe extern "C" fn millpond_tasks_job_done(
     end(job, error, |_, job| job.done())
 }
 
-/// Ends the job whose work has failed: as `millpond_tasks_job_retry`, with why in `err`. If that has
-/// in it the message of the error by which the job's last `millpond_tasks_job_claim_docs` found a
-/// document taken, nothing has failed: the task is given back untried for a short random time, of 8
-/// to 16 milliseconds and twice as long each time its loop finds no document free, up to 128.
+/// Ends the job whose work has failed: as `millpond_tasks_job_retry`, with the reason in `err`. If
+/// that contains the message of the error with which the job's last `millpond_tasks_job_claim_docs`
+/// was refused, this is no failure: the task is released without counting an attempt, after a random
+/// delay of 8 to 16 milliseconds that doubles each time its loop is refused again, up to 128.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -232,9 +233,9 @@ pub unsafe extern "C" fn millpond_tasks_job_fail(
     })
 }
 
-/// Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
-/// error queue if that was the last. It is put off for `delay_ms` milliseconds, or for -1 as the
-/// worker's options say.
+/// Ends the job and schedules another attempt, with the reason in `err`; if that was the last
+/// attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for -1 as
+/// the worker's options say.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -259,7 +260,8 @@ pub unsafe extern "C" fn millpond_tasks_job_retry(
     })
 }
 
-/// Ends the job and moves the task to this queue, with one more attempt and with why in `err`.
+/// Ends the job and moves the task to this queue, with one more attempt and with the reason in
+/// `err`.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -283,9 +285,9 @@ pub unsafe extern "C" fn millpond_tasks_job_move(
     })
 }
 
-/// Ends the job and gives the task back untried, available after `delay_ms` milliseconds; 0 is at
-/// once. For -1 it is a random time of 50 to 100, so that a task is not given and given back all the
-/// time. This is no attempt, and does not count for `max_claims`.
+/// Ends the job and releases the task without counting an attempt, available after `delay_ms`
+/// milliseconds; 0 is at once. For -1 it is a random time of 50 to 100, so that a task is not
+/// claimed and released in a tight loop. It does not count for `max_claims` either.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///

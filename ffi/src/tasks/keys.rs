@@ -1,4 +1,4 @@
-//! Keys and scripts of a store of tasks, for connections that somebody else owns.
+//! Keys and scripts of a store of tasks, for connections that the program owns.
 
 use std::ffi::c_char;
 

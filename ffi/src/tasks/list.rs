@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use millpond::Result;
 use millpond::tasks::{Position, TaskQuery};
 
-use super::answer::{Parts, millpond_tasks_answer};
+use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
@@ -30,10 +30,10 @@ pub struct millpond_task_position {
 pub struct millpond_task_query {
     /// The page after this position, as the `next` of the page before. NULL: the first.
     pub after: *const millpond_task_position,
-    /// How many tasks to look at: at most 10,000. -1: not given, which is 1,000.
+    /// How many tasks to read: at most 10,000. -1: the default, 1,000.
     pub limit: i64,
     /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-    /// and still have a next one. NULL: not given.
+    /// and still have a next one. NULL: not set.
     pub claimant: millpond_bytes,
     /// Whether to leave the values out.
     pub omit_values: c_bool,
@@ -67,20 +67,19 @@ impl millpond_task_query {
     }
 }
 
-/// Fills a query with what stands for "not given". Does nothing for NULL.
+/// Fills a query with its defaults. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_task_query_init(query: *mut millpond_task_query) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(query, millpond_task_query::NOT_GIVEN);
+    caller.optional_out(query, millpond_task_query::NOT_GIVEN);
 }
 
-/// The tasks of these ids, in the same order, in whatever queue they are; without those that are
-/// not there.
+/// The tasks of these ids, from any queue, in the same order; missing ones are left out.
 ///
-/// `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+/// `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
 /// to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
@@ -93,27 +92,27 @@ pub unsafe extern "C" fn millpond_tasks_fetch(
     store: *mut millpond_tasks_store,
     ids: *const millpond_bytes,
     id_count: usize,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
-        answer.set(Parts::tasks(&store.fetch(caller.texts("ids", ids, id_count)?)?));
+        result.set(Parts::tasks(&store.fetch(caller.texts("ids", ids, id_count)?)?));
         Ok(())
     })
 }
 
-/// A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one moment: a task
-/// that is claimed between two pages may be on both or on none.
+/// A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one snapshot: a
+/// task that is claimed between two pages may be on both or on none.
 ///
-/// `answer` is set to it, with what the `next` page comes after; the caller frees it with
-/// `millpond_tasks_answer_free`. On failure it is NULL.
+/// `result` is set to it, with what the `next` page comes after; the caller frees it with
+/// `millpond_tasks_result_free`. On failure it is NULL.
 ///
-///     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
-///     query.after = data->next; // the answer has to be there until the next page is
+///     const millpond_tasks_data *data = millpond_tasks_result_data(result);
+///     query.after = data->next; // the result has to be there until the next page is
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
 /// 10,000; else as `millpond_tasks_fetch`.
@@ -125,18 +124,18 @@ pub unsafe extern "C" fn millpond_tasks_list(
     queue: *const c_char,
     queue_length: usize,
     query: *const millpond_task_query,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let queue = millpond_bytes { data: queue, length: queue_length };
         let queue = caller.text(|| "queue".to_owned(), queue)?;
         let query = caller.options(query, millpond_task_query::NOT_GIVEN)?.read(&caller)?;
-        answer.set(Parts::task_page(store.list(queue, query)?));
+        result.set(Parts::task_page(store.list(queue, query)?));
         Ok(())
     })
 }

@@ -5,8 +5,8 @@ use std::ffi::c_char;
 use millpond::Result;
 use millpond::tasks::{DocPosition, DocQuery};
 
-use super::answer::{Parts, millpond_tasks_answer};
 use super::doc::millpond_new_doc;
+use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::when;
 use crate::caller::{Caller, invalid};
@@ -35,7 +35,7 @@ pub struct millpond_doc_position {
 pub struct millpond_doc_query {
     /// The page after this position, as the `next_doc` of the page before. NULL: the first.
     pub after: *const millpond_doc_position,
-    /// How many documents: at most 10,000. -1: not given, which is 1,000.
+    /// How many documents: at most 10,000. -1: the default, 1,000.
     pub limit: i64,
     /// From this primary key on. Empty: from the first.
     pub start: millpond_bytes,
@@ -78,21 +78,21 @@ impl millpond_doc_query {
     }
 }
 
-/// Fills a query with what stands for "not given". Does nothing for NULL.
+/// Fills a query with its defaults. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_doc_query_init(query: *mut millpond_doc_query) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(query, millpond_doc_query::NOT_GIVEN);
+    caller.optional_out(query, millpond_doc_query::NOT_GIVEN);
 }
 
 /// Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
-/// another claimant holds one of them. Whoever holds them can claim them again.
+/// another claimant holds one of them. The claimant that holds them can claim them again.
 ///
-/// `answer` is set to them, by secondary key, which the caller frees with
-/// `millpond_tasks_answer_free`, or on failure to NULL.
+/// `result` is set to them, by secondary key, which the caller frees with
+/// `millpond_tasks_result_free`, or on failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
 /// below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
@@ -111,17 +111,17 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
     key: *const c_char,
     key_length: usize,
     lease_ms: i64,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let key = caller.key(key, key_length)?;
-        answer.set(Parts::docs(&store.claim_docs(namespace, key, when::lease(lease_ms)?)?));
+        result.set(Parts::docs(&store.claim_docs(namespace, key, when::lease(lease_ms)?)?));
         Ok(())
     })
 }
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
 /// The document of these keys that was inserted without an id of its own. A document with an id of
 /// its own is found by that, with `millpond_tasks_fetch_docs`.
 ///
-/// `answer` is set to it, or to no document if it is not there; the caller frees it with
-/// `millpond_tasks_answer_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+/// `result` is set to it, or to no document if it is not there; the caller frees it with
+/// `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
@@ -146,25 +146,25 @@ pub unsafe extern "C" fn millpond_tasks_get_doc(
     key_length: usize,
     secondary_key: *const c_char,
     secondary_key_length: usize,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let secondary_key = millpond_bytes { data: secondary_key, length: secondary_key_length };
         let secondary_key = caller.text(|| "secondary_key".to_owned(), secondary_key)?;
         let key = (caller.key(key, key_length)?, secondary_key);
-        answer.set(Parts::docs(store.get_doc(namespace, key)?.as_slice()));
+        result.set(Parts::docs(store.get_doc(namespace, key)?.as_slice()));
         Ok(())
     })
 }
 
 /// Inserts a document, or replaces the content of the one of its id, in one step; without an id of
-/// its own that is the document of its keys. Whoever holds the document still does. It needs a
+/// its own that is the document of its keys. The document's claimant stays the same. It needs a
 /// content; `skip_colliding` is ignored.
 ///
 ///     millpond_new_doc doc;
@@ -174,8 +174,8 @@ pub unsafe extern "C" fn millpond_tasks_get_doc(
 ///     doc.content = (millpond_bytes){"1.1", 3};
 ///     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
 ///
-/// `answer` is set to the document as it is now, which the caller frees with
-/// `millpond_tasks_answer_free`, or on failure to NULL. It may be NULL.
+/// `result` is set to the document as it is now, which the caller frees with
+/// `millpond_tasks_result_free`, or on failure to NULL. It may be NULL.
 ///
 /// Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without a
 /// content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other keys has
@@ -189,28 +189,28 @@ pub unsafe extern "C" fn millpond_tasks_get_doc(
 pub unsafe extern "C" fn millpond_tasks_put_doc(
     store: *mut millpond_tasks_store,
     doc: *const millpond_new_doc,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.wanted_handle(answer);
+        let result = caller.optional_handle(result);
         let store = caller.held::<Store>("store", store)?;
         let [doc] = caller.array(|| "doc".to_owned(), doc, 1)? else {
             return Err(invalid("doc is NULL"));
         };
         let doc = store.put_doc(doc.read(&caller, |field| format!("doc.{field}"))?)?;
-        if let Some(answer) = answer {
-            answer.set(Parts::docs(&[doc]));
+        if let Some(result) = result {
+            result.set(Parts::docs(&[doc]));
         }
         Ok(())
     })
 }
 
-/// The documents of these ids, in the same order; without those that are not there.
+/// The documents of these ids, in the same order; missing ones are left out.
 ///
-/// `answer` is set to them, which the caller frees with `millpond_tasks_answer_free`, or on failure
+/// `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
 /// to NULL.
 ///
 /// Errors: as `millpond_tasks_fetch`.
@@ -223,25 +223,25 @@ pub unsafe extern "C" fn millpond_tasks_fetch_docs(
     namespace_name_length: usize,
     ids: *const millpond_bytes,
     id_count: usize,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let ids = caller.texts("ids", ids, id_count)?;
-        answer.set(Parts::docs(&store.fetch_docs(namespace, ids)?));
+        result.set(Parts::docs(&store.fetch_docs(namespace, ids)?));
         Ok(())
     })
 }
 
 /// A page of a namespace's documents, by primary key, secondary key and id; `query` may be NULL.
 ///
-/// `answer` is set to it, with what the next page comes after in `next_doc`; the caller frees it
-/// with `millpond_tasks_answer_free`. On failure it is NULL.
+/// `result` is set to it, with what the next page comes after in `next_doc`; the caller frees it
+/// with `millpond_tasks_result_free`. On failure it is NULL.
 ///
 /// Errors: as `millpond_tasks_list`.
 ///
@@ -252,17 +252,17 @@ pub unsafe extern "C" fn millpond_tasks_list_docs(
     namespace_name: *const c_char,
     namespace_name_length: usize,
     query: *const millpond_doc_query,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let query = caller.options(query, millpond_doc_query::NOT_GIVEN)?.read(&caller)?;
-        answer.set(Parts::doc_page(store.list_docs(namespace, query)?));
+        result.set(Parts::doc_page(store.list_docs(namespace, query)?));
         Ok(())
     })
 }

@@ -7,7 +7,7 @@ pub mod store;
 
 pub mod modification;
 
-pub mod answer;
+pub mod result;
 
 pub mod claim;
 pub mod renew;

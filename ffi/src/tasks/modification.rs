@@ -5,8 +5,8 @@ use std::ffi::c_char;
 use millpond::Result;
 use millpond::tasks::{Modification, NewTask};
 
-use super::answer::{Parts, millpond_tasks_answer};
 use super::doc::{millpond_doc_change, millpond_doc_id, millpond_new_doc};
+use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::task::{millpond_new_task, millpond_task_change, millpond_task_id};
 use crate::caller::{Caller, invalid};
@@ -34,7 +34,7 @@ pub struct millpond_modification {
     pub deletes: *const millpond_task_id,
     /// How many there are.
     pub delete_count: usize,
-    /// Tasks that have to be there at that version, whoever holds them.
+    /// Tasks that have to be there at that version, claimed or not.
     pub depends: *const millpond_task_id,
     /// How many there are.
     pub depend_count: usize,
@@ -59,7 +59,7 @@ pub struct millpond_modification {
     pub doc_deletes: *const millpond_doc_id,
     /// How many there are.
     pub doc_delete_count: usize,
-    /// Documents that have to be there at that version, whoever holds them.
+    /// Documents that have to be there at that version, claimed or not.
     pub doc_depends: *const millpond_doc_id,
     /// How many there are.
     pub doc_depend_count: usize,
@@ -118,9 +118,9 @@ impl Caller {
 
 /// Does all of a modification, or nothing. One that is empty succeeds.
 ///
-/// `answer` is set to the tasks and documents that were inserted and changed, in the order of the
+/// `result` is set to the tasks and documents that were inserted and changed, in the order of the
 /// modification and without those that were skipped; see `millpond_tasks_data`. The caller frees it
-/// with `millpond_tasks_answer_free`; on failure it is NULL. `answer` may be NULL.
+/// with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
 ///
 ///     millpond_task_id done = {task->id, task->version};
 ///     millpond_modification modification = {.deletes = &done, .delete_count = 1};
@@ -128,12 +128,12 @@ impl Caller {
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
 /// are no JSON texts, and what is named twice, before anything is sent; `MILLPOND_DEPENDENCY` if
-/// something is not as it has to be, with all that is not (`millpond_error_dependency`), and then
-/// nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
-/// something else; those of the connection.
+/// something is not as it has to be, with a list of all that is not (`millpond_error_dependency`);
+/// then nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys
+/// hold something else; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
-/// all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is not there at
+/// all; `millpond_tasks_fetch` shows which. Sent again, what it changed or deleted is not there at
 /// that version any more, so nothing is done twice unless it only inserts tasks; give those an id
 /// of your own then.
 ///
@@ -142,17 +142,17 @@ impl Caller {
 pub unsafe extern "C" fn millpond_tasks_modify(
     store: *mut millpond_tasks_store,
     modification: *const millpond_modification,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.wanted_handle(answer);
+        let result = caller.optional_handle(result);
         let store = caller.held::<Store>("store", store)?;
         let modified = store.modify(caller.modification(modification)?)?;
-        if let Some(answer) = answer {
-            answer.set(Parts::modified(&modified));
+        if let Some(result) = result {
+            result.set(Parts::modified(&modified));
         }
         Ok(())
     })
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn millpond_tasks_modify(
 
 /// Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
 ///
-/// `answer` is set to the task, which the caller frees with `millpond_tasks_answer_free`, or on
+/// `result` is set to the task, which the caller frees with `millpond_tasks_result_free`, or on
 /// failure to NULL. It may be NULL.
 ///
 /// Errors: as `millpond_tasks_modify`.
@@ -175,13 +175,13 @@ pub unsafe extern "C" fn millpond_tasks_insert(
     queue_length: usize,
     value: *const c_char,
     value_length: usize,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.wanted_handle(answer);
+        let result = caller.optional_handle(result);
         let store = caller.held::<Store>("store", store)?;
         let queue = millpond_bytes { data: queue, length: queue_length };
         let value = millpond_bytes { data: value, length: value_length };
@@ -190,8 +190,8 @@ pub unsafe extern "C" fn millpond_tasks_insert(
             task = task.value(value);
         }
         let modified = store.modify(Modification::new().insert(task))?;
-        if let Some(answer) = answer {
-            answer.set(Parts::modified(&modified));
+        if let Some(result) = result {
+            result.set(Parts::modified(&modified));
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Renew: hold on to tasks and documents for longer.
+//! Renew: extend the leases of tasks and documents.
 
 use super::doc::millpond_doc_id;
 use super::store::{Store, millpond_tasks_store};
@@ -8,8 +8,8 @@ use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// Holds on to tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now, all of them
-/// or none.
+/// Renews the leases of tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now,
+/// all of them or none.
 ///
 /// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
 /// documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
@@ -24,8 +24,8 @@ use crate::status::millpond_status;
 /// -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
 /// another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at versions
-/// that nobody saw.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions
+/// that no caller received.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -49,10 +49,10 @@ pub unsafe extern "C" fn millpond_tasks_renew(
         let docs = caller.doc_ids("docs", docs, doc_count)?;
         let renewed = store.renew(tasks, docs, when::lease(lease_ms)?)?;
         let versions = renewed.tasks.iter().map(|task| task.version);
-        caller.wanted_array(task_versions, task_count, 0).set(versions);
+        caller.optional_out_array(task_versions, task_count, 0).set(versions);
         let versions = renewed.docs.iter().map(|doc| doc.version);
-        caller.wanted_array(doc_versions, doc_count, 0).set(versions);
-        caller.wanted(at_ms, renewed.at_ms);
+        caller.optional_out_array(doc_versions, doc_count, 0).set(versions);
+        caller.optional_out(at_ms, renewed.at_ms);
         Ok(())
     })
 }

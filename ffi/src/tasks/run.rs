@@ -18,7 +18,7 @@ use crate::keys::millpond_bytes;
 use crate::options::given;
 use crate::status::millpond_status;
 
-/// What becomes of a task that a handler worked on.
+/// How a job ends.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_task_end {
@@ -30,7 +30,7 @@ pub enum millpond_task_end {
     MILLPOND_TASK_RETRY = 2,
     /// It is moved, as by `millpond_tasks_job_move` with `queue` and `err`.
     MILLPOND_TASK_MOVE = 3,
-    /// It is given back untried, as by `millpond_tasks_job_release` with `delay_ms`.
+    /// It is released without counting an attempt, as by `millpond_tasks_job_release` with `delay_ms`.
     MILLPOND_TASK_RELEASE = 4,
     /// The work has failed, as by `millpond_tasks_job_fail` with `err`.
     MILLPOND_TASK_FAIL = 5,
@@ -38,21 +38,21 @@ pub enum millpond_task_end {
 
 use millpond_task_end::*;
 
-/// What a handler says of its job. It finds it with what stands for "done", and sets what it likes.
-/// What it points to has to be there until the handler is called again or `millpond_tasks_run`
-/// returns; the texts of the job's task are.
+/// How a handler wants its job to end. It is set to "done" before the handler is called. What it
+/// points to must stay valid until the handler is called again or `millpond_tasks_run` returns; the
+/// texts of the job's task do.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_outcome {
     /// A `millpond_task_end`.
     pub end: u32,
-    /// What happens in place of a delete.
+    /// What happens instead of a delete.
     pub modification: *const millpond_modification,
     /// Why it failed.
     pub err: millpond_bytes,
-    /// Where it moves to.
+    /// The queue that it moves to.
     pub queue: millpond_bytes,
-    /// In how many milliseconds it is tried again or available. -1: not given, as the worker's options
+    /// In how many milliseconds it is tried again or available. -1: not set, as the worker's options
     /// say, or of a release a short random time.
     pub delay_ms: i64,
 }
@@ -96,7 +96,7 @@ impl millpond_task_outcome {
     }
 }
 
-/// Works on a job, and says in `outcome` what becomes of it.
+/// Works on a job, and sets in `outcome` how it ends.
 pub type millpond_task_handler = Option<
     unsafe extern "C" fn(
         job: *mut millpond_tasks_job,
@@ -107,8 +107,8 @@ pub type millpond_task_handler = Option<
 
 /// Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
 /// with one job after the other and with `context`, and does to each what the handler says, unless
-/// the handler ended it itself. What cannot be done, as a modification is refused or is none that a
-/// store could do, has failed: the task is given back at once, unless its lease was lost, and
+/// the handler ended it itself. If that cannot be done, because a modification is refused or
+/// invalid, the job has failed: the task is released at once, unless its lease was lost, and
 /// `on_error` of the options is called.
 ///
 /// The handler must return (no longjmp, no exception), and may call Millpond. The job and its task

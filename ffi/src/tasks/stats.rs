@@ -3,7 +3,7 @@
 use millpond::Result;
 use millpond::tasks::{Filter, NamespaceStats, QueueStats};
 
-use super::answer::{Parts, millpond_tasks_answer};
+use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
@@ -44,7 +44,7 @@ pub struct millpond_namespace_stats {
     pub namespace_name: millpond_bytes,
     /// All documents.
     pub size: u64,
-    /// Documents that somebody holds now.
+    /// Documents that are claimed now.
     pub claimed: u64,
 }
 
@@ -54,8 +54,8 @@ impl millpond_namespace_stats {
     }
 }
 
-/// Which queues or namespaces to look at: those with one of the exact names or prefixes; all if
-/// none is said. `millpond_tasks_filter_init` fills it; then set what you like.
+/// Which queues or namespaces to include: those with one of the exact names or prefixes; all if
+/// none is given. `millpond_tasks_filter_init` fills it; then set what you like.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_filter {
@@ -67,7 +67,7 @@ pub struct millpond_tasks_filter {
     pub prefixes: *const millpond_bytes,
     /// How many there are.
     pub prefix_count: usize,
-    /// At most so many, the first by name. -1: not given, which is 100,000, the most.
+    /// How many at most, the first by name. -1: the default, 100,000, the most.
     pub limit: i64,
 }
 
@@ -97,7 +97,7 @@ impl Caller {
     }
 }
 
-/// Fills a filter with what stands for "not given". Does nothing for NULL.
+/// Fills a filter with its defaults. Does nothing for NULL.
 ///
 ///     millpond_bytes prefix = {"mail/", 5};
 ///     millpond_tasks_filter filter;
@@ -110,13 +110,13 @@ impl Caller {
 pub unsafe extern "C" fn millpond_tasks_filter_init(filter: *mut millpond_tasks_filter) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(filter, millpond_tasks_filter::NOT_GIVEN);
+    caller.optional_out(filter, millpond_tasks_filter::NOT_GIVEN);
 }
 
-/// What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-/// without a look at the tasks. `filter` may be NULL.
+/// What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+/// counted without reading the tasks. `filter` may be NULL.
 ///
-/// `answer` is set to the `queues`, which the caller frees with `millpond_tasks_answer_free`, or on
+/// `result` is set to the `queues`, which the caller frees with `millpond_tasks_result_free`, or on
 /// failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
@@ -127,15 +127,15 @@ pub unsafe extern "C" fn millpond_tasks_filter_init(filter: *mut millpond_tasks_
 pub unsafe extern "C" fn millpond_tasks_queue_stats(
     store: *mut millpond_tasks_store,
     filter: *const millpond_tasks_filter,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
-        answer.set(Parts::queues(&store.queue_stats(caller.filter(filter)?)?));
+        result.set(Parts::queues(&store.queue_stats(caller.filter(filter)?)?));
         Ok(())
     })
 }
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn millpond_tasks_are_empty(
 
 /// What is in the namespaces that hold documents, by name. `filter` may be NULL.
 ///
-/// `answer` is set to the `namespaces`, which the caller frees with `millpond_tasks_answer_free`,
+/// `result` is set to the `namespaces`, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL.
 ///
 /// Errors: as `millpond_tasks_queue_stats`.
@@ -175,15 +175,15 @@ pub unsafe extern "C" fn millpond_tasks_are_empty(
 pub unsafe extern "C" fn millpond_tasks_namespace_stats(
     store: *mut millpond_tasks_store,
     filter: *const millpond_tasks_filter,
-    answer: *mut *mut millpond_tasks_answer,
+    result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let answer = caller.new_handle("answer", answer)?;
+        let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
-        answer.set(Parts::namespaces(&store.namespace_stats(caller.filter(filter)?)?));
+        result.set(Parts::namespaces(&store.namespace_stats(caller.filter(filter)?)?));
         Ok(())
     })
 }

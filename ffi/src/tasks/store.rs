@@ -18,16 +18,16 @@ pub struct millpond_tasks_store {
     _private: (),
 }
 
-/// What a handle of a store stands for. On the heap, or every handle would take as much room.
+/// What a handle of a store refers to. Boxed, or every handle would take as much memory.
 pub(crate) type Store = Box<TaskStore>;
 
-/// The store of tasks of this name, for a claimant: who claims, and holds what is claimed. It has 1
-/// to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: whoever takes a
-/// claimant's name can do what it could. Each job of a worker has a claimant of its own: this one,
-/// cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
-/// `millpond_tasks_modify` is refused for what a job holds. What a job's end puts off to a time in
-/// the future, this claimant holds until then. Makes no call: what no store can have is refused by
-/// the step that needs it.
+/// The store of tasks of this name, for a claimant: the name that claims are made under. It has 1
+/// to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: any program
+/// that uses a claimant's name can do what that claimant can. Each job of a worker has a claimant
+/// of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs
+/// never hold the same task or document, and `millpond_tasks_modify` is refused for what a job
+/// holds. What a job's end delays to a time in the future, this claimant holds until then. Makes no
+/// call: an invalid name is refused by the step that needs it.
 ///
 /// `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
 /// failure to NULL.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn millpond_tasks_store_new(
 
 /// Who claims through this store. Lives until the store is freed.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is no store.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a store.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -106,8 +106,8 @@ pub unsafe extern "C" fn millpond_tasks_time(
     })
 }
 
-/// Frees a store. Loops and jobs that were made from it go on. NULL and a store that was freed
-/// before are fine.
+/// Frees a store. Loops and jobs that were made from it stay usable. NULL and a store that was
+/// freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

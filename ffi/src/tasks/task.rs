@@ -1,4 +1,4 @@
-//! Tasks, as answers and as arguments.
+//! Tasks, as results and as arguments.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::keys::millpond_bytes;
 use crate::options::given;
 
 /// A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
-/// the answer that the task is in.
+/// the result that the task is in.
 ///
-/// `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end
-/// of the lease. `id` and `version` are the handle of an optimistic lock: each claim, renewal and
-/// change adds 1 to `version`, and whoever shows an old one is refused.
+/// `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of
+/// the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
+/// `version`, and a modification with a stale version is refused.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task {
@@ -24,12 +24,12 @@ pub struct millpond_task {
     pub id: millpond_bytes,
     /// The queue that it is in.
     pub queue: millpond_bytes,
-    /// Who holds it until `at_ms`, or put it there; empty for nobody.
+    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
     pub claimant: millpond_bytes,
-    /// What went wrong, as its workers say.
+    /// What went wrong, as its workers recorded.
     pub err: millpond_bytes,
-    /// Its JSON text, byte for byte as it was given. NULL: it has none, or it was left out, which
-    /// is not the same as `null`.
+    /// Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
+    /// which is not the same as `null`.
     pub value: millpond_bytes,
     /// From 0; 1 more with each claim, renewal and change.
     pub version: u64,
@@ -39,11 +39,11 @@ pub struct millpond_task {
     pub created_ms: u64,
     /// When it was inserted, claimed, renewed or changed last.
     pub modified_ms: u64,
-    /// When it vanishes, whoever holds it. -1: never.
+    /// When it is deleted, leased or not. -1: never.
     pub expires_ms: i64,
     /// How often it was claimed; renewals do not count.
     pub claims: u64,
-    /// How often it was tried, as its workers say.
+    /// How often it was tried, as its workers recorded.
     pub attempt: u64,
     /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
     pub priority: u64,
@@ -105,7 +105,7 @@ impl millpond_task_id {
 pub struct millpond_new_task {
     /// The queue, which need not be there.
     pub queue: millpond_bytes,
-    /// Its id, unique in the store: 1 to 64 characters. NULL: not given, which is 16 random
+    /// Its id, unique in the store: 1 to 64 characters. NULL: the default, 16 random
     /// hexadecimal digits.
     pub id: millpond_bytes,
     /// Its value: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
@@ -113,18 +113,18 @@ pub struct millpond_new_task {
     /// What went wrong before.
     pub err: millpond_bytes,
     /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-    /// counts for its age. -1: not given; without a `delay_ms` it is available at once.
+    /// counts for its age. -1: not set; without a `delay_ms` it is available at once.
     pub at_ms: i64,
-    /// In how many milliseconds it can be claimed, by the engine's clock. -1: not given.
+    /// In how many milliseconds it can be claimed, by the engine's clock. -1: not set.
     pub delay_ms: i64,
-    /// How many milliseconds it may be there, done or not, held or not. -1: not given, which is for
-    /// ever.
+    /// How many milliseconds until it is deleted, done or not, leased or not. -1: the default,
+    /// without limit.
     pub ttl_ms: i64,
     /// How often it was tried before.
     pub attempt: u64,
     /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
     pub priority: u64,
-    /// Whether to leave this task out if its id is taken, in place of refusing the whole
+    /// Whether to leave this task out if its id is taken, instead of refusing the whole
     /// modification.
     pub skip_colliding: c_bool,
 }
@@ -169,7 +169,7 @@ impl millpond_new_task {
     }
 }
 
-/// Fills a task to insert with what stands for "not given". The queue still has to be set.
+/// Fills a task to insert with its defaults. The queue still has to be set.
 ///
 ///     millpond_new_task task;
 ///     millpond_new_task_init(&task);
@@ -184,10 +184,10 @@ impl millpond_new_task {
 pub unsafe extern "C" fn millpond_new_task_init(task: *mut millpond_new_task) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(task, millpond_new_task::NOT_GIVEN);
+    caller.optional_out(task, millpond_new_task::NOT_GIVEN);
 }
 
-/// What becomes of a task. `millpond_task_change_init` fills it from the task; then set what you
+/// A change of a task. `millpond_task_change_init` fills it from the task; then set what you
 /// like.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -205,11 +205,11 @@ pub struct millpond_task_change {
     /// How often it was tried.
     pub attempt: u64,
     /// From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-    /// future whoever changes it holds it. -1: not given; without a `delay_ms` the task is
-    /// released.
+    /// future the claimant that changes it holds it. -1: not set; without a `delay_ms` the task
+    /// is released.
     pub at_ms: i64,
-    /// In how many milliseconds it can be claimed, by the engine's clock; until then whoever
-    /// changes it holds it. -1: not given.
+    /// In how many milliseconds it can be claimed, by the engine's clock; until then the
+    /// claimant that changes it holds it. -1: not set.
     pub delay_ms: i64,
     /// Whether it was tried and failed: counts `attempt` up, and puts `retry_err` behind `err` on a
     /// line of its own.
@@ -283,7 +283,7 @@ impl millpond_task_change {
 }
 
 /// Fills a change with the task as it is, at its version: all that such a change does is to release
-/// it. The change points to the texts of the task, whose answer has to be there until the change
+/// it. The change points to the texts of the task, whose result must not be freed before the change
 /// was made. `task` may be NULL; then everything else has to be set.
 ///
 ///     millpond_task_change change;
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn millpond_task_change_init(
     let caller = unsafe { Caller::trusted() };
     let task = caller.array(String::new, task, usize::from(!task.is_null()));
     let task = task.ok().and_then(<[_]>::first);
-    caller.wanted(change, task.map_or(millpond_task_change::NONE, millpond_task_change::of));
+    caller.optional_out(change, task.map_or(millpond_task_change::NONE, millpond_task_change::of));
 }
 
 impl Caller {

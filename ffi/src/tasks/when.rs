@@ -1,4 +1,4 @@
-//! Times that may not be given.
+//! Optional times.
 
 use std::time::Duration;
 

@@ -25,20 +25,20 @@ pub struct millpond_tasks_jobs {
     _private: (),
 }
 
-/// What a handle of such a loop stands for.
+/// What a handle of such a loop refers to.
 pub(crate) struct Jobs(Exclusive<tasks::Jobs>);
 
 impl Jobs {
     fn next(&self) -> Result<Option<tasks::Job>> {
-        let busy = "another thread is asking for a job; each thread needs jobs of its own";
+        let busy = "another thread is requesting a job; each thread needs jobs of its own";
         self.0.run(busy, |jobs| jobs.next().transpose())
     }
 }
 
-/// Is told of a job that could not end as its handler said, with why: a refused modification
-/// (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been given back by
-/// then, unless its lease was lost. `error` and `job` are freed after the call, and
-/// `context` is the one of `millpond_tasks_run`. It must return.
+/// Called for a job that could not end as its handler said, with the reason: a refused modification
+/// (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
+/// by then, unless its lease was lost. `error` and `job` are freed after the call, and `context` is the
+/// one of `millpond_tasks_run`. It must return.
 pub type millpond_task_error_handler = Option<
     unsafe extern "C" fn(
         job: *mut millpond_tasks_job,
@@ -51,28 +51,27 @@ pub type millpond_task_error_handler = Option<
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_worker_options {
-    /// How many milliseconds a task is leased; a native thread renews it twice a lease. -1: not
-    /// given, which is 30,000.
+    /// How many milliseconds a task is leased; a native thread renews it twice a lease. -1: the
+    /// default, 30,000.
     pub lease_ms: i64,
     /// How many milliseconds to wait for a task when none is available. -1: the loop is over then.
     pub wait_ms: i64,
-    /// How many milliseconds a task is put off that failed for the first time; then twice as long
-    /// each time, and each time by chance up to half of it less. -1: not given, which is 30,000.
+    /// How many milliseconds a task is delayed after its first failure; then twice as long each
+    /// time, each time minus a random part of up to a half. -1: the default, 30,000.
     pub backoff_ms: i64,
-    /// How many milliseconds a task that failed is put off at most. -1: not given, which is an
-    /// hour.
+    /// How many milliseconds a failed task is delayed at most. -1: the default, an hour.
     pub backoff_max_ms: i64,
-    /// After so many attempts a task goes to the error queue; 0 for never.
+    /// After this many attempts a task goes to the error queue; 0 is never.
     pub max_attempts: u32,
     /// A task that was claimed more often since it was last inserted, changed or released goes to the
-    /// error queue and becomes no job, as it may be what ends the workers; 0 for never. Only leases
-    /// that ran out count: every end of a job begins anew.
+    /// error queue and becomes no job, as it may be what kills the workers; 0 is never. Only expired
+    /// leases count: every end of a job resets the count.
     pub max_claims: u32,
-    /// Where tasks go that failed too often. NULL: not given, which is the queue that each is in
-    /// with `/err` behind it.
+    /// The queue for tasks that failed too often. NULL: the default, the name of each task's
+    /// queue with `/err` appended.
     pub error_queue: millpond_bytes,
-    /// What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL: not
-    /// given, and nobody is told. A loop of jobs has no use for it.
+    /// What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL:
+    /// none is called. A loop of jobs does not use it.
     pub on_error: millpond_task_error_handler,
 }
 
@@ -127,7 +126,7 @@ pub(super) fn of(
     options.apply(caller, store.worker(queues))
 }
 
-/// Fills options with what stands for "not given". Does nothing for NULL.
+/// Fills options with their defaults. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -136,12 +135,12 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.wanted(options, millpond_tasks_worker_options::NOT_GIVEN);
+    caller.optional_out(options, millpond_tasks_worker_options::NOT_GIVEN);
 }
 
-/// The jobs of a worker for these queues, which renews what it works on, tries again what failed,
-/// and puts aside what fails too often; `options` may be NULL. `millpond_close` on the client ends
-/// the wait for a job.
+/// The jobs of a worker for these queues, which renews what it works on, retries what failed, and
+/// moves what fails too often to the error queue; `options` may be NULL. `millpond_close` on the
+/// client ends the wait for a job.
 ///
 /// `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
 /// to NULL. Makes no call yet.
@@ -153,14 +152,14 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
 ///             ? millpond_tasks_job_done(job, &error)
 ///             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
 ///         if (status == MILLPOND_DEPENDENCY)
-///             millpond_error_free(error); // the lease was lost: somebody else has the task
+///             millpond_error_free(error); // the lease was lost: another claimant has the task
 ///         else if (status != MILLPOND_OK)
 ///             return failed(error);
 ///         millpond_tasks_job_free(job);
 ///     }
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
-/// What else is beyond its limits `millpond_tasks_jobs_next` refuses.
+/// Other limits are checked by `millpond_tasks_jobs_next`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -186,8 +185,8 @@ pub unsafe extern "C" fn millpond_tasks_jobs_new(
 /// Takes the next job.
 ///
 /// `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that trying again can mend
-/// (see `millpond_error_retry`) the loop may go on.
+/// failure, and also on success when the loop is over. After an error that a retry can fix (see
+/// `millpond_error_retry`) the loop can be continued.
 ///
 /// Errors: as `millpond_tasks_claim`.
 ///
@@ -211,7 +210,7 @@ pub unsafe extern "C" fn millpond_tasks_jobs_next(
     })
 }
 
-/// Frees the loop. Its jobs go on. NULL and a loop that was freed before are fine.
+/// Frees the loop. Its jobs stay usable. NULL and a loop that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

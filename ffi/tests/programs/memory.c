@@ -95,7 +95,7 @@ static void use_tasks(millpond_client *client) {
     millpond_modification modification = {.inserts = tasks, .insert_count = 3,
                                           .doc_inserts = &doc, .doc_insert_count = 1};
     millpond_tasks_store *store;
-    millpond_tasks_answer *answer;
+    millpond_tasks_result *result;
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_error *error;
@@ -108,24 +108,24 @@ static void use_tasks(millpond_client *client) {
     millpond_new_doc_init(&doc);
     doc.namespace_name = doc.key = queue;
     OK(millpond_tasks_store_new(client, S("memory tasks"), NULL, 0, &store, &error));
-    OK(millpond_tasks_modify(store, &modification, &answer, &error));
-    const millpond_doc *made = millpond_tasks_answer_data(answer)->docs;
+    OK(millpond_tasks_modify(store, &modification, &result, &error));
+    const millpond_doc *made = millpond_tasks_result_data(result)->docs;
     millpond_doc_id gone = {made->namespace_name, made->id, made->version};
     modification = (millpond_modification){.doc_deletes = &gone, .doc_delete_count = 1};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     CHECK(millpond_tasks_modify(store, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     CHECK(millpond_error_dependency(error)->doc_delete_count == 1);
     millpond_error_free(error);
-    millpond_tasks_answer_free(answer);
-    OK(millpond_tasks_claim(store, &queue, 1, -1, 2, -1, &answer, &error));
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_claim(store, &queue, 1, -1, 2, -1, &result, &error));
     millpond_task_id done[2];
     for (int i = 0; i < 2; i++) {
-        const millpond_task *task = &millpond_tasks_answer_data(answer)->tasks[i];
+        const millpond_task *task = &millpond_tasks_result_data(result)->tasks[i];
         done[i] = (millpond_task_id){task->id, task->version};
     }
     modification = (millpond_modification){.deletes = done, .delete_count = 2};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_new(store, &queue, 1, NULL, &jobs, &error));
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
     OK(millpond_tasks_job_done(job, &error));

@@ -1,4 +1,4 @@
-/* Calls a second from C, ours and hiredis' in turn; prints a list of rows as JSON.
+/* Calls per second from C, ours and hiredis' in turn; prints a list of rows as JSON.
 
    Arguments: the server's URL, the source of the script that an add calls. */
 
@@ -89,7 +89,7 @@ static void our_reserve(const struct row *row) {
         fail("a reserve failed");
     const millpond_entry *entry = millpond_entries_data(entries);
     if (millpond_entries_length(entries) != max)
-        fail("a reserve answered too little");
+        fail("a reserve returned too little");
     for (size_t i = 0; i < max; i++)
         sum += entry[i].score + (double)entry[i].member_length;
     millpond_entries_free(entries);
@@ -179,7 +179,7 @@ int main(int count, char **arguments) {
         measure(&row, our_add, their_add);
     }
 
-    /* The consumer set fills up once; then each call answers the same batch. */
+    /* The consumer set fills up once; then each call returns the same batch. */
     row.name = "reserve";
     millpond_script_find("ick.reserve", &reserve, NULL);
     for (int i = 0; i < 3; i++) {

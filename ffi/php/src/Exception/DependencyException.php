@@ -10,8 +10,8 @@ use Millpond\Tasks\DocId;
 use Millpond\Tasks\TaskId;
 
 /**
- * A task or a document is not as a modification says: nothing was done. The exception has all that is
- * not.
+ * A task or a document is not as a modification says: nothing was done. The exception lists all that
+ * is not.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     try {
@@ -30,31 +30,31 @@ final class DependencyException extends \RuntimeException implements MillpondExc
     public const NAME = 'DEPENDENCY';
     public const RETRY = Retry::Never;
 
-    /** @var list<TaskId> tasks to insert whose id is taken, at the version that is there */
+    /** @var list<TaskId> tasks to insert whose id is taken, with the current version */
     public readonly array $inserts;
 
-    /** @var list<TaskId> tasks to change that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to change that are missing at the given version */
     public readonly array $changes;
 
-    /** @var list<TaskId> tasks to delete that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to delete that are missing at the given version */
     public readonly array $deletes;
 
-    /** @var list<TaskId> tasks to depend on that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to depend on that are missing at the given version */
     public readonly array $depends;
 
     /** @var list<TaskId> tasks to delete or to change that another claimant holds */
     public readonly array $claims;
 
-    /** @var list<DocId> documents to insert whose id is taken, at the version that is there */
+    /** @var list<DocId> documents to insert whose id is taken, with the current version */
     public readonly array $docInserts;
 
-    /** @var list<DocId> documents to change that are not there at the version that was asked for */
+    /** @var list<DocId> documents to change that are missing at the given version */
     public readonly array $docChanges;
 
-    /** @var list<DocId> documents to delete that are not there at the version that was asked for */
+    /** @var list<DocId> documents to delete that are missing at the given version */
     public readonly array $docDeletes;
 
-    /** @var list<DocId> documents to depend on that are not there at the version that was asked for */
+    /** @var list<DocId> documents to depend on that are missing at the given version */
     public readonly array $docDepends;
 
     /** @var list<DocId> documents to delete, to change or to claim that another claimant holds */
@@ -86,13 +86,13 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         $this->docClaims = $lists['docClaims'] ?? [];
     }
 
-    /** Whether a task is not there at the version that was asked for. */
+    /** Whether a task is missing at the given version. */
     public function hasMissing(): bool
     {
         return $this->has['has_missing'] ?? false;
     }
 
-    /** Whether a document is not there at the version that was asked for. */
+    /** Whether a document is missing at the given version. */
     public function hasMissingDocs(): bool
     {
         return $this->has['has_missing_docs'] ?? false;
@@ -116,7 +116,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         return $this->has['has_collisions'] ?? false;
     }
 
-    /** Whether nothing is wrong but that others hold something: the same can succeed later. */
+    /** Whether the only problem is that others hold something: the same can succeed later. */
     public function onlyClaims(): bool
     {
         return $this->has['only_claims'] ?? false;

@@ -20,7 +20,7 @@ use Millpond\Retry;
  *
  * @property-read string $errorName the stable name of the kind of error, such as CONNECTION_LOST
  * @property-read Retry  $retry     whether the same call can help
- * @property-read string $operation what failed, such as ick.add; empty where nothing was under way
+ * @property-read string $operation what failed, such as ick.add; empty if there was none
  */
 interface MillpondException extends \Throwable
 {

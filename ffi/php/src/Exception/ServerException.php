@@ -8,7 +8,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The server answered an error that Millpond has no kind for.
+ * The server returned an error that Millpond has no kind for.
  */
 final class ServerException extends \RuntimeException implements MillpondException
 {

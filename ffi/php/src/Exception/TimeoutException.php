@@ -8,7 +8,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * No answer came in time: the call may or may not have been done.
+ * No reply came in time: the call may or may not have been done.
  */
 final class TimeoutException extends \RuntimeException implements MillpondException
 {

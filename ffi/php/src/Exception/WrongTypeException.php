@@ -8,7 +8,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * A key of the queue holds something that is not the queue's.
+ * A key of the queue holds data of another kind.
  */
 final class WrongTypeException extends \RuntimeException implements MillpondException
 {

@@ -7,8 +7,8 @@ namespace Millpond\Internal;
 use Millpond\Exception\InvalidArgumentException;
 
 /**
- * Values of PHP as the library takes them. What is wrong is said with the name of the argument and
- * the index in it, before anything is sent.
+ * Values of PHP as the library takes them. Errors name the argument and the index in it, before
+ * anything is sent.
  *
  * @internal
  */
@@ -150,18 +150,18 @@ final class Arguments
     {
         $found = [];
         foreach (self::items($argument, $sizes, Limits::get()->icks) as $size) {
-            $place = $argument . '[' . \count($found) . ']';
+            $path = $argument . '[' . \count($found) . ']';
             if (!\is_int($size)) {
-                throw self::wrong($place, 'be int', $size);
+                throw self::wrong($path, 'be int', $size);
             }
-            $found[] = self::smallSize($place, $size);
+            $found[] = self::smallSize($path, $size);
         }
 
         return $found;
     }
 
     /**
-     * Seconds in milliseconds. What is more than a number can hold is as good as for ever.
+     * Seconds in milliseconds. What is more than a number can hold means without limit.
      */
     public static function milliseconds(string $argument, float $seconds): int
     {
@@ -184,8 +184,8 @@ final class Arguments
     /**
      * What is wrong with a value.
      */
-    public static function wrong(string $place, string $expected, mixed $found): InvalidArgumentException
+    public static function wrong(string $path, string $expected, mixed $found): InvalidArgumentException
     {
-        return new InvalidArgumentException("$place must $expected, not " . \get_debug_type($found));
+        return new InvalidArgumentException("$path must $expected, not " . \get_debug_type($found));
     }
 }

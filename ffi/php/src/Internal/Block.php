@@ -70,7 +70,7 @@ final class Block
      */
     public function write(int $start, string $bytes): void
     {
-        $place = FFI::addr($this->owned[$start]);
-        FFI::memcpy($place, $bytes, \strlen($bytes));
+        $pointer = FFI::addr($this->owned[$start]);
+        FFI::memcpy($pointer, $bytes, \strlen($bytes));
     }
 }

@@ -19,7 +19,7 @@ trait ErrorDetails
     /** Whether the same call can help. */
     public readonly Retry $retry;
 
-    /** The operation that failed, such as `ick.add`; empty where none was under way. */
+    /** The operation that failed, such as `ick.add`; empty if there was none. */
     public readonly string $operation;
 
     public function __construct(string $message = '', string $operation = '', ?\Throwable $previous = null)

@@ -10,7 +10,7 @@ use Millpond\Exception\MillpondException;
 use Millpond\Retry;
 
 /**
- * A loop over a connection that belongs to somebody else.
+ * A loop over a connection that the program owns.
  *
  * @internal
  */
@@ -21,7 +21,7 @@ final class ForeignBatches implements Batches
     /** @var list<string> the members of the last batch, to be committed while it is at work */
     private array $members = [];
 
-    /** Whether the same call would fail for ever. */
+    /** Whether the same call would fail forever. */
     private bool $over = false;
 
     public function __construct(
@@ -52,7 +52,7 @@ final class ForeignBatches implements Batches
             $batch = $this->ick->exchange($this->max, $sent);
         } catch (MillpondException $failure) {
             // A commit that may have been done is not sent again: a member that was dirtied since
-            // may have been reserved once more, and nobody has worked on it.
+            // may have been reserved again, and was not worked on.
             $this->atWork = $failure->retry !== Retry::Unknown && $sent !== [];
             $this->over = $failure->retry === Retry::Never;
             throw $failure;

@@ -15,7 +15,7 @@ use Millpond\Tasks\TaskStore;
 use Millpond\TrackKeys;
 
 /**
- * A client that sends through a connection that belongs to somebody else.
+ * A client that sends through a connection that the program owns.
  *
  * @internal
  */

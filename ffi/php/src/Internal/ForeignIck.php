@@ -15,8 +15,8 @@ use Millpond\IckSet;
 use Millpond\Stats;
 
 /**
- * An Ick over a connection that belongs to somebody else. Scripts, keys and the meaning of errors
- * are the library's; arguments and replies are as the comment in each script says.
+ * An Ick over a connection that the program owns. Scripts, keys and the meaning of errors are the
+ * library's; arguments and replies are as the comment in each script says.
  *
  * @internal
  */
@@ -139,7 +139,7 @@ final class ForeignIck implements Ick
     public function lease(float $ttl): ?ConsumerLease
     {
         throw new InvalidArgumentException(
-            'a lease is renewed by a thread while its holder works, and a connection that belongs to somebody else'
+            'a lease is renewed by a thread while its holder works, and a connection that the program owns'
             . ' cannot be shared with one: use Millpond::connect()',
         );
     }
@@ -321,14 +321,14 @@ final class ForeignIck implements Ick
     }
 
     /**
-     * What came is no answer of this step: somebody has read the one before only in part.
+     * This is no reply of this step: the one before was read only in part.
      */
     private function badReply(string $operation): InternalException
     {
         $this->client->connection($operation)->abandon();
 
         return new InternalException(
-            "$operation: the server's answer does not have the form of this step's",
+            "$operation: the server's reply does not have the form of this step's",
             $operation,
         );
     }

@@ -10,10 +10,10 @@ use FFI\CData;
 /**
  * What the library has made and this process has not freed yet.
  *
- * After a fatal error, such as one about time or memory, PHP calls no destructors. A worker of
- * php-fpm lives on, and would renew a lease for ever that no request holds any more; so what is open
- * then is freed at the end of the request. An answer counts as open while PHP copies it, which is when
- * memory ends.
+ * After a fatal error, such as one about time or memory, PHP calls no destructors. A worker of php-fpm
+ * lives on, and would renew forever a lease that no request uses any more; so what is open then is
+ * freed at the end of the request. A result counts as open while PHP copies it, which is when memory
+ * ends.
  *
  * @internal
  */
@@ -57,8 +57,8 @@ final class Handles
             unset(self::$open[$key]);
             $ffi->$free($kept);
             // The library knows NULL; an address that was freed would crash it.
-            $place = FFI::addr($kept);
-            $place[0] = null;
+            $pointer = FFI::addr($kept);
+            $pointer[0] = null;
         }
     }
 
@@ -79,7 +79,7 @@ final class Handles
         self::$spare = null;
         $error = \error_get_last();
         if ($error !== null && ($error['type'] & self::FATAL) !== 0) {
-            // What was made last needs what was made first.
+            // In reverse order, since later objects depend on earlier ones.
             foreach (\array_reverse(self::$open) as [, , $handle]) {
                 self::free($handle);
             }

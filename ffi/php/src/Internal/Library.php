@@ -12,10 +12,10 @@ use Millpond\Exception;
 use Millpond\Exception\LibraryException;
 
 /**
- * libmillpond as this process has it: finds it, calls it, and turns its answers into PHP's.
+ * libmillpond as this process has it: finds it, calls it, and converts its results to PHP's.
  *
- * Every call has places of its own for what the library answers, so that a signal handler that runs
- * between two lines of PHP and makes a call itself does not write into them.
+ * Every call has out-parameters of its own, so that a signal handler that runs between two lines of
+ * PHP and makes a call itself does not overwrite them.
  *
  * @internal
  */
@@ -54,8 +54,8 @@ final class Library
 
     private static ?self $loaded = null;
 
-    /** Where one call's answers go. */
-    private readonly CType $answers;
+    /** Out-parameters of one call. */
+    private readonly CType $outputs;
 
     private readonly CType $lengths;
 
@@ -64,7 +64,7 @@ final class Library
     private function __construct(public readonly FFI $ffi)
     {
         [$this->lengths, $this->scores] = [$ffi->type('uint64_t *'), $ffi->type('double *')];
-        $this->answers = $ffi->type('struct {
+        $this->outputs = $ffi->type('struct {
             millpond_error *error[1];
             millpond_client *client[1];
             millpond_recovery *recovery[1];
@@ -88,7 +88,7 @@ final class Library
             millpond_tasks_claims *claims[1];
             millpond_tasks_jobs *jobs[1];
             millpond_tasks_job *job[1];
-            millpond_tasks_answer *answer[1];
+            millpond_tasks_result *result[1];
             millpond_bytes text[1];
             uint64_t number[1];
             uint64_t second[1];
@@ -117,7 +117,7 @@ final class Library
         try {
             $ffi = self::preloaded() ?? self::loaded();
         } catch (FFI\Exception $failure) {
-            // PHP has no class of its own for what is switched off.
+            // PHP defines no class for a feature that is switched off.
             throw new LibraryException(
                 \str_contains($failure->getMessage(), 'ffi.enable') ? self::switchedOff()
                     : 'libmillpond cannot be loaded: ' . $failure->getMessage(),
@@ -200,15 +200,15 @@ final class Library
     }
 
     /**
-     * Places for the answers of one call, all zero.
+     * Out-parameters of one call, all zero.
      */
     public function call(): CData
     {
-        return $this->ffi->new($this->answers);
+        return $this->ffi->new($this->outputs);
     }
 
     /**
-     * Throws what a call answered, if it failed.
+     * Throws the error of a call, if it failed.
      *
      * @throws Exception\MillpondException
      */
@@ -238,7 +238,7 @@ final class Library
         }
         $previous = $cause === null ? null : new \RuntimeException($cause);
         $dependency = $ffi->millpond_error_dependency($error);
-        $found = $dependency === null ? [] : TaskAnswers::dependency($dependency);
+        $found = $dependency === null ? [] : TaskResults::dependency($dependency);
         $exception = new $class($message, $operation, $previous, ...$found);
         $ffi->millpond_error_free($error);
 
@@ -246,7 +246,7 @@ final class Library
     }
 
     /**
-     * The entries that a call answered, which are freed.
+     * The entries that a call returned, which are freed.
      *
      * @return list<Entry>
      */
@@ -279,7 +279,7 @@ final class Library
     }
 
     /**
-     * The keys that a call answered, which are freed.
+     * The keys that a call returned, which are freed.
      *
      * @return list<string>
      */

@@ -37,7 +37,7 @@ final class NativeBatches implements Batches
     }
 
     /**
-     * @param \Closure(CData): int $open  makes a loop with the places for its answers
+     * @param \Closure(CData): int $open  makes a loop with its out-parameters
      * @param bool                 $waits whether next() can take long
      * @param object               $owner what the loop needs: its client, its lease or its channel
      */

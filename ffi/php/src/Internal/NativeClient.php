@@ -50,8 +50,8 @@ final class NativeClient implements Client
     ): self {
         $ffi = $library->ffi;
         $options = $ffi->new('millpond_options');
-        $place = FFI::addr($options);
-        $ffi->millpond_options_init($place);
+        $pointer = FFI::addr($options);
+        $ffi->millpond_options_init($pointer);
         $kept = [];
         $texts = ['url' => $url, 'username' => $username, 'password' => $password, 'client_name' => $clientName];
         foreach ($texts as $option => $text) {
@@ -74,10 +74,10 @@ final class NativeClient implements Client
 
         $options->quiet = true;
 
-        return Signals::held(static function () use ($library, $ffi, $place): self {
+        return Signals::held(static function () use ($library, $ffi, $pointer): self {
             Handles::sweep();
             $call = $library->call();
-            $status = $ffi->millpond_connect_with($place, $call->client, $call->error);
+            $status = $ffi->millpond_connect_with($pointer, $call->client, $call->error);
             $library->check($status, $call);
 
             return new self($library, $call->client[0]);

@@ -201,7 +201,7 @@ final class Packed
 
     /**
      * An array of structures whose fields are cells: an int is a word, a bool fills one, a string is
-     * pointer and length, and null is a string that is not given.
+     * pointer and length, and null is a string that is not set.
      *
      * @param string                           $type    the type of the array
      * @param list<list<string|int|bool|null>> $records the cells of each structure
@@ -323,7 +323,7 @@ final class Packed
     }
 
     /**
-     * Memory for an array of so many bytes, with these behind it.
+     * Memory for an array of this many bytes, followed by these.
      */
     private static function block(FFI $ffi, int $array, string $bytes): Block
     {

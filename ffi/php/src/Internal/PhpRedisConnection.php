@@ -15,13 +15,13 @@ use Millpond\Exception\UnavailableException;
  * A connection of phpredis, to one server or to a cluster.
  *
  * phpredis connects again by itself, but only before it sends. It neither serializes nor compresses
- * what a script takes and answers.
+ * what a script takes and returns.
  *
  * @internal
  */
 final class PhpRedisConnection implements Connection
 {
-    /** A place where no server can listen. */
+    /** An address where no server can listen. */
     private const NOWHERE = '/dev/null/closed';
 
     public function __construct(private readonly \Redis|\RedisCluster $redis)
@@ -47,7 +47,7 @@ final class PhpRedisConnection implements Connection
         }
         if ($redis->getMode() !== \Redis::ATOMIC) {
             throw new InvalidArgumentException(
-                "$script->operation: the connection is inside of multi() or pipeline(), where a call has no answer",
+                "$script->operation: the connection is inside of multi() or pipeline(), where a call has no reply",
                 $script->operation,
             );
         }
@@ -100,7 +100,7 @@ final class PhpRedisConnection implements Connection
         } catch (\RedisException) {
             return;
         }
-        // It is false if phpredis has given the connection up already.
+        // It is false if phpredis has dropped the connection already.
         if ($database === 0 || $database === false) {
             return;
         }
@@ -117,7 +117,7 @@ final class PhpRedisConnection implements Connection
 
     private function failure(Script $script, \Exception $failure): MillpondException|ServerError
     {
-        // phpredis throws some of what a server answers; of a connection it keeps other words.
+        // phpredis throws some of the errors of a server; errors of a connection have other texts.
         if ($this->redis->getLastError() === $failure->getMessage()) {
             return new ServerError($failure->getMessage());
         }

@@ -69,7 +69,7 @@ final class PredisConnection implements Connection
             }
         }
         try {
-            // Neither puts a prefix before keys nor throws what a server answers.
+            // Neither puts a prefix before keys nor throws a server's errors.
             $reply = $this->client->executeRaw([...$call, \count($keys), ...$keys, ...$arguments], $isError);
         } catch (PredisException $failure) {
             $this->abandon();

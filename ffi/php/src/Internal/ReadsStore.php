@@ -24,8 +24,7 @@ use Millpond\Tasks\TaskPage;
 trait ReadsStore
 {
     /**
-     * The tasks of these ids, in the same order, in whatever queue they are; without those that are not
-     * there.
+     * The tasks of these ids, from any queue, in the same order; missing ones are left out.
      *
      * @param string|iterable<string> $ids up to 10,000
      *
@@ -37,18 +36,18 @@ trait ReadsStore
     {
         $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
 
-        return $this->answered('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch(
+        return $this->resultOf('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch(
             $this->handle,
             $names->array,
             $names->count,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
 
     /**
-     * A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed between
-     * two pages may be on both or on none.
+     * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
+     * between two pages may be on both or on none.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->modify((new Modification())->insert('inbox', 1)->insert('inbox', 2)->insert('inbox', 3));
@@ -57,7 +56,7 @@ trait ReadsStore
      *     echo count($first->tasks), ' and ', count($rest->tasks), "\n"; // 2 and 1
      *
      * @param Position|Task|null $after      the page after this position; null is the first
-     * @param int|null           $limit      how many tasks to look at: 1 to 10,000, null is 1,000
+     * @param int|null           $limit      how many tasks to read: 1 to 10,000, null is 1,000
      * @param string|null        $claimant   only tasks that are this claimant's or available. A page may
      *                                       hold fewer tasks then, or none, and still have a next one
      * @param bool               $omitValues whether to leave the values out
@@ -77,8 +76,8 @@ trait ReadsStore
         ]);
         $only = Packed::members($ffi, $claimant === null ? [] : [$claimant]);
         $query = $ffi->new('millpond_task_query');
-        $place = FFI::addr($query);
-        $ffi->millpond_task_query_init($place);
+        $pointer = FFI::addr($query);
+        $ffi->millpond_task_query_init($pointer);
         $query->after = $position->array;
         $query->omit_values = $omitValues;
         if ($limit !== null) {
@@ -88,12 +87,12 @@ trait ReadsStore
             $query->claimant = $only->array[0];
         }
 
-        return $this->answered('page', fn (CData $call): int => $ffi->millpond_tasks_list(
+        return $this->resultOf('page', fn (CData $call): int => $ffi->millpond_tasks_list(
             $this->handle,
             $queue,
             \strlen($queue),
-            $place,
-            $call->answer,
+            $pointer,
+            $call->result,
             $call->error,
         ));
     }
@@ -104,7 +103,7 @@ trait ReadsStore
      * @param string|iterable<string> $exact    those of these names,
      * @param string|iterable<string> $prefixes and those whose names begin like these; all if neither is
      *                                          given
-     * @param int|null                $limit    only the first so many, from 1 to 100,000
+     * @param int|null                $limit    how many at most, the first by name: from 1 to 100,000
      *
      * @return array<string, int>
      *
@@ -139,8 +138,8 @@ trait ReadsStore
     }
 
     /**
-     * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-     * without a look at the tasks.
+     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+     * counted without reading the tasks.
      *
      * @param string|iterable<string> $exact    as for queues()
      * @param string|iterable<string> $prefixes as for queues()
@@ -154,10 +153,10 @@ trait ReadsStore
     {
         [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, $limit);
 
-        return $this->answered('queueStats', fn (CData $call): int => $this->library->ffi->millpond_tasks_queue_stats(
+        return $this->resultOf('queueStats', fn (CData $call): int => $this->library->ffi->millpond_tasks_queue_stats(
             $this->handle,
             $filter,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
@@ -170,7 +169,7 @@ trait ReadsStore
      */
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc
     {
-        $found = $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_get_doc(
+        $found = $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_get_doc(
             $this->handle,
             $namespace,
             \strlen($namespace),
@@ -178,7 +177,7 @@ trait ReadsStore
             \strlen($key),
             $secondaryKey,
             \strlen($secondaryKey),
-            $call->answer,
+            $call->result,
             $call->error,
         ));
 
@@ -186,7 +185,7 @@ trait ReadsStore
     }
 
     /**
-     * The documents of these ids, in the same order; without those that are not there.
+     * The documents of these ids, in the same order; missing ones are left out.
      *
      * @param string|iterable<string> $ids up to 10,000
      *
@@ -198,13 +197,13 @@ trait ReadsStore
     {
         $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
 
-        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch_docs(
+        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch_docs(
             $this->handle,
             $namespace,
             \strlen($namespace),
             $names->array,
             $names->count,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
@@ -234,20 +233,20 @@ trait ReadsStore
         ]);
         $range = Packed::members($ffi, [$start, $end]);
         $query = $ffi->new('millpond_doc_query');
-        $place = FFI::addr($query);
-        $ffi->millpond_doc_query_init($place);
+        $pointer = FFI::addr($query);
+        $ffi->millpond_doc_query_init($pointer);
         [$query->after, $query->start, $query->end] = [$position->array, $range->array[0], $range->array[1]];
         $query->omit_contents = $omitContents;
         if ($limit !== null) {
             $query->limit = Arguments::size('limit', $limit);
         }
 
-        return $this->answered('docPage', fn (CData $call): int => $ffi->millpond_tasks_list_docs(
+        return $this->resultOf('docPage', fn (CData $call): int => $ffi->millpond_tasks_list_docs(
             $this->handle,
             $namespace,
             \strlen($namespace),
-            $place,
-            $call->answer,
+            $pointer,
+            $call->result,
             $call->error,
         ));
     }
@@ -271,10 +270,10 @@ trait ReadsStore
         $ffi = $this->library->ffi;
         [$filter, $kept] = TaskArguments::filter($ffi, $exact, $prefixes, $limit);
 
-        return $this->answered('namespaceStats', fn (CData $call): int => $ffi->millpond_tasks_namespace_stats(
+        return $this->resultOf('namespaceStats', fn (CData $call): int => $ffi->millpond_tasks_namespace_stats(
             $this->handle,
             $filter,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }

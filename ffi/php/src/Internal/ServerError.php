@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * What a server answered in place of a result, in its own words. The library says what it means.
+ * The error that a server returned instead of a result, in its own words. The library translates
+ * it.
  *
  * @internal
  */

@@ -49,7 +49,7 @@ final class ShuffleArguments
 
     /**
      * Whether the keys are names. PHP makes an int of a name like '7'; where all keys are such, they
-     * may as well be places in a list that array_filter() has left holes in, and are not taken for
+     * may also be indices of a list that array_filter() has left holes in, and are not taken for
      * names.
      *
      * @param array<mixed> $fields
@@ -70,18 +70,18 @@ final class ShuffleArguments
         $keys = $fields = [];
         $bytes = 0;
         foreach (Arguments::items('messages', $messages, Limits::get()->items) as $message) {
-            $place = 'messages[' . \count($keys) . ']';
+            $path = 'messages[' . \count($keys) . ']';
             if (!\is_array($message) || \count($message) !== 2 || !\array_is_list($message)) {
-                throw Arguments::wrong($place, 'be [shard key, fields]', $message);
+                throw Arguments::wrong($path, 'be [shard key, fields]', $message);
             }
             if (!\is_string($message[0])) {
-                throw Arguments::wrong("{$place}[0]", 'be string', $message[0]);
+                throw Arguments::wrong("{$path}[0]", 'be string', $message[0]);
             }
             if (!\is_iterable($message[1])) {
-                throw Arguments::wrong("{$place}[1]", 'be iterable', $message[1]);
+                throw Arguments::wrong("{$path}[1]", 'be iterable', $message[1]);
             }
             $keys[] = $message[0];
-            $fields[] = $strings = self::fields("{$place}[1]", $message[1]);
+            $fields[] = $strings = self::fields("{$path}[1]", $message[1]);
             Limits::checkBytes($bytes += \array_sum(\array_map(\strlen(...), $strings)));
         }
 
@@ -102,12 +102,12 @@ final class ShuffleArguments
         $index = 0;
         $items = $isOne ? [$messages] : Arguments::items($argument, $messages, Limits::get()->items);
         foreach ($items as $message) {
-            $place = $isOne ? $argument : "{$argument}[$index]";
+            $path = $isOne ? $argument : "{$argument}[$index]";
             if (!$message instanceof Message && !$message instanceof Receipt) {
-                throw Arguments::wrong($place, 'be Message or Receipt', $message);
+                throw Arguments::wrong($path, 'be Message or Receipt', $message);
             }
-            $found[] = $message->stream === null ? -1 : Arguments::smallSize("$place.stream", $message->stream);
-            \array_push($found, ...self::id("$place.id", $message->id));
+            $found[] = $message->stream === null ? -1 : Arguments::smallSize("$path.stream", $message->stream);
+            \array_push($found, ...self::id("$path.id", $message->id));
             ++$index;
         }
 
@@ -127,12 +127,12 @@ final class ShuffleArguments
         $found = [];
         $index = 0;
         foreach ($isOne ? [$letters] : $letters as $letter) {
-            $place = $isOne ? $argument : "{$argument}[$index]";
+            $path = $isOne ? $argument : "{$argument}[$index]";
             $id = $letter instanceof DeadLetter ? $letter->id : $letter;
             if (!\is_string($id)) {
-                throw Arguments::wrong($place, 'be DeadLetter or string', $letter);
+                throw Arguments::wrong($path, 'be DeadLetter or string', $letter);
             }
-            \array_push($found, ...self::id($place, $id));
+            \array_push($found, ...self::id($path, $id));
             ++$index;
         }
 
@@ -144,21 +144,21 @@ final class ShuffleArguments
      *
      * @return array{int, int}
      */
-    private static function id(string $place, string $id): array
+    private static function id(string $path, string $id): array
     {
         [$time, $sequence] = \explode('-', $id, 2) + [1 => ''];
-        // What has fewer digits needs no second look.
+        // Fewer digits always fit.
         if (\preg_match('/^\d{1,18}-\d{1,18}$/D', $id) === 1) {
             return [(int) $time, (int) $sequence];
         }
 
-        return [self::word($place, $time, $id), self::word($place, $sequence, $id)];
+        return [self::word($path, $time, $id), self::word($path, $sequence, $id)];
     }
 
     /**
      * A number of 64 bits, which PHP has below 0 from 2^63 on.
      */
-    private static function word(string $place, string $digits, string $id): int
+    private static function word(string $path, string $digits, string $id): int
     {
         $text = \ltrim($digits, '0');
         $high = (int) \substr($text, 0, -10);
@@ -167,7 +167,7 @@ final class ShuffleArguments
             || $high === self::WORD_HIGH && $low > self::WORD_LOW;
         if (\preg_match('/^\d+$/D', $digits) !== 1 || $isTooLarge) {
             throw new InvalidArgumentException(
-                "$place is \"$id\", which is no id of a message; one has the form <milliseconds>-<number>",
+                "$path is \"$id\", which is no id of a message; one has the form <milliseconds>-<number>",
             );
         }
         $value = $high * 10 ** 10 + $low;

@@ -12,7 +12,7 @@ use Millpond\Exception\CancelledException;
  * The program's signal handlers, while the library waits.
  *
  * PHP runs handlers between two of its own steps, and a call into C is one step, however long. So
- * the signals that have a handler are held back during the call, the library asks now and then
+ * the signals that have a handler are held back during the call, the library checks now and then
  * whether one has come, and if so it returns. Handlers then run outside of it, where they may throw,
  * exit or make calls as they like.
  *
@@ -31,7 +31,7 @@ final class Signals
 
     /**
      * Does something that no handler can throw out of: handlers run before it or after it. After one
-     * that throws nobody gets what it returns, so what must not be lost then it keeps itself.
+     * that throws its return value is lost, so it keeps itself what must not be lost.
      *
      * @template Made
      *
@@ -65,8 +65,8 @@ final class Signals
     /**
      * Makes a call that can take long: it ends early if a signal comes that has a handler.
      *
-     * @param callable(): void $call keeps what the call answers; that may be that it was cancelled.
-     *                               It throws nothing
+     * @param callable(): void $call keeps the call's result; that may be that it was cancelled. It
+     *                               throws nothing
      *
      * @return list<array{int, array<string, mixed>}> the signals that came, for handle()
      */
@@ -97,8 +97,8 @@ final class Signals
     }
 
     /**
-     * Makes a call that keeps what it answers, so that a handler that throws loses nothing; once more
-     * if signals have ended it and their handlers returned.
+     * Makes a call that keeps its result, so that a handler that throws loses nothing; once more if
+     * signals have ended it and their handlers returned.
      *
      * @param bool             $waits whether it can take long
      * @param callable(): void $call  may throw, as it does when it was cancelled
@@ -151,8 +151,8 @@ final class Signals
     }
 
     /**
-     * The signals that have a handler: only in the CLI can they have one. PHP does not tell those of
-     * real-time signals, which so run after a call.
+     * The signals that have a handler: only in the CLI can they have one. PHP does not report those
+     * of real-time signals, which therefore run after a call.
      *
      * @return list<int>
      */

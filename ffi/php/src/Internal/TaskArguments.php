@@ -55,7 +55,7 @@ final class TaskArguments
     public static function when(?int $atMs, ?float $delay): array
     {
         if ($atMs !== null && $delay !== null) {
-            throw new InvalidArgumentException('atMs and delay both say when; only one can be given');
+            throw new InvalidArgumentException('atMs and delay are both given; only one is allowed');
         }
 
         return [$atMs === null ? -1 : Arguments::size('atMs', $atMs), Arguments::wait('delay', $delay)];
@@ -87,11 +87,11 @@ final class TaskArguments
         $found = [];
         $items = \is_iterable($tasks) ? Arguments::items('tasks', $tasks, Limits::get()->entries) : [$tasks];
         foreach ($items as $task) {
-            $place = 'tasks[' . \count($found) . ']';
+            $path = 'tasks[' . \count($found) . ']';
             if (!$task instanceof Task && !$task instanceof TaskId) {
-                throw Arguments::wrong($place, 'be Task or TaskId', $task);
+                throw Arguments::wrong($path, 'be Task or TaskId', $task);
             }
-            $found[] = self::task($place, $task);
+            $found[] = self::task($path, $task);
         }
 
         return $found;
@@ -107,11 +107,11 @@ final class TaskArguments
         $found = [];
         $items = \is_iterable($docs) ? Arguments::items('docs', $docs, Limits::get()->entries) : [$docs];
         foreach ($items as $doc) {
-            $place = 'docs[' . \count($found) . ']';
+            $path = 'docs[' . \count($found) . ']';
             if (!$doc instanceof Doc && !$doc instanceof DocId) {
-                throw Arguments::wrong($place, 'be Doc or DocId', $doc);
+                throw Arguments::wrong($path, 'be Doc or DocId', $doc);
             }
-            $found[] = self::doc($place, $doc);
+            $found[] = self::doc($path, $doc);
         }
 
         return $found;
@@ -130,14 +130,14 @@ final class TaskArguments
         $names = Packed::members($ffi, self::names('exact', $exact));
         $starts = Packed::members($ffi, self::names('prefixes', $prefixes));
         $filter = $ffi->new('millpond_tasks_filter');
-        $place = FFI::addr($filter);
-        $ffi->millpond_tasks_filter_init($place);
+        $pointer = FFI::addr($filter);
+        $ffi->millpond_tasks_filter_init($pointer);
         [$filter->exact, $filter->exact_count] = [$names->array, $names->count];
         [$filter->prefixes, $filter->prefix_count] = [$starts->array, $starts->count];
         if ($limit !== null) {
             $filter->limit = Arguments::size('limit', $limit);
         }
 
-        return [$place, [$filter, $names, $starts]];
+        return [$pointer, [$filter, $names, $starts]];
     }
 }

@@ -59,7 +59,7 @@ trait TracksMessages
         );
         $this->library->check($status, $call);
 
-        return ShuffleAnswers::receipt($call->receipt[0]);
+        return ShuffleResults::receipt($call->receipt[0]);
     }
 
     /**
@@ -87,7 +87,7 @@ trait TracksMessages
         $deadline ??= 0;
         $call = $this->library->call();
         $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $packed->count) . ']');
-        $place = FFI::addr($receipts[0]);
+        $pointer = FFI::addr($receipts[0]);
         $status = $this->library->ffi->millpond_shuffle_write_tracked_many(
             $this->handle,
             $packed->array,
@@ -95,20 +95,19 @@ trait TracksMessages
             $trackField,
             \strlen($trackField),
             $deadline,
-            $place,
+            $pointer,
             $call->error,
         );
         $this->library->check($status, $call);
 
-        return ShuffleAnswers::receipts($this->library->ffi, $place, $packed->count);
+        return ShuffleResults::receipts($this->library->ffi, $pointer, $packed->count);
     }
 
     /**
-     * Deletes the message that is tracked by this value, for all groups, taken or not. With the
-     * global keys it is found whatever the name of its queue. A consumer that has taken the message
-     * is not stopped.
+     * Deletes the message that is tracked by this value, for all groups, delivered or not. With the
+     * global keys it is found in any queue. A consumer that works on the message is not stopped.
      *
-     * After a ConnectionLostException or a TimeoutException it may be done; done again it answers
+     * After a ConnectionLostException or a TimeoutException it may be done; repeated, it returns
      * null then.
      *
      * @return Receipt|null where it was; null if there is none (any more)
@@ -129,7 +128,7 @@ trait TracksMessages
         );
         $this->library->check($status, $call);
 
-        return $call->flag[0] ? ShuffleAnswers::receipt($call->receipt[0]) : null;
+        return $call->flag[0] ? ShuffleResults::receipt($call->receipt[0]) : null;
     }
 
     /**
@@ -138,7 +137,7 @@ trait TracksMessages
      * messages stay until they are deleted.
      *
      * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
-     * values may be cordoned that nobody saw; gc() hands them out once more.
+     * values may be cordoned that no caller received; gc() returns them again.
      *
      * @param float $within whole seconds; a part of one counts as one
      *
@@ -168,9 +167,9 @@ trait TracksMessages
      * Collects what is recorded of tracked messages whose deadline has passed, those that were
      * cordoned first. Makes no call yet.
      *
-     * @param int|null $timeDigits 1 to 10: looks only at deadlines that begin with as many of the
-     *                             first digits of the time, with 6 at those of the same 10,000
-     *                             seconds; null is for all. What was cordoned is looked at in any
+     * @param int|null $timeDigits 1 to 10: scans only deadlines that begin with as many of the
+     *                             first digits of the time, with 6 those of the same 10,000
+     *                             seconds; null is for all. What was cordoned is scanned in any
      *                             case
      *
      * @throws Exception\InvalidArgumentException for another number, now or with the first batch

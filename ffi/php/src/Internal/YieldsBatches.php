@@ -13,7 +13,8 @@ namespace Millpond\Internal;
 trait YieldsBatches
 {
     /**
-     * A batch that came and that nobody has seen. Asking for another one may not finish it.
+     * A batch that came and that the program has not received. Asking for another one must not
+     * commit it.
      *
      * @var list<mixed>|null
      */
@@ -22,7 +23,7 @@ trait YieldsBatches
     /** The process that the batch came to. */
     private int $process = 0;
 
-    /** Whether the last batch was given out and no other one was asked for since. */
+    /** Whether the last batch was returned and no other one was requested since. */
     private bool $atWork = false;
 
     /**
@@ -30,7 +31,7 @@ trait YieldsBatches
      */
     public function getIterator(): \Generator
     {
-        // Whoever left a loop at a batch has not said that it is done.
+        // Leaving a loop at a batch does not mean that the batch is done.
         if ($this->atWork) {
             $this->forget();
         }
@@ -41,7 +42,7 @@ trait YieldsBatches
     }
 
     /**
-     * Takes the batch that fill() has kept. Whoever calls this returns it at once.
+     * Takes the batch that fill() has kept. The caller returns it at once.
      *
      * @return list<mixed>
      */
@@ -82,7 +83,7 @@ trait YieldsBatches
     abstract private function fill(): bool;
 
     /**
-     * Takes the last batch for not done, and `$atWork` back: it comes again.
+     * Marks the last batch as not done and takes `$atWork` back, so that it is returned again.
      */
     abstract private function forget(): void;
 }

@@ -11,14 +11,14 @@ use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
-use Millpond\Internal\TaskAnswers;
+use Millpond\Internal\TaskResults;
 use Millpond\Internal\TaskArguments;
 use Millpond\Internal\YieldsBatches;
 
 /**
  * A claimant's loop over batches of leased tasks, made by `TaskStore::claims()`. Asking for the next
- * batch does nothing to the one before: its tasks are leased until they are deleted or changed, or until
- * the lease is over.
+ * batch changes nothing about the one before: its tasks are leased until they are deleted or changed, or
+ * until the lease is over.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->modify((new Modification())->insert('print', 'a.pdf')->insert('print', 'b.pdf'));
@@ -30,7 +30,7 @@ use Millpond\Internal\YieldsBatches;
  *     }
  *
  * A loop that is left by an exception or by `break` leaves its tasks leased. A second `foreach` over the
- * same object goes on with what comes next.
+ * same object continues with the next batch.
  *
  * @implements \IteratorAggregate<int, list<Task>>
  */
@@ -98,9 +98,10 @@ final class Claims implements \IteratorAggregate
     /**
      * Leases the next batch; null when the loop is over. What `foreach` does.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop may go on. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and
-     * after one that returns it goes on. A batch that came meanwhile is what the next call answers.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
+     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
+     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
+     * the next call.
      *
      * @return list<Task>|null
      *
@@ -124,12 +125,12 @@ final class Claims implements \IteratorAggregate
             $call = $this->library->call();
             $status = $this->library->ffi->millpond_tasks_claims_next(
                 $this->handle,
-                $call->answer,
+                $call->result,
                 $call->error,
             );
             $this->library->check($status, $call);
-            if ($call->answer[0] !== null) {
-                $batch = TaskAnswers::of($this->library->ffi, $call->answer[0], 'tasks');
+            if ($call->result[0] !== null) {
+                $batch = TaskResults::of($this->library->ffi, $call->result[0], 'tasks');
                 $this->keep($batch);
             }
         });
@@ -137,7 +138,7 @@ final class Claims implements \IteratorAggregate
         return $this->unseen !== null;
     }
 
-    /** Nothing comes again by itself: what is not done is leased. */
+    /** Nothing is delivered again by itself: what is not done is leased. */
     private function forget(): void
     {
         $this->atWork = false;

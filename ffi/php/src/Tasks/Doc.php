@@ -8,8 +8,8 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Json;
 
 /**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
- * time as tasks are, but never consumed.
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
+ * a time as tasks are, but never consumed.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
@@ -26,11 +26,11 @@ final class Doc
      * @param int         $version      from 0; 1 more with each claim, renewal and change
      * @param string      $key          its primary key; several documents can have the same. Never changes
      * @param string      $secondaryKey its secondary key. Never changes
-     * @param string|null $json         its content: the JSON text, byte for byte as it was given; null if
-     *                                  it has none, or if a listing left it out
+     * @param string|null $json         its content: the JSON text, byte for byte as it was written; null
+     *                                  if it has none, or if a listing left it out
      * @param int         $atMs         until when its claimant holds it, in milliseconds since the Unix
      *                                  epoch
-     * @param string      $claimant     who holds it until `atMs`; empty for nobody
+     * @param string      $claimant     the claimant that holds it until `atMs`; empty if there is none
      * @param int         $createdMs    when it was inserted
      * @param int         $modifiedMs   when it was inserted, claimed, renewed or changed last
      */
@@ -59,7 +59,7 @@ final class Doc
     }
 
     /**
-     * What a modification has to show to delete this document or to depend on it.
+     * What a modification needs to delete this document or to depend on it.
      */
     public function handle(): DocId
     {
@@ -67,15 +67,16 @@ final class Doc
     }
 
     /**
-     * A change of this document, for `Modification::changeDoc()`: what is not said stays as it is,
-     * whoever holds it included.
+     * A change of this document, for `Modification::changeDoc()`: what is not given stays as it
+     * is, its claimant included.
      *
      * @param mixed       $content anything that JSON has
      * @param string|null $json    the content as a JSON text, which is kept byte for byte
-     * @param int|null    $atMs    until when whoever changes it holds it, in milliseconds since the Unix
-     *                             epoch; a time in the past releases it
-     * @param float|null  $delay   for how many seconds whoever changes it holds it, by the engine's clock
-     * @param bool        $release whether nobody holds it any more
+     * @param int|null    $atMs    until when the claimant that changes it holds it, in milliseconds
+     *                             since the Unix epoch; a time in the past releases it
+     * @param float|null  $delay   for how many seconds the claimant that changes it holds it, by the
+     *   engine's clock
+     * @param bool        $release whether to release it
      *
      * @throws InvalidArgumentException for a content that JSON has not, for two contents or two times, and
      *                                  for a time below 0

@@ -10,15 +10,14 @@ use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Signals;
-use Millpond\Internal\TaskAnswers;
+use Millpond\Internal\TaskResults;
 
 /**
  * A task that is being worked on; made by `Jobs`.
  *
  * A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
- * them. It ends by one of the methods that say what becomes of the task, which happens to the newest
- * versions. A job that nobody refers to any more without that leaves the task leased until the lease is
- * over.
+ * them. It ends by one of the methods that decide what happens to the task, which happens to the newest
+ * versions. If a job is destroyed without one of these, the task stays leased until the lease is over.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
@@ -46,7 +45,7 @@ final class Job
         private readonly TaskStore $store,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_job_free', $handle);
-        $this->task = TaskAnswers::taskOf($library->ffi, $handle);
+        $this->task = TaskResults::taskOf($library->ffi, $handle);
     }
 
     public function __destruct()
@@ -118,32 +117,32 @@ final class Job
     }
 
     /**
-     * Leases all documents of a primary key for as long as the job goes on; no other job gets them
-     * meanwhile. What ends the job releases them, unless it deletes them or says until when they are to be
-     * held.
+     * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
+     * ends the job releases them, unless it deletes them or sets until when they are held.
      *
-     * @param float|null $wait up to how many seconds to wait while somebody else holds one of them. Those
-     *                         who wait have no order, and who held the documents may get them again first
+     * @param float|null $wait up to how many seconds to wait while another claimant holds one of them.
+     *                         Waiters have no order: the claimant that held the documents may get them
+     *                         again first
      *
      * @return list<Doc>
      *
      * @throws Exception\LeaseLostException once the job has ended
-     * @throws Exception\DependencyException if somebody else holds one of them. A handler that lets this
-     *                                       exception through has not failed: the task is given back for
-     *                                       some milliseconds, as fail() says
+     * @throws Exception\DependencyException if another claimant holds one of them. A handler that lets
+     *                                       this exception through has not failed: the task is released
+     *                                       with a delay of some milliseconds, as fail() says
      */
     public function claimDocs(string $namespace, string $key, ?float $wait = null): array
     {
         $milliseconds = Arguments::wait('wait', $wait);
 
-        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_claim_docs(
+        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_claim_docs(
             $this->handle,
             $namespace,
             \strlen($namespace),
             $key,
             \strlen($key),
             $milliseconds,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
@@ -160,10 +159,10 @@ final class Job
     {
         $packed = $modification->packed($this->library->ffi);
 
-        return $this->answered('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_finish(
+        return $this->resultOf('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_finish(
             $this->handle,
             $packed->array,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
@@ -181,10 +180,10 @@ final class Job
     }
 
     /**
-     * Ends the job as an exception of its handler does: as retry(), with this reason. If that has in it the
-     * message of the exception by which the job's last claimDocs() found a document taken, nothing has
-     * failed: the task is given back untried for a short random time, of 8 to 16 milliseconds and twice as
-     * long each time its worker finds no document free, up to 128.
+     * Ends the job as an exception of its handler does: as retry(), with this reason. If that contains
+     * the message of the exception with which the job's last claimDocs() was refused, this is no
+     * failure: the task is released without counting an attempt, after a random delay of 8 to 16
+     * milliseconds that doubles each time its worker is refused again, up to 128.
      *
      * @throws Exception\MillpondException as finish()
      */
@@ -196,8 +195,8 @@ final class Job
     }
 
     /**
-     * Ends the job and puts the task off for another attempt, with why it failed in `err`, or into the
-     * error queue if that was the last.
+     * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
+     * attempt, moves the task to the error queue.
      *
      * @param float|null $delay seconds; null is as the worker says
      *
@@ -237,10 +236,12 @@ final class Job
     }
 
     /**
-     * Ends the job and gives the task back untried. This is no attempt, and does not count for `maxClaims`.
+     * Ends the job and releases the task without counting an attempt. It does not count for
+     * `maxClaims` either.
      *
-     * @param float|null $delay in how many seconds it is available; 0 is at once, and null a random time of
-     *                          0.05 to 0.1 seconds, so that a task is not given and given back all the time
+     * @param float|null $delay in how many seconds it is available; 0 is at once, and null a random time
+     *                          of 0.05 to 0.1 seconds, so that a task is not claimed and released in a
+     *                          tight loop
      *
      * @throws Exception\MillpondException as finish()
      */
@@ -253,12 +254,12 @@ final class Job
     }
 
     /**
-     * Makes a call that answers tasks or documents: see `TaskAnswers`.
+     * Makes a call that returns tasks or documents: see `TaskResults`.
      *
-     * @param \Closure(CData): int $make makes the call with the places for its answers
+     * @param \Closure(CData): int $make makes the call with its out-parameters
      */
-    private function answered(string $what, \Closure $make): mixed
+    private function resultOf(string $what, \Closure $make): mixed
     {
-        return TaskAnswers::call($this->library, $what, $make);
+        return TaskResults::call($this->library, $what, $make);
     }
 }

@@ -65,15 +65,15 @@ final class Jobs implements \IteratorAggregate
         Packed $names,
     ): self {
         $packed = Packed::members($library->ffi, $queues);
-        $place = FFI::addr($options);
+        $pointer = FFI::addr($options);
 
-        return Signals::held(static function () use ($library, $storeHandle, $packed, $place, $waits, $store): self {
+        return Signals::held(static function () use ($library, $storeHandle, $packed, $pointer, $waits, $store): self {
             $call = $library->call();
             $status = $library->ffi->millpond_tasks_jobs_new(
                 $storeHandle,
                 $packed->array,
                 $packed->count,
-                $place,
+                $pointer,
                 $call->jobs,
                 $call->error,
             );
@@ -91,7 +91,7 @@ final class Jobs implements \IteratorAggregate
         while ($this->fill()) {
             [[$job], $this->unseen] = [$this->unseen, null];
             yield $job;
-            // Nobody may hold it any more, and it must not be renewed while the next one is awaited.
+            // It may be unreferenced, and must not be renewed while the next one is awaited.
             unset($job);
         }
     }
@@ -99,9 +99,10 @@ final class Jobs implements \IteratorAggregate
     /**
      * Takes the next job; null when the loop is over. What `foreach` does.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop may go on. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and
-     * after one that returns it goes on. A job that came meanwhile is what the next call answers.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
+     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
+     * wait, and after one that returns the wait continues. A job that came meanwhile is returned by
+     * the next call.
      *
      * @throws Exception\MillpondException what `TaskStore::claim()` throws
      */
@@ -137,7 +138,7 @@ final class Jobs implements \IteratorAggregate
         return $this->unseen !== null;
     }
 
-    /** Nothing comes again by itself: what is not done is leased. */
+    /** Nothing is delivered again by itself: what is not done is leased. */
     private function forget(): void
     {
         $this->atWork = false;

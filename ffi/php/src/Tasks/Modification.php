@@ -45,8 +45,8 @@ final class Modification
      * @param string      $err           what went wrong before
      * @param int         $priority      0 to 9: of the available tasks of a queue those with the highest
      *                                   are claimed first
-     * @param float|null  $ttl           how many seconds it may be there, done or not, held or not
-     * @param bool        $skipColliding leaves this task out if its id is taken, in place of refusing the
+     * @param float|null  $ttl           after how many seconds it is deleted, done or not, leased or not
+     * @param bool        $skipColliding leaves this task out if its id is taken, instead of refusing the
      *                                   whole modification
      *
      * @return $this
@@ -100,7 +100,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this task is not there at that version, whoever holds it.
+     * Is refused if this task is not there at that version, claimed or not.
      *
      * @return $this
      */
@@ -125,7 +125,7 @@ final class Modification
      *                                   does a document whose primary key is empty
      * @param string      $secondaryKey  the order of documents with the same primary key, at most 256
      *                                   characters
-     * @param bool        $skipColliding leaves this document out if its id is taken, in place of refusing
+     * @param bool        $skipColliding leaves this document out if its id is taken, instead of refusing
      *                                   the whole modification
      *
      * @return $this
@@ -148,8 +148,8 @@ final class Modification
 
     /**
      * Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
-     * one of its keys. Whoever holds the document still does. Refused if another claimant holds it, and as
-     * an id that is taken if it has other keys. It is among the inserted documents of what the
+     * one of its keys. The document's claimant stays the same. Refused if another claimant holds it, and
+     * as an id that is taken if it has other keys. It is among the inserted documents of what the
      * modification did, after the inserts.
      *
      * @param string      $namespace    as for insertDoc()
@@ -199,7 +199,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this document is not there at that version, whoever holds it.
+     * Is refused if this document is not there at that version, claimed or not.
      *
      * @return $this
      */

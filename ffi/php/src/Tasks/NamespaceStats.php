@@ -12,7 +12,7 @@ final class NamespaceStats
     /**
      * @param string $namespace the namespace's name
      * @param int    $size      all documents
-     * @param int    $claimed   documents that somebody holds now
+     * @param int    $claimed   documents that are claimed now
      */
     public function __construct(
         public readonly string $namespace,

@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * Thrown by a handler of `Worker::run()`: give the task back untried, for another worker.
+ * Thrown by a handler of `Worker::run()`: release the task for another worker without counting
+ * an attempt.
  */
 final class Release extends \Exception
 {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What is held for longer, in the order in which it was given.
+ * What was renewed, in the order of the arguments.
  */
 final class Renewed
 {

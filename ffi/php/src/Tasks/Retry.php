@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * Thrown by a handler of `Worker::run()`: try the task again.
+ * Thrown by a handler of `Worker::run()`: retry the task.
  */
 final class Retry extends \Exception
 {

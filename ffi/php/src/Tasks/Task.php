@@ -10,9 +10,9 @@ use Millpond\Internal\Json;
 /**
  * A task as the store holds it.
  *
- * `atMs` does two jobs: a task is available from that time on, and a claim puts it off to the end of
- * the lease. `id` and `version` are the handle of an optimistic lock: each claim, renewal and change
- * adds 1 to `version`, and whoever shows an old one is refused.
+ * `atMs` has two uses: a task is available from that time on, and a claim moves it to the end of the
+ * lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
+ * `version`, and a modification with a stale version is refused.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $task = $store->insert('inbox', ['cup', 'hat']);
@@ -28,15 +28,16 @@ final class Task
      * @param int         $atMs       from when on it can be claimed, in milliseconds since the Unix epoch
      * @param int         $createdMs  when it was inserted
      * @param int         $modifiedMs when it was inserted, claimed, renewed or changed last
-     * @param string      $claimant   who holds it until `atMs`, or put it there; empty for nobody
+     * @param string      $claimant   the claimant that holds it until `atMs`, or that set `atMs`; empty
+     *   if there is none
      * @param int         $claims     how often it was claimed; renewals do not count
-     * @param int         $attempt    how often it was tried, as its workers say
-     * @param string      $err        what went wrong, as its workers say
-     * @param string|null $json       its value: the JSON text, byte for byte as it was given; null if it
-     *                                has none, or if a listing left it out
+     * @param int         $attempt    how often it was tried, as its workers recorded
+     * @param string      $err        what went wrong, as its workers recorded
+     * @param string|null $json       its value: the JSON text, byte for byte as it was written; null if
+     *                                it has none, or if a listing left it out
      * @param int         $priority   0 to 9: of the available tasks of a queue those with the highest are
      *                                claimed first
-     * @param int|null    $expiresMs  when it vanishes, whoever holds it; null for never
+     * @param int|null    $expiresMs  when it is deleted, leased or not; null for never
      */
     public function __construct(
         public readonly string $id,
@@ -60,7 +61,7 @@ final class Task
      * too long for an int is a string of its digits.
      *
      * @param bool $associative whether objects become arrays; without it an empty one stays an object
-     *                          when the value is given to a store again
+     *                          when the value is written to a store again
      *
      * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
      */
@@ -70,7 +71,7 @@ final class Task
     }
 
     /**
-     * What a modification has to show to delete this task or to depend on it.
+     * What a modification needs to delete this task or to depend on it.
      */
     public function handle(): TaskId
     {
@@ -78,21 +79,21 @@ final class Task
     }
 
     /**
-     * A change of this task, for `Modification::change()`: what is not said stays as it is, but the
-     * time. Without `$atMs` and `$delay` the task is released.
+     * A change of this task, for `Modification::change()`: what is not given stays as it is, but
+     * the time. Without `$atMs` and `$delay` the task is released.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $task = $store->insert('inbox', 'slow');
      *     $change = $task->change(queue: 'later', delay: 60);
      *     echo $store->modify((new Modification())->change($change))->changed[0]->queue, "\n"; // later
      *
-     * @param mixed       $value   anything that JSON has; `Value::None` takes the value away
+     * @param mixed       $value   anything that JSON has; `Value::None` removes the value
      * @param string|null $json    the value as a JSON text, which is kept byte for byte
      * @param string|null $queue   moves the task to this queue; it keeps its id
      * @param int|null    $atMs    from when on it can be claimed, in milliseconds since the Unix epoch;
-     *                             until a time in the future whoever changes it holds it
-     * @param float|null  $delay   in how many seconds it can be claimed, by the engine's clock; until then
-     *                             whoever changes it holds it
+     *                             until a time in the future the claimant that changes it holds it
+     * @param float|null  $delay   in how many seconds it can be claimed, by the engine's clock; until
+     *                             then the claimant that changes it holds it
      * @param int|null    $attempt how often it was tried
      * @param string|null $err     what went wrong
      *

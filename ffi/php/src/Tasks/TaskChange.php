@@ -9,7 +9,7 @@ use Millpond\Internal\Json;
 use Millpond\Internal\TaskArguments;
 
 /**
- * What becomes of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of
+ * A change of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of
  * retry(), retryOrQuarantine() and quarantine() the last one holds.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');

@@ -14,7 +14,7 @@ use Millpond\Internal\NativeClient;
 use Millpond\Internal\Packed;
 use Millpond\Internal\ReadsStore;
 use Millpond\Internal\Signals;
-use Millpond\Internal\TaskAnswers;
+use Millpond\Internal\TaskResults;
 use Millpond\Internal\TaskArguments;
 
 /**
@@ -23,8 +23,9 @@ use Millpond\Internal\TaskArguments;
  *
  * There are two ways to change it. A *claim* leases an available task to the claimant; a *modification*
  * inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task
- * that it has done and inserts what follows in one step. Whoever shows an old version is refused with a
- * DependencyException: a worker whose lease was over, and whose task somebody else has, can do no harm.
+ * that it has done and inserts what follows in one step. A modification with a stale version is refused
+ * with a DependencyException: a worker whose lease is over, and whose task another one has claimed, can
+ * do no harm.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert('inbox', ['order' => 7]);
@@ -34,7 +35,7 @@ use Millpond\Internal\TaskArguments;
  *     echo $store->queues()['outbox'], ' in the outbox', "\n"; // 1 in the outbox
  *
  * Delivery is at least once: a task is available again when the lease is over, unless it was deleted
- * or changed before. There is no promise of order, but the oldest tasks of the highest priority come
+ * or changed before. Order is not guaranteed, but the oldest tasks of the highest priority come
  * first, nearly.
  *
  * Names and JSON texts are UTF-8. Every call may throw what the connection throws, and an
@@ -59,7 +60,7 @@ final class TaskStore
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_tasks_claimant($handle, $call->text, $call->error);
         $this->library->check($status, $call);
-        $this->claimant = TaskAnswers::bytes($call->text[0]);
+        $this->claimant = TaskResults::bytes($call->text[0]);
     }
 
     public function __destruct()
@@ -124,9 +125,9 @@ final class TaskStore
     }
 
     /**
-     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is
-     * now; `Modification::putDoc()` says what the arguments are. Without an id of its own that is the
-     * document of its keys. Whoever holds the document still does.
+     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as
+     * it is now; `Modification::putDoc()` says what the arguments are. Without an id of its own that is
+     * the document of its keys. The document's claimant stays the same.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->putDoc('accounts', 'ann', ['balance' => 100]);
@@ -157,11 +158,11 @@ final class TaskStore
      * Does all of a modification, or nothing.
      *
      * After a ConnectionLostException or a TimeoutException it is done as a whole or not at all; fetch()
-     * tells which. Sent again, what it changed or deleted is not there at that version any more, so
+     * shows which. Sent again, what it changed or deleted is not there at that version any more, so
      * nothing is done twice unless it only inserts tasks; give those an id of your own then.
      *
-     * @throws Exception\DependencyException      if something is not as it has to be, with all that is
-     *                                            not; nothing has changed then
+     * @throws Exception\DependencyException      if something is not as it has to be, with a list of
+     *                                            all that is not; then nothing has changed
      * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, and for
      *                                            what is named twice
      */
@@ -169,10 +170,10 @@ final class TaskStore
     {
         $packed = $modification->packed($this->library->ffi);
 
-        return $this->answered('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_modify(
+        return $this->resultOf('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_modify(
             $this->handle,
             $packed->array,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
@@ -180,12 +181,12 @@ final class TaskStore
     /**
      * Leases one available task of these queues; null if there is none now. See claims() to wait for one.
      *
-     * Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so that
-     * a task that fails again and again does not keep back the others; which queue is looked at first is
-     * left to chance.
+     * Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
+     * that a task that fails again and again does not block the others; the order of the queues is
+     * random too.
      *
      * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, a
-     * task may be leased that nobody saw.
+     * task may be leased that no caller received.
      *
      * @param string|iterable<string> $queues up to 1,000
      * @param float                   $lease  seconds, at most 100 years
@@ -198,7 +199,7 @@ final class TaskStore
     }
 
     /**
-     * Leases available tasks in one step: those that as many calls of claim() would have leased.
+     * Leases available tasks in one step: the same ones that as many calls of claim() would lease.
      *
      * @param string|iterable<string> $queues as for claim()
      * @param int                     $max    how many at most, from 1 to 1,000
@@ -214,14 +215,14 @@ final class TaskStore
         $size = Arguments::size('max', $max);
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
-        return $this->answered('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim(
+        return $this->resultOf('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim(
             $this->handle,
             $names->array,
             $names->count,
             $leaseMs,
             $size,
             -1,
-            $call->answer,
+            $call->result,
             $call->error,
         )) ?? [];
     }
@@ -231,8 +232,8 @@ final class TaskStore
      *
      * @param string|iterable<string> $queues as for claim()
      * @param int                     $max    how many a batch has at most, from 1 to 1,000
-     * @param float|null              $wait   seconds to wait for a task, anew for each batch; INF is for
-     *                                        ever, null ends the loop when nothing is available
+     * @param float|null              $wait   seconds to wait for a task, again for each batch; INF waits
+     *                                        without limit, null ends the loop when nothing is available
      * @param float                   $lease  as for claim()
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
@@ -243,26 +244,26 @@ final class TaskStore
     }
 
     /**
-     * A worker for these queues, which renews what it works on, tries again what failed, and puts aside
-     * what fails too often. Makes no call.
+     * A worker for these queues, which renews what it works on, retries what failed, and moves what
+     * fails too often to the error queue. Makes no call.
      *
      * @param string|iterable<string> $queues      as for claim()
-     * @param float|null              $wait        seconds to wait for a task when none is available; INF is
-     *                                             for ever, null ends the work
+     * @param float|null              $wait        seconds to wait for a task when none is available; INF
+     *                                             waits without limit, null ends the work
      * @param float                   $lease       seconds that a task is leased; a native thread renews it
      *                                             twice a lease
-     * @param float                   $backoff     seconds that a task is put off that failed for the first
-     *                                             time; then twice as long each time, and each time by
-     *                                             chance up to half of it less
-     * @param float                   $backoffMax  seconds that a task is put off at most
-     * @param int                     $maxAttempts after so many attempts a task goes to the error queue; 0
-     *                                             for never
+     * @param float                   $backoff     seconds that a task is delayed after its first
+     *                                             failure; then twice as long each time, each time minus
+     *                                             a random part of up to a half
+     * @param float                   $backoffMax  seconds that a failed task is delayed at most
+     * @param int                     $maxAttempts after this many attempts a task goes to the error
+     *                                             queue; 0 is never
      * @param int                     $maxClaims   a task that was claimed more often since it was last
-     *                                             inserted, changed or released goes to the error queue and
-     *                                             to no handler, as it may be what ends the workers: only
-     *                                             leases that ran out count; 0 for never
-     * @param string|null             $errorQueue  null is the queue that each task is in with `/err` behind
-     *                                             it
+     *                                             inserted, changed or released goes to the error queue
+     *                                             and to no handler, as it may be what kills the
+     *                                             workers: only expired leases count; 0 is never
+     * @param string|null             $errorQueue  null is the queue that each task is in with `/err`
+     *                                             appended
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first job
      */
@@ -280,8 +281,8 @@ final class TaskStore
         $names = TaskArguments::names('queues', $queues);
         $error = Packed::members($ffi, $errorQueue === null ? [] : [$errorQueue]);
         $options = $ffi->new('millpond_tasks_worker_options');
-        $place = FFI::addr($options);
-        $ffi->millpond_tasks_worker_options_init($place);
+        $pointer = FFI::addr($options);
+        $ffi->millpond_tasks_worker_options_init($pointer);
         $options->lease_ms = Arguments::milliseconds('lease', $lease);
         $options->wait_ms = Arguments::wait('wait', $wait);
         $options->backoff_ms = Arguments::milliseconds('backoff', $backoff);
@@ -299,11 +300,11 @@ final class TaskStore
     }
 
     /**
-     * Holds on to tasks and documents for so many seconds from now, all of them or none, and answers
-     * their new versions. A worker() does so by itself.
+     * Renews the leases of tasks and documents for ``lease`` seconds from now, all of them or none,
+     * and returns their new versions. A worker() does so by itself.
      *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, all
-     * may be renewed, at versions that nobody saw.
+     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
+     * all may be renewed, to versions that no caller received.
      *
      * @param Task|TaskId|iterable<Task|TaskId> $tasks
      * @param Doc|DocId|iterable<Doc|DocId>     $docs
@@ -324,7 +325,7 @@ final class TaskStore
         $packed = Packed::records($ffi, 'millpond_task_id *', $taskIds);
         $packedDocs = Packed::records($ffi, 'millpond_doc_id *', $docIds);
         $versions = $ffi->new('uint64_t[' . $packed->count + $packedDocs->count + 1 . ']');
-        [$place, $docPlace] = [FFI::addr($versions[0]), FFI::addr($versions[$packed->count])];
+        [$pointer, $docPointer] = [FFI::addr($versions[0]), FFI::addr($versions[$packed->count])];
         $call = $this->library->call();
         $status = $ffi->millpond_tasks_renew(
             $this->handle,
@@ -333,8 +334,8 @@ final class TaskStore
             $packedDocs->array,
             $packedDocs->count,
             $leaseMs,
-            $place,
-            $docPlace,
+            $pointer,
+            $docPointer,
             $call->number,
             $call->error,
         );
@@ -351,8 +352,8 @@ final class TaskStore
     }
 
     /**
-     * Leases all documents of a primary key, by secondary key, or none. Whoever holds them can claim them
-     * again.
+     * Leases all documents of a primary key, by secondary key, or none. The claimant that holds them can
+     * claim them again.
      *
      * After a ConnectionLostException or a TimeoutException they may be leased.
      *
@@ -368,25 +369,25 @@ final class TaskStore
     {
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
-        return $this->answered('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim_docs(
+        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim_docs(
             $this->handle,
             $namespace,
             \strlen($namespace),
             $key,
             \strlen($key),
             $leaseMs,
-            $call->answer,
+            $call->result,
             $call->error,
         ));
     }
 
     /**
-     * Makes a call that answers tasks or documents: see `TaskAnswers`.
+     * Makes a call that returns tasks or documents: see `TaskResults`.
      *
-     * @param \Closure(CData): int $make makes the call with the places for its answers
+     * @param \Closure(CData): int $make makes the call with its out-parameters
      */
-    private function answered(string $what, \Closure $make): mixed
+    private function resultOf(string $what, \Closure $make): mixed
     {
-        return TaskAnswers::call($this->library, $what, $make);
+        return TaskResults::call($this->library, $what, $make);
     }
 }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What stands for a value or a content where there is none to give. null is one: the JSON text `null`.
+ * Markers for "no value" and "unchanged", since null is a value: the JSON text `null`.
  */
 enum Value
 {

@@ -44,17 +44,17 @@ final class Worker
      * Works until there is nothing left to do and the wait is over.
      *
      * The Modification that the handler returns happens in one step, with the job's own versions; null
-     * deletes the task. The handler may throw a `Retry`, a `Move` or a `Release`; any other exception is a
-     * failure with its class and message, as `Job::fail()` says. That holds also for one that a signal
-     * handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and look at
-     * it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the worker wait for a second, and begin the
-     * loop again until the flag is set.
+     * deletes the task. The handler may throw a `Retry`, a `Move` or a `Release`; any other exception is
+     * a failure with its class and message, as `Job::fail()` says. That holds also for one that a signal
+     * handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and
+     * check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
+     * worker wait for a second, and begin the loop again until the flag is set.
      *
      * Nothing is done to a job that the handler ended itself.
      *
-     * A modification that the store refuses with a DependencyException, or that is invalid, is a
-     * failure too: the task is given back at once, unless its lease was lost, and $onError is called with
-     * the job and the exception. By default error_log() is told. The work goes on; what $onError throws ends
+     * A modification that the store refuses with a DependencyException, or that is invalid, is a failure
+     * too: the task is released at once, unless its lease was lost, and $onError is called with the job
+     * and the exception. By default error_log() is called. The work continues; what $onError throws ends
      * it.
      *
      * @param callable(Job): ?Modification                     $handler
@@ -99,14 +99,14 @@ final class Worker
     }
 
     /**
-     * Gives back a job that could not end as its handler said.
+     * Releases the task of a job that could not end as its handler said.
      */
     private static function giveBack(Job $job, MillpondException $refused): void
     {
         try {
             $job->fail(self::told($refused));
         } catch (DependencyException) {
-            // Somebody else has the task now.
+            // Another claimant has the task now.
         }
     }
 

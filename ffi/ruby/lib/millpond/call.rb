@@ -8,7 +8,7 @@ module Millpond
   # Ruby (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call that waits.
   #
   # Nothing of Ruby's may unwind the library's frames. So interrupts are held back while a call is
-  # under way; the library asks {.stop?} now and then and whenever a signal arrives, the call ends
+  # under way; the library calls {.stop?} now and then and whenever a signal arrives, the call ends
   # if there is an interrupt, and Ruby acts on it after the call. Signal handlers cannot be held
   # back: {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
   #
@@ -18,47 +18,48 @@ module Millpond
     RAISED = :millpond_raised
     private_constant :HELD_BACK, :RAISED
 
-    # Makes a call: yields the place for its error, and the block answers the call's status.
+    # Makes a call: yields the out-parameter for its error, and the block returns the call's
+    # status.
     #
     # @raise [Error] what the library says went wrong
     def self.check
-      place = FFI::MemoryPointer.new(:pointer)
+      out = FFI::MemoryPointer.new(:pointer)
       raised = nil
       status = Thread.handle_interrupt(HELD_BACK) do
-        yield place
+        yield out
       ensure
         raised = take_raised
       end
       raise raised if raised
-      fail_with(status, place.read_pointer) unless status.zero?
+      fail_with(status, out.read_pointer) unless status.zero?
     ensure
-      Native.millpond_error_free(place.read_pointer) if place && status != 0
+      Native.millpond_error_free(out.read_pointer) if out && status != 0
     end
 
-    # Makes a call that answers a handle.
+    # Makes a call that returns a handle.
     #
     # @return [FFI::AutoPointer, nil] of the given kind; nil for NULL
     def self.handle(kind)
-      place = FFI::MemoryPointer.new(:pointer)
+      out = FFI::MemoryPointer.new(:pointer)
       made = nil
-      check { |error| yield place, error }
-      pointer = place.read_pointer
+      check { |error| yield out, error }
+      pointer = out.read_pointer
       made = kind.new(pointer) unless pointer.null?
     ensure
-      # An interrupt came with the answer.
-      kind.release(place.read_pointer) if place && !made
+      # An interrupt came with the result.
+      kind.release(out.read_pointer) if out && !made
     end
 
-    # Makes a call that answers a number.
+    # Makes a call that returns a number.
     def self.number(type)
-      place = FFI::MemoryPointer.new(type)
-      check { |error| yield place, error }
-      place.get(type, 0)
+      out = FFI::MemoryPointer.new(type)
+      check { |error| yield out, error }
+      out.get(type, 0)
     end
 
-    # Whether a call that waits has to stop; the library asks on the thread that waits. It neither
-    # raises nor throws. What a handler throws cannot be known and so not be thrown again; the call
-    # ends all the same.
+    # Whether a call that waits has to stop; the library calls it on the thread that waits. It
+    # neither raises nor throws. What a handler throws cannot be known and so not be thrown again;
+    # the call ends all the same.
     def self.stop?
       stop = true
       # This is where the main thread runs signal handlers.

@@ -6,10 +6,10 @@ require "millpond/shuffle_queue"
 require "millpond/task_store"
 
 module Millpond
-  # A server or an embedded engine, and the way to the queues on it; made by {Millpond.connect}.
+  # A server or an embedded engine, and the access to its queues; made by {Millpond.connect}.
   # Safe to use from many threads and, on Redis, in the children of a fork.
   class Client
-    # @return [Encoding] what members and names are answered in, as far as they are valid in it
+    # @return [Encoding] the encoding of returned members and names, as far as they are valid in it
     attr_reader :encoding
 
     # @api private
@@ -25,7 +25,7 @@ module Millpond
     #
     # @param name [String] any bytes, at most 64 KiB; a longer one is refused by the first call
     # @return [Ick]
-    # @raise [TypeError] for what is no String
+    # @raise [TypeError] for anything but a String
     #
     # @example
     #   Millpond.connect("memory:").ick("files").name # => "files"
@@ -47,15 +47,15 @@ module Millpond
       IckChannel.new(self, name, Convert.small_size("shards", shards))
     end
 
-    # The shuffle queue of this name. Makes no call: settings that no queue can have are refused by
-    # the first call that needs them.
+    # The shuffle queue of this name. Makes no call: invalid settings are refused by the first call
+    # that needs them.
     #
     # @param name [String] any bytes, at most 64 KiB
     # @param streams [Integer, nil] how many streams the queue has, 1 to 65,536. The first write to a
-    #   queue makes it so; a write to one that has another number is refused, and
-    #   {ShuffleQueue#resize} changes it. By default writers take the number that the queue has, and a
-    #   new queue gets 16. Readers need not know.
-    # @param streams_per_shard [Integer, nil] how many of them a tenant may write to (2, or 1 of 1)
+    #   queue sets it; a write to one that has another number is refused, and {ShuffleQueue#resize}
+    #   changes it. By default writers use the number that the queue has, and a new queue gets 16.
+    #   Readers need not set it.
+    # @param streams_per_shard [Integer, nil] how many of them a tenant may write to (2, or 1 if the queue has one stream)
     # @param ttl [Numeric, nil] how many seconds a stream lives after it was last written to, from a
     #   second to 100 years. **When that time is over the stream is deleted with all that is in it,
     #   unprocessed messages too.** By default nothing that is written expires. All writers of a queue
@@ -64,8 +64,8 @@ module Millpond
     #   each {ShuffleConsumer#reclaim} deletes those that are older. By default they stay until
     #   {ShuffleQueue#delete_dead_letters}.
     # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all
-    #   queues of a server share, or `:queue`. Whoever writes, deletes or collects tracked messages of
-    #   a queue has to say the same.
+    #   queues of a server share, or `:queue`. All programs that write, delete or collect tracked
+    #   messages of a queue have to set the same.
     # @return [ShuffleQueue]
     # @raise [InvalidArgumentError] for a negative number, or other keys
     # @raise [TypeError] for a name that is no String or a number that is no Integer
@@ -88,17 +88,17 @@ module Millpond
       ShuffleQueue.new(self, name, settings)
     end
 
-    # The store of tasks of this name. Makes no call: what no store can have is refused by the first call.
+    # The store of tasks of this name. Makes no call: an invalid name is refused by the first call.
     #
     # @param name [String] any bytes, at most 64 KiB
-    # @param claimant [String, nil] who claims, and holds what is claimed: 1 to 64 characters. Without it,
-    #   16 random hexadecimal digits for each store that is made. It is no secret: whoever takes a
-    #   claimant's name can do what it could. Each job of a worker has a claimant of its own: this one, cut
-    #   to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same, and
-    #   {TaskStore#modify} is refused for what a job holds. What a job's end puts off to a time in the
-    #   future, this claimant holds until then.
+    # @param claimant [String, nil] the name that claims are made under: 1 to 64 characters. Without it,
+    #   16 random hexadecimal digits for each store that is made. It is no secret: any program that uses
+    #   a claimant's name can do what that claimant can. Each job of a worker has a claimant of its own:
+    #   this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the
+    #   same task or document, and {TaskStore#modify} is refused for what a job holds. What a job's end
+    #   delays to a time in the future, this claimant holds until then.
     # @return [TaskStore]
-    # @raise [TypeError] for what is no String
+    # @raise [TypeError] for anything but a String
     # @raise [InvalidArgumentError] for a claimant that is not UTF-8
     #
     # @example
@@ -110,7 +110,7 @@ module Millpond
     end
 
     # What opening the engine of a `file:` found. Makes no call. Clients of one process that share a
-    # directory get the same. What is not noticed stands in the documentation of the Rust method
+    # directory get the same. What is not detected is listed in the documentation of the Rust method
     # `Client::recovery`.
     #
     # @return [Recovery, nil] nil for another URL
@@ -118,16 +118,16 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").recovery # => nil
     def recovery
-      place = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| Native.millpond_recovery_read(native, place, error) }
-      pointer = place.read_pointer
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| Native.millpond_recovery_read(native, out, error) }
+      pointer = out.read_pointer
       Recovery.of(Native.millpond_recovery_data(pointer)) unless pointer.null?
     ensure
-      Native.millpond_recovery_free(place.read_pointer) if place
+      Native.millpond_recovery_free(out.read_pointer) if out
     end
 
-    # Closes the client: calls raise {ClosedError} from now on, whoever waits for a batch finds that
-    # out, and what an embedded engine still holds back is written. Closing twice is fine.
+    # Closes the client: calls raise {ClosedError} from now on, waiting calls too, and what an
+    # embedded engine has buffered is written. Closing twice is fine.
     #
     # @return [nil]
     # @raise [StorageError] if the disk refuses the last write
@@ -155,12 +155,12 @@ module Millpond
   # | `redis+cluster://host,host2` | Redis Cluster |
   #
   # The URL can hold more options, as in `?pool=4`. A Redis client connects when it first has
-  # something to send, so it can be made before a fork. When opening a `file:` finds something that a
-  # person should be told, such as bytes that were cut off, it warns; see {Client#recovery}.
+  # something to send, so it can be made before a fork. When opening a `file:` finds something that
+  # an operator should know, such as bytes that were cut off, it warns; see {Client#recovery}.
   #
   # @param url [String]
-  # @param encoding [Encoding, String] what members are answered in, as in redis-rb: strings that
-  #   are not valid in it are binary. `Encoding::BINARY` for bytes.
+  # @param encoding [Encoding, String] the encoding of returned members, as in redis-rb: strings
+  #   that are not valid in it are binary. `Encoding::BINARY` for bytes.
   # @param timeout [Numeric, nil] the most seconds that a call takes (5), connecting and trying
   #   again included
   # @param connect_timeout [Numeric, nil] the most seconds for one attempt to connect (1)
@@ -170,7 +170,7 @@ module Millpond
   # @param password [String, nil]
   # @param client_name [String, nil] the connections' name in `CLIENT LIST`
   # @yield [client] closes the client when the block ends
-  # @return [Client] or, with a block, what the block answers
+  # @return [Client] or, with a block, what the block returns
   # @raise [InvalidUrlError] for a URL or an option that is not known
   # @raise [InvalidArgumentError, TypeError] for a wrong option
   # @raise [LockedError] if another process holds the directory of a `file:`; use `redis:` to share
@@ -194,8 +194,8 @@ module Millpond
     options[:retries] = Convert.small_size("retries", retries) unless retries.nil?
     encoding = Encoding.find(encoding)
 
-    native = Call.handle(Native::Client) do |place, error|
-      Native.millpond_connect_with(options, place, error)
+    native = Call.handle(Native::Client) do |out, error|
+      Native.millpond_connect_with(options, out, error)
     end
     kept.clear
     client = Client.new(native, encoding)
@@ -216,13 +216,13 @@ module Millpond
   # @api private
   module Connecting
     # @return [FFI::MemoryPointer, nil] what has to live until the library has read it
-    def self.bytes(place, name, value)
+    def self.bytes(out, name, value)
       return if value.nil? && name != :url
 
       value = Convert.bytes(name, value)
       memory = FFI::MemoryPointer.new(value.bytesize + 1).put_bytes(0, value)
-      place[:data] = memory
-      place[:length] = value.bytesize
+      out[:data] = memory
+      out[:length] = value.bytesize
       memory
     end
 

@@ -7,9 +7,9 @@ module Millpond
   # The right to consume an Ick, for as long as it is held; made by {Ick#lease}.
   #
   # A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once it
-  # is lost they raise {LeaseLostError} and do nothing, so a consumer that was stopped for too long
-  # cannot commit what another one works on. One thread at a time uses it. A lease that nobody refers
-  # to any more is given back in the background.
+  # is lost they raise {LeaseLostError} and do nothing, so a consumer that was paused for too long
+  # cannot commit what another one works on. One thread at a time uses it. A lease that is not
+  # referenced any more is released in the background.
   #
   # @example
   #   ick = Millpond.connect("memory:").ick("files")
@@ -35,9 +35,9 @@ module Millpond
     #   lease.release
     #   lease.lost? # => true
     def lost?
-      place = FFI::MemoryPointer.new(:bool)
-      Call.check { |error| Native.millpond_lease_is_lost(@native, place, error) }
-      place.get(:bool, 0)
+      out = FFI::MemoryPointer.new(:bool)
+      Call.check { |error| Native.millpond_lease_is_lost(@native, out, error) }
+      out.get(:bool, 0)
     end
 
     # The token that the lease's steps carry, for steps that are sent by hand.
@@ -65,8 +65,8 @@ module Millpond
     #   ick.lease(ttl: 30) { |lease| lease.reserve(10) } # => [["a.txt", 1.0]]
     def reserve(max)
       max = Convert.size("max", max)
-      Convert.entries(@encoding) do |place, error|
-        Native.millpond_lease_reserve(@native, max, place, error)
+      Convert.entries(@encoding) do |out, error|
+        Native.millpond_lease_reserve(@native, max, out, error)
       end
     end
 
@@ -86,8 +86,8 @@ module Millpond
     #   end # => 1
     def commit(members)
       list, count = Convert.members(members)
-      Call.number(:uint64) do |place, error|
-        Native.millpond_lease_commit(@native, list, count, place, error)
+      Call.number(:uint64) do |out, error|
+        Native.millpond_lease_commit(@native, list, count, out, error)
       end
     end
 
@@ -109,8 +109,8 @@ module Millpond
     def exchange(max, members = [])
       max = Convert.size("max", max)
       list, count = Convert.members(members)
-      Convert.entries(@encoding) do |place, error|
-        Native.millpond_lease_exchange(@native, max, list, count, place, error)
+      Convert.entries(@encoding) do |out, error|
+        Native.millpond_lease_exchange(@native, max, list, count, out, error)
       end
     end
 
@@ -132,12 +132,12 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:each_batch, max, wait: wait) unless block
 
-      open = ->(place, error) { Native.millpond_lease_batches(@native, size, wait_ms, place, error) }
+      open = ->(out, error) { Native.millpond_lease_batches(@native, size, wait_ms, out, error) }
       Batches.each(@encoding, open, &block)
       self
     end
 
-    # Gives the lease back, so that another consumer can take it at once.
+    # Releases the lease, so that another consumer can take it at once.
     #
     # @return [Boolean] false if it was not held any more
     #

@@ -3,8 +3,8 @@
 require "millpond/call"
 
 module Millpond
-  # Values of Ruby as the library takes them, and back. What is wrong is said with the name of the
-  # argument and the index in it, before anything is sent.
+  # Values of Ruby as the library takes them, and back. Errors name the argument and the index in
+  # it, before anything is sent.
   #
   # @api private
   module Convert
@@ -44,7 +44,7 @@ module Millpond
       size(argument, value, (1 << 32) - 1)
     end
 
-    # @return [Integer] milliseconds; what is too long for the library is as good as for ever
+    # @return [Integer] milliseconds; what is too long for the library means without limit
     def self.milliseconds(argument, seconds)
       unless seconds.is_a?(Numeric) && seconds.real?
         raise wrong_type(argument, "a number of seconds", seconds)
@@ -106,17 +106,17 @@ module Millpond
       [FFI::MemoryPointer.new(:uint32, numbers.size).write_array_of_uint32(numbers), numbers.size]
     end
 
-    # What a call answered with entries, which this frees.
+    # The entries that a call returned, which this frees.
     #
-    # @yield where to put the entries, and the error
+    # @yield the out-parameters for the entries and the error
     # @return [Array<Array(String, Float)>, nil] members and scores; nil for NULL
     def self.entries(encoding)
-      place = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| yield place, error }
-      pointer = place.read_pointer
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| yield out, error }
+      pointer = out.read_pointer
       read_entries(pointer, encoding) unless pointer.null?
     ensure
-      Native.millpond_entries_free(place.read_pointer) if place
+      Native.millpond_entries_free(out.read_pointer) if out
     end
 
     # @return [Array<String>] what a list of keys holds
@@ -161,7 +161,7 @@ module Millpond
 
     # Of what may have no end it reads one more than is allowed.
     #
-    # @return [Array] of its own, which nobody else changes
+    # @return [Array] of its own, which no other code changes
     def self.elements(argument, values, max)
       unless values.is_a?(Array) || values.respond_to?(:each_entry)
         raise wrong_type(argument, "a list, such as an Array", values)
@@ -183,8 +183,8 @@ module Millpond
       raise invalid("the strings of the call have more than #{LIMITS[:bytes]} bytes")
     end
 
-    # One block of memory: rows, each made by the block, and then the bytes that they point to. Nobody
-    # else has the strings, so that their lengths are those of the bytes.
+    # One block of memory: rows, each made by the block, and then the bytes that they point to. No
+    # other code has the strings, so that their lengths are those of the bytes.
     def self.list(row_format, row_size, strings)
       count = strings.size
       return [nil, 0] if count.zero?

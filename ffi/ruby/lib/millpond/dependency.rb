@@ -12,7 +12,7 @@ module Millpond
     DOCS = %i[doc_inserts doc_changes doc_deletes doc_depends doc_claims].freeze
     ANSWERS = %i[has_missing has_missing_docs has_claims has_claimed_docs has_collisions only_claims].freeze
 
-    # @return [Hash] the lists and the answers by their names
+    # @return [Hash] the lists and the flags by their names
     def self.of(error)
       pointer = Native.millpond_error_dependency(error)
       return {} if pointer.null?

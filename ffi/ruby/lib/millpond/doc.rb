@@ -3,8 +3,8 @@
 require "millpond/record"
 
 module Millpond
-  # A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
-  # time as tasks are, but never consumed. What {TaskStore} answers are copies: they stay as they are.
+  # A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a
+  # time as tasks are, but never consumed. What {TaskStore} returns are copies: they stay as they are.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -35,7 +35,7 @@ module Millpond
     # @return [Integer] until when its claimant holds it, in milliseconds since the Unix epoch
     attr_reader :at_ms
 
-    # @return [String] who holds it until `at_ms`; empty for nobody
+    # @return [String] the claimant that holds it until `at_ms`; empty if there is none
     attr_reader :claimant
 
     # @return [Integer] when it was inserted
@@ -68,7 +68,7 @@ module Millpond
       @modified_ms = modified_ms
     end
 
-    # Its content, of its JSON text, which is parsed when it is first asked for.
+    # Its content, of its JSON text, which is parsed when it is first used.
     #
     # @return [Object, nil] nil if it has none, which is not the same as `null`: see {#json}
     #
@@ -79,7 +79,7 @@ module Millpond
       parsed
     end
 
-    # The document at its version, for who keeps no more of it.
+    # The document at its version, for a caller that keeps only this.
     #
     # @return [DocId]
     #
@@ -89,16 +89,16 @@ module Millpond
       DocId.new(@namespace, @id, @version).freeze
     end
 
-    # What is to become of it, for {Modification#change_doc}. What is not said stays.
+    # A change of it, for {Modification#change_doc}. What is not given stays.
     #
     # @param content [Object] a content that JSON has; nil is `null`
-    # @param json [String, nil] a JSON text in place of a content; nil leaves it
-    # @param at_ms [Integer, nil] until when whoever changes it holds it, in milliseconds since the Unix
-    #   epoch; a time in the past releases it
+    # @param json [String, nil] a JSON text instead of a content; nil leaves it
+    # @param at_ms [Integer, nil] until when the claimant that changes it holds it, in milliseconds
+    #   since the Unix epoch; a time in the past releases it
     # @param delay [Numeric, nil] how many seconds from now, by the engine's clock; the same
     # @param release [Boolean] whether to release it
     # @return [DocChange]
-    # @raise [InvalidArgumentError, TypeError] for what no document can have
+    # @raise [InvalidArgumentError, TypeError] for invalid values
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -114,7 +114,7 @@ module Millpond
     end
   end
 
-  # What is to become of a document; made by {Doc#change}.
+  # A change of a document; made by {Doc#change}.
   class DocChange
     # @api private
     attr_reader :row

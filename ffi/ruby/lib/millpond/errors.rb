@@ -15,7 +15,7 @@ module Millpond
   #     [error.class, error.code, error.name, error.operation, error.retry]
   #   end # => [Millpond::InvalidArgumentError, 1, "INVALID_ARGUMENT", "ick.add", :never]
   module Error
-    # @return [String] the operation that failed, such as "ick.add"; empty where none was under way
+    # @return [String] the operation that failed, such as "ick.add"; empty if there was none
     attr_reader :operation
 
     # For tests of programs: the library makes its errors itself.
@@ -46,7 +46,7 @@ module Millpond
     # Whether the same call can help.
     #
     # @return [Symbol] `:never`, not before something changes; `:later`, nothing was done;
-    #   `:unknown`, it may have been done, so look before you repeat it
+    #   `:unknown`, it may have been done, so check before you repeat it
     # @example
     #   Millpond::ConnectionFailedError.new.retry # => :later
     def retry
@@ -69,7 +69,7 @@ module Millpond
     include Error
   end
 
-  # A key of the queue holds something that is not the queue's.
+  # A key of the queue holds data of another kind.
   class WrongTypeError < StandardError
     include Error
   end
@@ -89,7 +89,7 @@ module Millpond
     include Error
   end
 
-  # No answer came in time: the call may or may not have been done.
+  # No reply came in time: the call may or may not have been done.
   class TimeoutError < ::Timeout::Error
     include Error
   end
@@ -114,12 +114,12 @@ module Millpond
     include Error
   end
 
-  # The server answered an error that Millpond has no kind for.
+  # The server returned an error that Millpond has no kind for.
   class ServerError < StandardError
     include Error
   end
 
-  # The lease had run out or belongs to somebody else: nothing was done.
+  # The lease has expired or another client holds it: nothing was done.
   class LeaseLostError < StandardError
     include Error
   end
@@ -150,9 +150,9 @@ module Millpond
     include Error
   end
 
-  # The call was told to stop, by an interrupt that `Thread.handle_interrupt` holds back. What other
-  # interrupts raise comes as it is. A `throw` out of a signal handler does not reach its
-  # `catch` if a call is waiting: it ends the call with this error, so raise there instead.
+  # The call was stopped by an interrupt that `Thread.handle_interrupt` holds back. What other
+  # interrupts raise comes as it is. A `throw` out of a signal handler does not reach its `catch` if
+  # a call is waiting: it ends the call with this error, so raise there instead.
   class CancelledError < StandardError
     include Error
   end
@@ -191,28 +191,28 @@ module Millpond
       @found = found.freeze
     end
 
-    # @return [Array<TaskId>] tasks to insert whose id is taken, at the versions that are there
+    # @return [Array<TaskId>] tasks to insert whose id is taken, with the current version
     # @example
     #   Millpond::DependencyError.new.inserts # => []
     def inserts
       list(:inserts)
     end
 
-    # @return [Array<TaskId>] tasks to change that are not there at that version
+    # @return [Array<TaskId>] tasks to change that are missing at that version
     # @example
     #   Millpond::DependencyError.new.changes # => []
     def changes
       list(:changes)
     end
 
-    # @return [Array<TaskId>] tasks to delete that are not there at that version
+    # @return [Array<TaskId>] tasks to delete that are missing at that version
     # @example
     #   Millpond::DependencyError.new.deletes # => []
     def deletes
       list(:deletes)
     end
 
-    # @return [Array<TaskId>] tasks to depend on that are not there at that version
+    # @return [Array<TaskId>] tasks to depend on that are missing at that version
     # @example
     #   Millpond::DependencyError.new.depends # => []
     def depends
@@ -226,28 +226,28 @@ module Millpond
       list(:claims)
     end
 
-    # @return [Array<DocId>] documents to insert whose id is taken, at the versions that are there
+    # @return [Array<DocId>] documents to insert whose id is taken, with the current version
     # @example
     #   Millpond::DependencyError.new.doc_inserts # => []
     def doc_inserts
       list(:doc_inserts)
     end
 
-    # @return [Array<DocId>] documents to change that are not there at that version
+    # @return [Array<DocId>] documents to change that are missing at that version
     # @example
     #   Millpond::DependencyError.new.doc_changes # => []
     def doc_changes
       list(:doc_changes)
     end
 
-    # @return [Array<DocId>] documents to delete that are not there at that version
+    # @return [Array<DocId>] documents to delete that are missing at that version
     # @example
     #   Millpond::DependencyError.new.doc_deletes # => []
     def doc_deletes
       list(:doc_deletes)
     end
 
-    # @return [Array<DocId>] documents to depend on that are not there at that version
+    # @return [Array<DocId>] documents to depend on that are missing at that version
     # @example
     #   Millpond::DependencyError.new.doc_depends # => []
     def doc_depends
@@ -296,7 +296,8 @@ module Millpond
       holds?(:has_collisions)
     end
 
-    # @return [Boolean] whether nothing is wrong but that others hold what is there: later, then
+    # @return [Boolean] whether the only problem is that others hold what is there: the same can succeed
+    #   later
     # @example
     #   Millpond::DependencyError.new.only_claims? # => false
     def only_claims?

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "millpond/shuffle_answers"
+require "millpond/shuffle_results"
 
 module Millpond
   # Values of tracked messages whose deadline has passed, in batches; made by {ShuffleQueue#gc}. Asking
@@ -22,7 +22,7 @@ module Millpond
     # @api private
     #
     # @param encoding [Encoding] of values
-    # @param open [Proc] makes the library's collection: takes where to put it, and the error
+    # @param open [Proc] makes the library's collection: takes the out-parameters for it and the error
     def initialize(encoding, open)
       @encoding = encoding
       @open = open
@@ -31,12 +31,12 @@ module Millpond
     end
 
     # Yields what is there, batch by batch, each time from the start. The records of a batch are
-    # deleted when the block has returned and the next one is asked for: values are handed out at
+    # deleted when the block has returned and the next one is requested: values are returned at
     # least once.
     #
     # @yieldparam values [Array<String>]
     # @return [self] or, without a block, an Enumerator
-    # @raise [InvalidArgumentError] for digits that no time has
+    # @raise [InvalidArgumentError] for an invalid number of digits
     # @raise [WrongTypeError] if a key holds something else
     # @raise [CrossSlotError] on a cluster with the global keys
     #
@@ -49,7 +49,8 @@ module Millpond
     def each
       return enum_for unless block_given?
 
-      # Of its own: an old one would delete what it handed out last, which nobody may have seen.
+      # Of its own: an old one would delete what it returned last, which the program may not have
+      # received.
       collection = Call.handle(Native::ShuffleGarbage, &@open)
       counted = [0, 0]
       while (values = next_values(collection, counted))
@@ -60,7 +61,7 @@ module Millpond
       collection&.free
     end
 
-    # How many entries were looked at so far, by all loops over this object.
+    # How many entries were scanned so far, by all loops over this object.
     #
     # @return [Integer]
     #
@@ -80,8 +81,8 @@ module Millpond
     private
 
     def next_values(collection, counted)
-      ShuffleAnswers.texts(@encoding) do |place, error|
-        Native.millpond_shuffle_garbage_next(collection, place, error)
+      ShuffleResults.texts(@encoding) do |out, error|
+        Native.millpond_shuffle_garbage_next(collection, out, error)
       end
     ensure
       # No interrupt comes in between, so that nothing is counted twice.
@@ -98,8 +99,8 @@ module Millpond
 
     def counts(collection)
       scanned = FFI::MemoryPointer.new(:uint64)
-      deleted = Call.number(:uint64) do |place, error|
-        Native.millpond_shuffle_garbage_counts(collection, scanned, place, error)
+      deleted = Call.number(:uint64) do |out, error|
+        Native.millpond_shuffle_garbage_counts(collection, scanned, out, error)
       end
       [scanned.read_uint64, deleted]
     end

@@ -10,8 +10,8 @@ module Millpond
   #
   # For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
   # as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
-  # it is worked on is not forgotten, and one that is dirtied often keeps its place, since a member
-  # keeps the lowest of its scores.
+  # it is worked on is processed again, and one that is dirtied often does not move back in the
+  # order, since a member keeps the lowest of its scores.
   #
   # Members are Strings: their bytes are what counts.
   #
@@ -38,12 +38,12 @@ module Millpond
     #   Millpond::Ick.keys("files")
     #   # => ["files", "files/ick/{files}/pset", "files/ick/{files}/cset"]
     def self.keys(name)
-      place = FFI::MemoryPointer.new(:pointer)
+      out = FFI::MemoryPointer.new(:pointer)
       name = Convert.bytes("name", name)
-      Call.check { |error| Native.millpond_ick_keys(name, name.bytesize, place, error) }
-      Convert.keys(place.read_pointer)
+      Call.check { |error| Native.millpond_ick_keys(name, name.bytesize, out, error) }
+      Convert.keys(out.read_pointer)
     ensure
-      Native.millpond_keys_free(place.read_pointer) if place
+      Native.millpond_keys_free(out.read_pointer) if out
     end
 
     # @return [String] the name
@@ -68,22 +68,22 @@ module Millpond
     # @return [Added] how many members are new, and of how many the score went down
     # @raise [InvalidArgumentError] for a score that is NaN or no real number, or a member of more
     #   than 16 MiB, before anything is sent
-    # @raise [TypeError] for what is no pair, no number or no String
+    # @raise [TypeError] for anything but a pair, a number or a String
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
     #   ick.add([[2, "b.txt"], [1, "a.txt"]]).new # => 2
     #   ick.add([[1.5, "b.txt"]]).lowered # => 1
-    #   ick.add(["c.txt"]) # as old as now
+    #   ick.add(["c.txt"]) # with the current time as its score
     def add(pairs)
       list, count = Convert.pairs(pairs)
-      Added.of do |place, error|
-        Native.millpond_ick_add(@native, @name, @length, list, count, place, error)
+      Added.of do |out, error|
+        Native.millpond_ick_add(@native, @name, @length, list, count, out, error)
       end
     end
 
-    # Moves the lowest members to the consumer set until that holds `max`, and answers its first
+    # Moves the lowest members to the consumer set until that holds `max`, and returns its first
     # `max`, lowest first. What was reserved before and not committed is part of the batch: a
     # consumer that crashed gets it again.
     #
@@ -103,21 +103,21 @@ module Millpond
     #   ick.reserve(1, backwash: true) # => [["a.txt", 1.0]]
     def reserve(max, backwash: false)
       max = Convert.size("max", max)
-      entries do |place, error|
-        Native.millpond_ick_reserve(@native, @name, @length, max, !!backwash, place, error)
+      entries do |out, error|
+        Native.millpond_ick_reserve(@native, @name, @length, max, !!backwash, out, error)
       end
     end
 
     # Removes members that are done from the consumer set. A member that was added again meanwhile
     # stays dirty.
     #
-    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: what comes is
-    # work to be done. Above 250,000 members it takes several steps, each atomic.
-    # A call takes up to 1,000,000 members.
+    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: it returns
+    # what is left to do. Above 250,000 members it takes several steps, each atomic. A call takes
+    # up to 1,000,000 members.
     #
     # @param members [Enumerable<String>]
     # @return [Integer] how many of them were reserved
-    # @raise [TypeError] for what is no list of Strings
+    # @raise [TypeError] for anything but a list of Strings
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
     #
     # @example
@@ -127,8 +127,8 @@ module Millpond
     #   ick.commit(["a.txt", "never reserved"]) # => 1
     def commit(members)
       list, count = Convert.members(members, Convert::LIMITS[:items])
-      Call.number(:uint64) do |place, error|
-        Native.millpond_ick_commit(@native, @name, @length, list, count, place, error)
+      Call.number(:uint64) do |out, error|
+        Native.millpond_ick_commit(@native, @name, @length, list, count, out, error)
       end
     end
 
@@ -148,8 +148,8 @@ module Millpond
     def exchange(max, members = [], backwash: false)
       max = Convert.size("max", max)
       list, count = Convert.members(members)
-      entries do |place, error|
-        Native.millpond_ick_exchange(@native, @name, @length, max, list, count, !!backwash, place, error)
+      entries do |out, error|
+        Native.millpond_ick_exchange(@native, @name, @length, max, list, count, !!backwash, out, error)
       end
     end
 
@@ -190,12 +190,12 @@ module Millpond
       number = SETS.fetch(set) do
         raise InvalidArgumentError, "set is #{set.inspect}; it has to be :producer or :consumer"
       end
-      entries do |place, error|
-        Native.millpond_ick_peek(@native, @name, @length, number, max, place, error)
+      entries do |out, error|
+        Native.millpond_ick_peek(@native, @name, @length, number, max, out, error)
       end
     end
 
-    # Removes the Ick's keys, whatever they hold: the way out of a broken Ick.
+    # Removes the Ick's keys, whatever they hold, so it also removes a broken Ick.
     #
     # @return [Integer] how many keys there were
     #
@@ -223,8 +223,8 @@ module Millpond
     # @param ttl [Numeric] its term in seconds, from a millisecond to a day; a native thread renews
     #   it until it is released, and a consumer that crashed loses it after a term at most
     # @yield [lease] releases the lease when the block ends, in the process that took it; not called
-    #   if there is none to be had
-    # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, what that answers
+    #   if another consumer holds it
+    # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, what that returns
     # @raise [InvalidArgumentError, TypeError] for a wrong term
     #
     # @example
@@ -235,8 +235,8 @@ module Millpond
     #   end # => [[["a.txt", 1.0]], nil]
     def lease(ttl:)
       time = Convert.some_milliseconds("ttl", ttl)
-      native = Call.handle(Native::Lease) do |place, error|
-        Native.millpond_ick_lease_acquire(@native, @name, @length, time, place, error)
+      native = Call.handle(Native::Lease) do |out, error|
+        Native.millpond_ick_lease_acquire(@native, @name, @length, time, out, error)
       end
       return if native.nil?
 
@@ -254,12 +254,12 @@ module Millpond
 
     # The consumer's loop: batches of up to `max` members, each committed when the block returns, in
     # the same round trip that asks for the next. A loop that is left by an exception or by `break`
-    # leaves its batch reserved, and the next reserve brings it again: at least once.
+    # leaves its batch reserved, and the next reserve returns it again: at least once.
     #
     # @param max [Integer] members
     # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
-    #   nothing has come for so many seconds, `Float::INFINITY` being for ever, at next to no cost
-    #   for the server. An interrupt held back by `Thread.handle_interrupt` ends it with {CancelledError}
+    #   nothing has come for `wait` seconds; `Float::INFINITY` waits without limit, at almost no cost for
+    #   the server. An interrupt held back by `Thread.handle_interrupt` ends it with {CancelledError}
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise [InvalidArgumentError, TypeError] for a wrong size or time
@@ -281,8 +281,8 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:each_batch, max, wait: wait) unless block
 
-      open = lambda do |place, error|
-        Native.millpond_ick_batches(@native, @name, @length, size, wait_ms, place, error)
+      open = lambda do |out, error|
+        Native.millpond_ick_batches(@native, @name, @length, size, wait_ms, out, error)
       end
       Batches.each(@client.encoding, open, &block)
       self
@@ -295,8 +295,8 @@ module Millpond
     end
 
     def remove(unlink)
-      Call.number(:uint64) do |place, error|
-        Native.millpond_ick_delete(@native, @name, @length, unlink, place, error)
+      Call.number(:uint64) do |out, error|
+        Native.millpond_ick_delete(@native, @name, @length, unlink, out, error)
       end
     end
   end

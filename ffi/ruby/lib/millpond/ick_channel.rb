@@ -26,26 +26,26 @@ module Millpond
       @client = client
       @name = Convert.bytes("name", name)
       @shards = shards
-      @native = Call.handle(Native::Channel) do |place, error|
-        Native.millpond_ick_channel_new(client.native, @name, @name.bytesize, shards, earlier, place, error)
+      @native = Call.handle(Native::Channel) do |out, error|
+        Native.millpond_ick_channel_new(client.native, @name, @name.bytesize, shards, earlier, out, error)
       end
     end
 
-    # How many Icks consumers have to read, which is more while an earlier size is drained.
+    # How many Icks consumers have to read, more than that while an earlier size is drained.
     #
     # @return [Integer]
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).readable # => 4
     def readable
-      Call.number(:uint32) { |place, error| Native.millpond_ick_channel_readable(@native, place, error) }
+      Call.number(:uint32) { |out, error| Native.millpond_ick_channel_readable(@native, out, error) }
     end
 
     # The same channel for a consumer that also reads the Icks of an earlier, larger size.
     #
     # @param earlier [Integer] the earlier number of Icks
     # @return [IckChannel]
-    # @raise [InvalidArgumentError, TypeError] for what is no number of Icks
+    # @raise [InvalidArgumentError, TypeError] for anything but a number of Icks
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).draining(8).readable # => 8
@@ -57,31 +57,31 @@ module Millpond
     #
     # @param number [Integer] from 0
     # @return [Ick]
-    # @raise [InvalidArgumentError, TypeError] for what is no such number
+    # @raise [InvalidArgumentError, TypeError] for an invalid number
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).ick(3).name # => "files/3"
     def ick(number)
       number = Convert.small_size("number", number)
-      place = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| Native.millpond_ick_channel_ick_name(@native, number, place, error) }
-      @client.ick(Convert.keys(place.read_pointer).first.force_encoding(@name.encoding))
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| Native.millpond_ick_channel_ick_name(@native, number, out, error) }
+      @client.ick(Convert.keys(out.read_pointer).first.force_encoding(@name.encoding))
     ensure
-      Native.millpond_keys_free(place.read_pointer) if place
+      Native.millpond_keys_free(out.read_pointer) if out
     end
 
     # The number of the Ick in which this member lives.
     #
     # @param member [String]
     # @return [Integer] FNV-1a-64 of its bytes, modulo the number of Icks
-    # @raise [TypeError] for what is no String
+    # @raise [TypeError] for anything but a String
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).ick_of("a.txt") # => 2
     def ick_of(member)
       member = Convert.bytes("member", member)
-      Call.number(:uint32) do |place, error|
-        Native.millpond_ick_channel_ick_of(@native, member, member.bytesize, place, error)
+      Call.number(:uint32) do |out, error|
+        Native.millpond_ick_channel_ick_of(@native, member, member.bytesize, out, error)
       end
     end
 
@@ -97,13 +97,13 @@ module Millpond
     #   channel.add([[1, "a.txt"], [2, "b.txt"]]).new # => 2
     def add(pairs)
       list, count = Convert.pairs(pairs)
-      Added.of do |place, error|
-        Native.millpond_ick_channel_add(@native, list, count, place, error)
+      Added.of do |out, error|
+        Native.millpond_ick_channel_add(@native, list, count, out, error)
       end
     end
 
-    # The loop of a consumer of the Icks with these numbers: takes from each in turn. Everything else
-    # is as in {Ick#each_batch}.
+    # The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
+    # else is as in {Ick#each_batch}.
     #
     # @param numbers [Enumerable<Integer>]
     # @param max [Integer] members
@@ -124,8 +124,8 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:each_batch, numbers, max, wait: wait) unless block
 
-      open = lambda do |place, error|
-        Native.millpond_ick_channel_batches(@native, list, count, size, wait_ms, place, error)
+      open = lambda do |out, error|
+        Native.millpond_ick_channel_batches(@native, list, count, size, wait_ms, out, error)
       end
       Batches.each(@client.encoding, open, &block)
       self

@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
-require "millpond/task_answers"
+require "millpond/task_results"
 
 module Millpond
   # A task that is being worked on; made by {Worker#jobs} and {Worker#run}.
   #
   # A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
-  # them. It ends by one of the methods that say what becomes of the task ({#finish}, {#done}, {#fail},
-  # {#retry}, {#move_to}, {#release}), which waits for a renewal that is under way and happens to the newest
-  # versions. They raise {DependencyError} if the lease was lost or something else that they name is not as
-  # it has to be. They can be tried again then, or the job ended in another way, while the lease lasts,
-  # which is not renewed any more.
+  # them. It ends by one of the methods that decide what happens to the task ({#finish}, {#done},
+  # {#fail}, {#retry}, {#move_to}, {#release}), which waits for a renewal that is under way and happens
+  # to the newest versions. They raise {DependencyError} if the lease was lost or something else that
+  # they name is not as it has to be. They can be tried again then, or the job ended in another way,
+  # while the lease lasts, which is not renewed any more.
   #
-  # It holds what it holds under a claimant of its own, `job.task.claimant`. So no two jobs hold the same,
-  # and only the job can end its task: {TaskStore#modify} is refused for it.
+  # It leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same task or
+  # document, and only the job can end its task: {TaskStore#modify} is refused for it.
   #
   # Any number of threads may use one job at a time. After a fork it stays the parent's: in the child, what
   # ends it raises {ForkedError}.
@@ -35,7 +35,7 @@ module Millpond
     # @api private
     def initialize(native)
       @native = native
-      @task = TaskAnswers::Contents.new(Native.millpond_tasks_job_data(native)).tasks.first
+      @task = TaskResults::Contents.new(Native.millpond_tasks_job_data(native)).tasks.first
     end
 
     # The task at its newest version.
@@ -47,8 +47,8 @@ module Millpond
     #   store.insert("inbox", id: "t")
     #   store.worker("inbox").jobs.first.handle.to_a # => ["t", 1]
     def handle
-      version = Call.number(:uint64) do |place, error|
-        Native.millpond_tasks_job_version(@native, place, error)
+      version = Call.number(:uint64) do |out, error|
+        Native.millpond_tasks_job_version(@native, out, error)
       end
       TaskId.new(@task.id, version).freeze
     end
@@ -63,7 +63,7 @@ module Millpond
     #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.lost? # => false
     def lost?
-      Call.number(:bool) { |place, error| Native.millpond_tasks_job_is_lost(@native, place, error) }
+      Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
     # Whether one of the methods that end the job has succeeded. Makes no call.
@@ -78,7 +78,7 @@ module Millpond
     #   job.done
     #   job.ended? # => true
     def ended?
-      Call.number(:bool) { |place, error| Native.millpond_tasks_job_is_ended(@native, place, error) }
+      Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_ended(@native, out, error) }
     end
 
     # A modification that deletes the task: the usual end of a job, to add to and to {#finish} with.
@@ -96,18 +96,18 @@ module Millpond
       Modification.new.delete(handle)
     end
 
-    # Leases all documents of this primary key for as long as the job goes on; no other job gets them
-    # meanwhile. What ends the job releases them, unless it deletes them or says until when they are to be
-    # held.
+    # Leases all documents of this primary key while the job runs; no other job gets them meanwhile. What
+    # ends the job releases them, unless it deletes them or sets until when they are held.
     #
     # @param namespace [String]
     # @param key [String]
-    # @param wait [Numeric, nil] up to how many seconds to wait while somebody else holds one of them. Those
-    #   who wait have no order, and who held the documents may get them again first
+    # @param wait [Numeric, nil] up to how many seconds to wait while another claimant holds one of them.
+    #   Waiters have no order: the claimant that held the documents may get them again first
     # @return [Array<Doc>] by secondary key
     # @raise [LeaseLostError] once the job has ended
-    # @raise [DependencyError] if somebody else holds one of them; then none is leased. A handler that lets
-    #   this error through has not failed: the task is given back for some milliseconds, as {#fail} says
+    # @raise [DependencyError] if another claimant holds one of them; then none is leased. A handler that
+    #   lets this error through has not failed: the task is released with a delay of some milliseconds,
+    #   as {#fail} says
     # @raise (see TaskStore#claim_docs)
     #
     # @example
@@ -118,9 +118,9 @@ module Millpond
       namespace = Convert.bytes("namespace", namespace)
       key = Convert.bytes("key", key)
       wait_ms = TaskArguments.milliseconds("wait", wait)
-      TaskAnswers.docs do |place, error|
+      TaskResults.docs do |out, error|
         Native.millpond_tasks_job_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, wait_ms,
-                                             place, error)
+                                             out, error)
       end
     end
 
@@ -139,8 +139,8 @@ module Millpond
     #   store.queues.to_a # => [["outbox", 1]]
     def finish(modification)
       native = TaskArguments.modification(modification)
-      TaskAnswers.modified do |place, error|
-        Native.millpond_tasks_job_finish(@native, native, place, error)
+      TaskResults.modified do |out, error|
+        Native.millpond_tasks_job_finish(@native, native, out, error)
       end
     end
 
@@ -158,14 +158,14 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_done(@native, error) }
     end
 
-    # Ends the job as an error of its handler does: as {#retry}, with this reason. If that has in it the
-    # message of the error by which the job's last {#claim_docs} found a document taken, nothing has failed:
-    # the task is given back untried for a short random time, of 8 to 16 milliseconds and twice as long
-    # each time its worker finds no document free, up to 128.
+    # Ends the job as an error of its handler does: as {#retry}, with this reason. If that contains the
+    # message of the error with which the job's last {#claim_docs} was refused, this is no failure: the
+    # task is released without counting an attempt, after a random delay of 8 to 16 milliseconds that
+    # doubles each time its worker is refused again, up to 128.
     #
     # @param err [String] why
     # @return [nil]
-    # @raise [TypeError] for what is no text
+    # @raise [TypeError] for anything but text
     # @raise [DependencyError] if the lease was lost
     #
     # @example
@@ -178,13 +178,13 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_fail(@native, err, err.bytesize, error) }
     end
 
-    # Ends the job and puts the task off for another attempt, as the worker's `backoff` says, or into
-    # its error queue if that was the last.
+    # Ends the job and schedules another attempt, after the worker's `backoff`; if that was the last
+    # attempt, moves the task to its error queue.
     #
     # @param err [String] why
-    # @param delay [Numeric, nil] how many seconds it is put off, in place of what the worker says
+    # @param delay [Numeric, nil] the delay in seconds, instead of the worker's
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for a wrong time, or what is no text
+    # @raise [InvalidArgumentError, TypeError] for a wrong time, or anything but text
     # @raise [DependencyError] if the lease was lost
     #
     # @example
@@ -198,12 +198,13 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_retry(@native, err, err.bytesize, delay_ms, error) }
     end
 
-    # Ends the job and moves the task to this queue, with one more attempt and with why in its `err`.
+    # Ends the job and moves the task to this queue, with one more attempt and with the reason in its
+    # `err`.
     #
     # @param queue [String]
     # @param err [String] why
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for what is no queue or no text
+    # @raise [InvalidArgumentError, TypeError] for anything but a queue or text
     # @raise [DependencyError] if the lease was lost
     #
     # @example
@@ -219,11 +220,11 @@ module Millpond
       end
     end
 
-    # Ends the job and gives the task back untried. This is no attempt, and does not count for
-    # `max_claims`.
+    # Ends the job and releases the task without counting an attempt. It does not count for
+    # `max_claims` either.
     #
     # @param delay [Numeric, nil] after how many seconds it is available; 0 is at once, and nil a random
-    #   time of 0.05 to 0.1 seconds, so that a task is not given and given back all the time
+    #   time of 0.05 to 0.1 seconds, so that a task is not claimed and released in a tight loop
     # @return [nil]
     # @raise [InvalidArgumentError, TypeError] for a wrong time
     # @raise [DependencyError] if the lease was lost
@@ -238,9 +239,8 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_release(@native, delay_ms, error) }
     end
 
-    # Forgets the job: the task stays leased until the lease is over, which is not renewed any more. For
-    # a job that has ended it does nothing. Whatever is asked of the job afterwards raises
-    # {InvalidArgumentError}. Makes no call.
+    # Stops renewing the job: the task stays leased until the lease is over. For a job that has ended it
+    # does nothing. Any later call of the job raises {InvalidArgumentError}. Makes no call.
     #
     # @return [nil]
     #

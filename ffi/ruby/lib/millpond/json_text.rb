@@ -8,7 +8,7 @@ module Millpond
   #
   # @api private
   module JsonText
-    # Stands for a value that is not given, since nil is one: null.
+    # Marks a value that is not given, since nil is a value: null.
     NONE = Object.new.freeze
 
     # The text of an argument: of a value, or the text itself, of which at most one is given.

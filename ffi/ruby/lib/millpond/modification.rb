@@ -6,7 +6,7 @@ require "millpond/task"
 module Millpond
   # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all
   # happen or none does. At most 100,000 entries; a task or document may be named only once. Each method
-  # adds an entry and answers the modification itself.
+  # adds an entry and returns the modification itself.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -31,7 +31,7 @@ module Millpond
     #
     # @param queue [String] at most 64 KiB; it need not be there
     # @param value [Object] a value that JSON has, at most 16 MiB as a text
-    # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte
+    # @param json [String, nil] a JSON text instead of a value, which is kept byte for byte
     # @param id [String, nil] unique in the store, 1 to 64 characters; without it, 16 random
     #   hexadecimal digits
     # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a
@@ -41,8 +41,8 @@ module Millpond
     # @param err [String] what went wrong before
     # @param priority [Integer] 0 to 9: of the available tasks of a queue those with the highest are
     #   claimed first
-    # @param ttl [Numeric, nil] how many seconds it may be there, done or not, held or not
-    # @param skip_colliding [Boolean] whether to leave this task out if its id is taken, in place of
+    # @param ttl [Numeric, nil] after how many seconds it is deleted, done or not, leased or not
+    # @param skip_colliding [Boolean] whether to leave this task out if its id is taken, instead of
     #   refusing the whole modification
     # @return [self]
     # @raise [InvalidArgumentError, TypeError] for a wrong type, a negative number, and what JSON does not
@@ -90,7 +90,7 @@ module Millpond
       add(:deletes, TaskArguments.task_id("task", task))
     end
 
-    # Is refused if this task is not there at that version, whoever holds it.
+    # Is refused if this task is not there at that version, claimed or not.
     #
     # @param (see #delete)
     # @return [self]
@@ -112,14 +112,14 @@ module Millpond
     # @param namespace [String] 1 to 64 characters; it need not be there
     # @param key [String] its primary key, at most 256 characters
     # @param content [Object] a content that JSON has, at most 16 MiB as a text
-    # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte
+    # @param json [String, nil] a JSON text instead of a content, which is kept byte for byte
     # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, it is made of the
     #   keys: the primary key, followed by `|` and the secondary key if there is one. In the primary key
     #   `%` and `|` are percent-encoded, so that different keys never make the same id. Several documents
     #   of the same keys need ids of their own, and so does a document whose primary key is empty.
     # @param secondary_key [String] at most 256 characters: the order of documents with the same primary
     #   key
-    # @param skip_colliding [Boolean] whether to leave this document out if its id is taken, in place of
+    # @param skip_colliding [Boolean] whether to leave this document out if its id is taken, instead of
     #   refusing the whole modification
     # @return [self]
     # @raise (see #insert)
@@ -134,14 +134,14 @@ module Millpond
     end
 
     # Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
-    # one of its keys. Whoever holds the document still does. Refused if another claimant holds it, and as
-    # an id that is taken if it has other keys. It is among the inserted documents of what the modification
-    # did, after the inserts.
+    # one of its keys. The document's claimant stays the same. Refused if another claimant holds it, and
+    # as an id that is taken if it has other keys. It is among the inserted documents of what the
+    # modification did, after the inserts.
     #
     # @param namespace (see #insert_doc)
     # @param key (see #insert_doc)
     # @param content [Object] a content that JSON has, at most 16 MiB as a text; there has to be one
-    # @param json [String] a JSON text in place of a content, which is kept byte for byte
+    # @param json [String] a JSON text instead of a content, which is kept byte for byte
     # @param id (see #insert_doc)
     # @param secondary_key (see #insert_doc)
     # @return [self]
@@ -188,7 +188,7 @@ module Millpond
       add(:doc_deletes, TaskArguments.doc_id("doc", doc))
     end
 
-    # Is refused if this document is not there at that version, whoever holds it.
+    # Is refused if this document is not there at that version, claimed or not.
     #
     # @param (see #delete_doc)
     # @return [self]

@@ -46,7 +46,7 @@ module Millpond
              :total_min, :double, :total_max, :double
     end
 
-    # A script for a connection of somebody else's.
+    # A script for a connection that the program owns.
     class Script < FFI::Struct
       layout :name, :string, :source, :pointer, :source_length, :size_t, :sha1, :string
     end

@@ -8,7 +8,7 @@ module Millpond
   # What tasks and documents have in common, as the store holds them: two are equal if all of their
   # parts are.
   module Record
-    # Its JSON text, byte for byte as it was given.
+    # Its JSON text, byte for byte as it was written.
     #
     # @return [String, nil] nil if it has none, or if it was left out
     attr_reader :json
@@ -43,7 +43,7 @@ module Millpond
 
     private
 
-    # Parsed when it is first asked for.
+    # Parsed when it is first used.
     def parsed
       @parsed = JsonText.parse(@json) unless defined?(@parsed)
       @parsed

@@ -3,13 +3,13 @@
 require "millpond/call"
 
 module Millpond
-  # The Lua script of a step, for a Redis connection of your own: send
-  # `EVALSHA sha1 <number of keys> keys … arguments …`, and on a `NOSCRIPT` error `EVAL source` with
-  # the same. An `AGAIN` error says that nothing was done yet: send the same again at once. The comment at
-  # the end of the source says what the arguments and the answer are;
-  # {Ick.keys}, {ShuffleQueue.keys} and {ShuffleQueue.tracking_keys} say the keys.
+  # The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
+  # keys … arguments …`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error means
+  # that nothing was done yet: send the same again at once. The comment at the end of the source says
+  # what the arguments and the result are; {Ick.keys}, {ShuffleQueue.keys} and
+  # {ShuffleQueue.tracking_keys} say the keys.
   #
-  # Such a connection must not send a call again by itself after a dropped connection: an exchange
+  # Such a connection must not resend a call by itself after a dropped connection: an exchange
   # that runs twice can lose a member. In redis-rb that is `reconnect_attempts: 0`.
   #
   # @!attribute [r] name

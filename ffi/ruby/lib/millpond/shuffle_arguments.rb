@@ -136,10 +136,10 @@ module Millpond
       end
     end
 
-    # Its name is asked for only if it is wrong: to inspect a long field takes time.
+    # Its name is requested only if it is wrong: to inspect a long field takes time.
     #
     # @yieldreturn [String] the name of the argument
-    # @return [String] a copy that nobody else has; see {Convert.bytes}
+    # @return [String] a private copy; see {Convert.bytes}
     def self.string(value)
       value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(yield, "a String", value))
     end

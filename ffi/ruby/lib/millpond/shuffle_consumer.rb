@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
 require "millpond/batches"
-require "millpond/shuffle_answers"
+require "millpond/shuffle_results"
 
 module Millpond
   # One consumer of a group of a shuffle queue's consumers; made by {ShuffleQueue#consumer}.
   #
-  # A message is delivered at least once: one that was taken is its consumer's until it is
-  # acknowledged, and asking for the next does not acknowledge it. What a consumer leaves that is
-  # killed is taken over with {#reclaim} by any other. The same goes for messages that nobody saw:
-  # what interrupts a thread (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call that waits,
-  # and if it comes at the moment when messages were taken, they stay the consumer's until they are
+  # A message is delivered at least once: a delivered message belongs to its consumer until it is
+  # acknowledged, and asking for the next does not acknowledge it. When a consumer is killed, any
+  # other takes over its messages with {#reclaim}. The same holds for messages that no caller
+  # received: what interrupts a thread (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call
+  # that waits, and if it comes just when messages are delivered, they stay pending until they are
   # reclaimed. After {ConnectionLostError} and {TimeoutError} there may be such messages too.
   #
   # Any number of threads may use one consumer at a time.
@@ -30,14 +30,14 @@ module Millpond
       @encoding = encoding
     end
 
-    # Takes the next message, if there is one.
+    # Reads the next message, if there is one.
     #
-    # @param block [Numeric, nil] how many seconds to wait for one if there is none,
-    #   `Float::INFINITY` being for ever. Waiting costs the server next to nothing. An interrupt that
-    #   the program holds back with `Thread.handle_interrupt` ends the wait with {CancelledError}, also
-    #   one that came before it.
+    # @param block [Numeric, nil] how many seconds to wait for one if there is none, `Float::INFINITY`
+    #   waits without limit. Waiting costs the server almost nothing. An interrupt that the program
+    #   holds back with `Thread.handle_interrupt` ends the wait with {CancelledError}, also one that
+    #   came before it.
     # @return [Message, nil]
-    # @raise [InvalidArgumentError] for an empty group or consumer, and what no queue can have
+    # @raise [InvalidArgumentError] for an empty group or consumer, and invalid settings
     # @raise [TypeError] for a time that is no number
     # @raise [CancelledError] for an interrupt that is held back
     # @raise [WrongTypeError] if a key holds something else
@@ -52,7 +52,7 @@ module Millpond
       read_many(1, block: block).first
     end
 
-    # Takes up to so many messages in one step: those that as many calls of {#read} would have taken.
+    # Reads up to `max` messages in one step: the same ones that as many calls of {#read} would return.
     #
     # @param max [Integer] messages, 1 to 10,000
     # @param block [Numeric, nil] as in {#read}
@@ -67,8 +67,8 @@ module Millpond
     def read_many(max, block: nil)
       size = Convert.size("max", max)
       wait_ms = block.nil? ? Batches::NO_WAIT : Convert.milliseconds("block", block)
-      ShuffleAnswers.messages(@encoding) do |place, error|
-        Native.millpond_shuffle_read(@native, size, wait_ms, place, error)
+      ShuffleResults.messages(@encoding) do |out, error|
+        Native.millpond_shuffle_read(@native, size, wait_ms, out, error)
       end
     end
 
@@ -78,7 +78,7 @@ module Millpond
     #
     # @param max [Integer] the most messages of a batch, 1 to 10,000
     # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
-    #   nothing has come for so many seconds, `Float::INFINITY` being for ever
+    #   nothing has come for `wait` seconds; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Message>]
     # @return [self] or, without a block, an Enumerator
     # @raise (see #read_many)
@@ -105,8 +105,8 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:messages, max: max, wait: wait) unless block_given?
 
-      messages = Call.handle(Native::ShuffleMessages) do |place, error|
-        Native.millpond_shuffle_messages_new(@native, size, wait_ms, place, error)
+      messages = Call.handle(Native::ShuffleMessages) do |out, error|
+        Native.millpond_shuffle_messages_new(@native, size, wait_ms, out, error)
       end
       while (batch = next_batch(messages))
         yield batch
@@ -116,13 +116,13 @@ module Millpond
       messages&.free
     end
 
-    # Acknowledges messages, so that the group does not get them again. They stay in the queue, for
-    # other groups. Acknowledging twice is safe. Above 100,000 messages it takes several steps, each
-    # atomic. A call takes up to 1,000,000 messages.
+    # Acknowledges messages, so that they are not delivered to the group again. They stay in the
+    # queue, for other groups. Acknowledging twice is safe. Above 100,000 messages it takes several
+    # steps, each atomic. A call takes up to 1,000,000 messages.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>]
     # @return [Integer] how many of them were waiting for that
-    # @raise [InvalidArgumentError, TypeError] for what is no message and no receipt
+    # @raise [InvalidArgumentError, TypeError] for anything but a message or a receipt
     # @raise [WrongTypeError] if a key holds something else
     #
     # @example
@@ -154,7 +154,8 @@ module Millpond
       count(:millpond_shuffle_ack_and_delete, messages)
     end
 
-    # Says that messages are still being worked on, so that nobody reclaims them.
+    # Resets the idle time of messages that are still being worked on, so that no consumer reclaims
+    # them.
     #
     # @param (see #ack)
     # @return [Integer] how many are this consumer's; those that are not have been taken over
@@ -179,8 +180,8 @@ module Millpond
     # since: those of consumers that are gone. What was delivered `max_deliveries` times becomes a
     # dead letter instead; see {ShuffleQueue#consumer}.
     #
-    # A consumer that is only slow may be working on a message that is taken over: the time has to be
-    # longer than its work, or it has to {#extend} what it works on.
+    # A slow consumer may still be working on a message that is taken over: the time has to be longer
+    # than its work, or it has to {#extend} what it works on.
     #
     # @param min_idle [Numeric] how many seconds ago, at most 100 years
     # @param max [Integer] messages, 1 to 10,000
@@ -198,8 +199,8 @@ module Millpond
       idle_ms = Convert.milliseconds("min_idle", min_idle)
       size = Convert.size("max", max)
       dead = FFI::MemoryPointer.new(:uint64)
-      messages = ShuffleAnswers.messages(@encoding) do |place, error|
-        Native.millpond_shuffle_reclaim(@native, idle_ms, size, place, dead, error)
+      messages = ShuffleResults.messages(@encoding) do |out, error|
+        Native.millpond_shuffle_reclaim(@native, idle_ms, size, out, dead, error)
       end
       Reclaimed.new(messages, dead.read_uint64).freeze
     end
@@ -207,14 +208,14 @@ module Millpond
     private
 
     def next_batch(messages)
-      ShuffleAnswers.messages(@encoding) do |place, error|
-        Native.millpond_shuffle_messages_next(messages, place, error)
+      ShuffleResults.messages(@encoding) do |out, error|
+        Native.millpond_shuffle_messages_next(messages, out, error)
       end
     end
 
     def count(step, messages)
       list, count = ShuffleArguments.receipts(messages)
-      Call.number(:uint64) { |place, error| Native.public_send(step, @native, list, count, place, error) }
+      Call.number(:uint64) { |out, error| Native.public_send(step, @native, list, count, out, error) }
     end
   end
 end

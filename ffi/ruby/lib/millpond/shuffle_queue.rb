@@ -12,7 +12,7 @@ module Millpond
   # @param key [String] the tenant's key, any bytes but none
   # @return [Array<Integer>] the numbers of the streams
   # @raise [InvalidArgumentError] for an empty key and for sizes that no queue has
-  # @raise [TypeError] for what is no Integer or no String
+  # @raise [TypeError] for anything but an Integer or a String
   #
   # @example
   #   Millpond.shard(16, 4, "tuna") # => [15, 13, 2, 12]
@@ -32,9 +32,9 @@ module Millpond
   # {Client#shuffle_queue}.
   #
   # A queue is a number of streams, and each tenant writes to a few of them only, its shard: always
-  # to the one of these with the least to do. Consumers take from all streams in turn. A tenant that
-  # writes a thousand times more than the others fills its own streams, and everybody else has others
-  # to go to.
+  # to the one of these with the least to do. Consumers read from all streams in turn. A tenant that
+  # writes a thousand times more than the others fills its own streams, and the other tenants have
+  # others.
   #
   # Names, keys, fields and values are Strings: their bytes are what counts. Calls raise
   # {WrongTypeError} if a key of the queue holds something else, and then nothing has changed; and
@@ -64,8 +64,8 @@ module Millpond
     #   Millpond::ShuffleQueue.keys("jobs") # => ["jobs", "jobs:meta", "jobs:notifications", "jobs:dead"]
     def self.keys(name)
       name = Convert.bytes("name", name)
-      ShuffleAnswers.texts(Encoding::BINARY) do |place, error|
-        Native.millpond_shuffle_keys(name, name.bytesize, place, error)
+      ShuffleResults.texts(Encoding::BINARY) do |out, error|
+        Native.millpond_shuffle_keys(name, name.bytesize, out, error)
       end
     end
 
@@ -79,8 +79,8 @@ module Millpond
       options = Native::ShuffleOptions.new
       Native.millpond_shuffle_options_init(options)
       settings.each { |setting, value| options[setting] = value }
-      @native = Call.handle(Native::ShuffleQueue) do |place, error|
-        Native.millpond_shuffle_queue_new(client.native, @name, @name.bytesize, options, place, error)
+      @native = Call.handle(Native::ShuffleQueue) do |out, error|
+        Native.millpond_shuffle_queue_new(client.native, @name, @name.bytesize, options, out, error)
       end
     end
 
@@ -93,10 +93,10 @@ module Millpond
     # @param fields [Hash, Enumerable<Array(String, String)>] 1 to 32,768 fields and their values, each
     #   at most 64 MiB; pairs may have a field several times. Their order is kept.
     # @return [Receipt] where it is
-    # @raise [InvalidArgumentError] for an empty key, what is beyond the limits, and settings that no
-    #   queue can have, before anything is sent; and for a queue that has another number of streams
-    #   than it was given here
-    # @raise [TypeError] for what is no pair or no String
+    # @raise [InvalidArgumentError] for an empty key, what is beyond the limits, and invalid
+    #   settings, before anything is sent; and for a queue that has another number of streams than
+    #   this client set
+    # @raise [TypeError] for anything but a pair or a String
     # @raise [WrongTypeError] if a key holds something else
     #
     # @example
@@ -107,8 +107,8 @@ module Millpond
     def write(shard_key, fields)
       shard_key = Convert.bytes("shard_key", shard_key)
       list, count = ShuffleArguments.fields(fields)
-      ShuffleAnswers.receipt do |place, error|
-        Native.millpond_shuffle_write(@native, shard_key, shard_key.bytesize, list, count, place, error)
+      ShuffleResults.receipt do |out, error|
+        Native.millpond_shuffle_write(@native, shard_key, shard_key.bytesize, list, count, out, error)
       end
     end
 
@@ -125,8 +125,8 @@ module Millpond
     #   queue.write_many([["a", { "n" => "1" }], ["b", { "n" => "2" }]]).size # => 2
     def write_many(messages)
       ShuffleArguments.messages(messages) do |list, count|
-        ShuffleAnswers.receipts(count) do |place, error|
-          Native.millpond_shuffle_write_many(@native, list, count, place, error)
+        ShuffleResults.receipts(count) do |out, error|
+          Native.millpond_shuffle_write_many(@native, list, count, out, error)
         end
       end
     end
@@ -136,13 +136,13 @@ module Millpond
     #
     # @param group [String] the name of the group
     # @param consumer [String] the name of the consumer
-    # @param prefer_stream [Integer, nil] the stream to take from first, as much as it has
-    # @param default_stream [Boolean] take also from the stream at the queue's own name, where messages
-    #   lay before the queue was sharded; the group there has the queue's name
-    # @param max_deliveries [Integer] what was delivered so often and is reclaimed then becomes a dead
-    #   letter; 0 for never
+    # @param prefer_stream [Integer, nil] the stream to read from first, as long as it has messages
+    # @param default_stream [Boolean] read also from the stream at the queue's own name, where messages
+    #   were before the queue was sharded; the group there has the queue's name
+    # @param max_deliveries [Integer] the number of deliveries after which a reclaimed message becomes
+    #   a dead letter; 0 is never
     # @return [ShuffleConsumer]
-    # @raise [InvalidArgumentError, TypeError] for what is no stream, no number or no String
+    # @raise [InvalidArgumentError, TypeError] for anything but a stream, a number or a String
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -155,14 +155,14 @@ module Millpond
       options[:prefer_stream] = Convert.small_size("prefer_stream", prefer_stream) unless prefer_stream.nil?
       options[:default_stream] = !!default_stream
       options[:max_deliveries] = Convert.size("max_deliveries", max_deliveries)
-      native = Call.handle(Native::ShuffleConsumer) do |place, error|
+      native = Call.handle(Native::ShuffleConsumer) do |out, error|
         Native.millpond_shuffle_consumer_new(@native, group, group.bytesize, consumer, consumer.bytesize,
-                                             options, place, error)
+                                             options, out, error)
       end
       ShuffleConsumer.new(native, @encoding)
     end
 
-    # How many entries the streams hold, finished ones that nobody deleted included.
+    # How many entries the streams hold, finished ones that were not deleted included.
     #
     # @return [Integer]
     # @raise [WrongTypeError] if a key holds something else
@@ -170,10 +170,10 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").len # => 0
     def len
-      Call.number(:uint64) { |place, error| Native.millpond_shuffle_len(@native, place, error) }
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_len(@native, out, error) }
     end
 
-    # How many messages some group still has to get or to acknowledge.
+    # How many messages are not yet delivered to some group, or not acknowledged by it.
     #
     # @return [Integer]
     # @raise (see #len)
@@ -181,22 +181,22 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").backlog # => 0
     def backlog
-      Call.number(:uint64) { |place, error| Native.millpond_shuffle_backlog(@native, place, error) }
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_backlog(@native, out, error) }
     end
 
-    # How many messages a group was given and has not acknowledged.
+    # How many messages were delivered to a group and are not acknowledged.
     #
     # @param group [String]
     # @return [Integer]
-    # @raise [InvalidArgumentError, TypeError] for what is no name of a group
+    # @raise [InvalidArgumentError, TypeError] for anything but a name of a group
     # @raise (see #len)
     #
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").pending_count("workers") # => 0
     def pending_count(group)
       group = Convert.bytes("group", group)
-      Call.number(:uint64) do |place, error|
-        Native.millpond_shuffle_pending_count(@native, group, group.bytesize, place, error)
+      Call.number(:uint64) do |out, error|
+        Native.millpond_shuffle_pending_count(@native, group, group.bytesize, out, error)
       end
     end
 
@@ -210,8 +210,8 @@ module Millpond
     #   Millpond.connect("memory:").shuffle_queue("jobs").stats("workers").lag # => 0
     def stats(group)
       group = Convert.bytes("group", group)
-      ShuffleAnswers.stats do |place, error|
-        Native.millpond_shuffle_stats_read(@native, group, group.bytesize, place, error)
+      ShuffleResults.stats do |out, error|
+        Native.millpond_shuffle_stats_read(@native, group, group.bytesize, out, error)
       end
     end
 
@@ -233,8 +233,8 @@ module Millpond
     #   queue.dead_letters.map { |letter| letter.message["image"] } # => ["a.png"]
     def dead_letters(max: 100)
       size = Convert.size("max", max)
-      ShuffleAnswers.dead_letters(@encoding) do |place, error|
-        Native.millpond_shuffle_dead_letters_read(@native, size, place, error)
+      ShuffleResults.dead_letters(@encoding) do |out, error|
+        Native.millpond_shuffle_dead_letters_read(@native, size, out, error)
       end
     end
 
@@ -255,16 +255,15 @@ module Millpond
     #   queue.delete_dead_letters(queue.dead_letters) # => 1
     def delete_dead_letters(letters)
       ids, count = ShuffleArguments.letter_ids(letters)
-      Call.number(:uint64) do |place, error|
-        Native.millpond_shuffle_delete_dead_letters(@native, ids, count, place, error)
+      Call.number(:uint64) do |out, error|
+        Native.millpond_shuffle_delete_dead_letters(@native, ids, count, out, error)
       end
     end
 
-    # Gives the queue another number of streams: more at once, fewer as soon as those beyond have
-    # nothing left to deliver or to acknowledge. Until then writers spread over the new number already
-    # and readers still take from all; a later write or resize takes the others away. A queue that nobody
-    # has written to is made with this number. Queues that were given another number of `streams` are
-    # refused from then on.
+    # Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
+    # deliver or to acknowledge. Until then writers spread over the new number already and readers still
+    # read from all; a later write or resize removes the others. A queue that was never written to is
+    # created with this number. Clients with another number of `streams` are refused from then on.
     #
     # @param streams [Integer] 1 to 65,536
     # @return [Integer] how many streams the queue has now
@@ -277,7 +276,7 @@ module Millpond
     #   queue.resize(64) # => 64
     def resize(streams)
       size = Convert.small_size("streams", streams)
-      Call.number(:uint32) { |place, error| Native.millpond_shuffle_resize(@native, size, place, error) }
+      Call.number(:uint32) { |out, error| Native.millpond_shuffle_resize(@native, size, out, error) }
     end
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "millpond/garbage"
-require "millpond/shuffle_answers"
+require "millpond/shuffle_results"
 
 module Millpond
   # Tracked messages: the queue remembers where a message is by the value of one of its fields, so
@@ -21,8 +21,8 @@ module Millpond
     def self.tracking_keys(name, track_keys: :global)
       name = Convert.bytes("name", name)
       kind = ShuffleArguments.track_keys(track_keys)
-      ShuffleAnswers.texts(Encoding::BINARY) do |place, error|
-        Native.millpond_shuffle_tracking_keys(name, name.bytesize, kind, place, error)
+      ShuffleResults.texts(Encoding::BINARY) do |out, error|
+        Native.millpond_shuffle_tracking_keys(name, name.bytesize, kind, out, error)
       end
     end
 
@@ -47,9 +47,9 @@ module Millpond
       list, count = ShuffleArguments.fields(fields)
       field = Convert.bytes("track_field", track_field)
       at = ShuffleArguments.deadline(deadline)
-      ShuffleAnswers.receipt do |place, error|
+      ShuffleResults.receipt do |out, error|
         Native.millpond_shuffle_write_tracked(@native, key, key.bytesize, list, count, field, field.bytesize,
-                                              at, place, error)
+                                              at, out, error)
       end
     end
 
@@ -70,21 +70,21 @@ module Millpond
       field = Convert.bytes("track_field", track_field)
       at = ShuffleArguments.deadline(deadline)
       ShuffleArguments.messages(messages) do |list, count|
-        ShuffleAnswers.receipts(count) do |place, error|
-          Native.millpond_shuffle_write_tracked_many(@native, list, count, field, field.bytesize, at, place,
+        ShuffleResults.receipts(count) do |out, error|
+          Native.millpond_shuffle_write_tracked_many(@native, list, count, field, field.bytesize, at, out,
                                                      error)
         end
       end
     end
 
-    # Deletes the message that is tracked by this value, for all groups, taken or not; a consumer that
-    # has taken it is not stopped. With the global keys it is found whatever the name of its queue.
+    # Deletes the message that is tracked by this value, for all groups, delivered or not; a consumer
+    # that works on it is not stopped. With the global keys it is found in any queue.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; done again it answers nil then.
+    # After {ConnectionLostError} or {TimeoutError} it may be done; repeated, it returns nil then.
     #
     # @param value [String]
     # @return [Receipt, nil] where it was; nil if there is none (any more)
-    # @raise [TypeError] for what is no String
+    # @raise [TypeError] for anything but a String
     # @raise [WrongTypeError] if a key holds something else
     # @raise [CorruptError] if the record of this value names no message; it is left as it is
     #
@@ -96,8 +96,8 @@ module Millpond
     def delete_tracked(value)
       value = Convert.bytes("value", value)
       deleted = FFI::MemoryPointer.new(:bool)
-      receipt = ShuffleAnswers.receipt do |place, error|
-        Native.millpond_shuffle_delete_tracked(@native, value, value.bytesize, deleted, place, error)
+      receipt = ShuffleResults.receipt do |out, error|
+        Native.millpond_shuffle_delete_tracked(@native, value, value.bytesize, deleted, out, error)
       end
       receipt if deleted.get(:bool, 0)
     end
@@ -106,8 +106,8 @@ module Millpond
     # several callers one gets each. They are garbage from then on; their messages stay until they
     # are deleted.
     #
-    # After {ConnectionLostError} or {TimeoutError} values may be cordoned that nobody saw; {#gc}
-    # hands them out once more.
+    # After {ConnectionLostError} or {TimeoutError} values may be cordoned that no caller
+    # received; {#gc} returns them again.
     #
     # @param within [Numeric] how many seconds ago at most; a part of one counts as one
     # @return [Array<String>] the values, by deadline
@@ -121,17 +121,17 @@ module Millpond
     #   queue.cordon_deadline_exceeded(60) # => []
     def cordon_deadline_exceeded(within)
       within_ms = Convert.milliseconds("within", within)
-      ShuffleAnswers.texts(@encoding) do |place, error|
-        Native.millpond_shuffle_cordon_deadline_exceeded(@native, within_ms, place, error)
+      ShuffleResults.texts(@encoding) do |out, error|
+        Native.millpond_shuffle_cordon_deadline_exceeded(@native, within_ms, out, error)
       end
     end
 
     # Collects what is recorded of tracked messages whose deadline has passed, those that were
     # cordoned first; see {Garbage}.
     #
-    # @param time_digits [Integer, nil] look only at deadlines that begin with as many of the first
-    #   digits of the time, 1 to 10: with 6, at those of the same 10,000 seconds. What was cordoned
-    #   is looked at in any case.
+    # @param time_digits [Integer, nil] scan only deadlines that begin with as many of the first
+    #   digits of the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is
+    #   scanned in any case.
     # @yieldparam values [Array<String>] a batch; its records are deleted when the block has returned
     # @return [Garbage] with a block, after the collection
     # @raise [InvalidArgumentError, TypeError] for a wrong number
@@ -142,7 +142,7 @@ module Millpond
     #   queue.gc { |values| values == ["j-1"] }.deleted # => 1
     def gc(time_digits: nil, &block)
       digits = time_digits.nil? ? -1 : Convert.small_size("time_digits", time_digits)
-      open = ->(place, error) { Native.millpond_shuffle_gc(@native, digits, place, error) }
+      open = ->(out, error) { Native.millpond_shuffle_gc(@native, digits, out, error) }
       garbage = Garbage.new(@encoding, open)
       block ? garbage.each(&block) : garbage
     end

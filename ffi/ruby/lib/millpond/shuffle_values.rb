@@ -19,7 +19,8 @@ module Millpond
   #   consumer.ack(Millpond::Receipt.new(message.stream, message.id)) # => 1
   Receipt = Struct.new(:stream, :id)
 
-  # A message of a shuffle queue that a consumer took. Two are equal if all of their parts are.
+  # A message of a shuffle queue that was delivered to a consumer. Two are equal if all of their parts
+  # are.
   class Message
     # @return [Integer, nil] the number of its stream; nil for the default stream
     attr_reader :stream
@@ -31,7 +32,8 @@ module Millpond
     #   were written; frozen
     attr_reader :fields
 
-    # @return [Integer] how often it was delivered, this time included: 1 of a read, more of a reclaim
+    # @return [Integer] how often it was delivered, this time included: 1 after a read, more after a
+    #   reclaim
     attr_reader :deliveries
 
     # For tests of programs: consumers make their messages themselves.
@@ -54,7 +56,7 @@ module Millpond
     #
     # @param name [String] its bytes are what counts
     # @return [String, nil] nil if there is none
-    # @raise [TypeError] for what is no String
+    # @raise [TypeError] for anything but a String
     #
     # @example
     #   message = Millpond::Message.new(3, "1-0", [["tag", "new"], ["tag", "large"]])
@@ -122,16 +124,16 @@ module Millpond
     alias to_ary to_a
   end
 
-  # A message that nobody acknowledged however often it was delivered, and its history.
+  # A message that was delivered too often without being acknowledged, and its history.
   #
   # @!attribute [r] id
   #   @return [String] its id among the dead letters
   # @!attribute [r] message
   #   @return [Message] the message as it was
   # @!attribute [r] group
-  #   @return [String] the group that gave it up
+  #   @return [String] the group that it was delivered to
   # @!attribute [r] consumer
-  #   @return [String] the consumer that had it last
+  #   @return [String] the last consumer that it was delivered to
   # @!attribute [r] deliveries
   #   @return [Integer] how often it was delivered
   DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries)
@@ -141,13 +143,13 @@ module Millpond
   # @!attribute [r] len
   #   @return [Integer] entries, finished ones included
   # @!attribute [r] pending
-  #   @return [Integer] messages that the group was given and has not acknowledged
+  #   @return [Integer] messages delivered to the group and not acknowledged
   # @!attribute [r] lag
-  #   @return [Integer] messages that the group was not given yet. After messages were deleted in
-  #     between, and on Redis before 7, it may be `len` where it should be less.
+  #   @return [Integer] messages not yet delivered to the group. After messages were deleted in
+  #     between, and on Redis before 7, it may be as high as `len` where it should be less.
   # @!attribute [r] oldest_idle
-  #   @return [Float, nil] how many seconds ago the oldest pending message was delivered the last
-  #     time; nil if there is none
+  #   @return [Float, nil] how many seconds ago the oldest pending message was last delivered;
+  #     nil if there is none
   StreamStats = Struct.new(:len, :pending, :lag, :oldest_idle)
 
   # What a shuffle queue holds for a group.
@@ -157,9 +159,9 @@ module Millpond
   # @!attribute [r] len
   #   @return [Integer] entries in all streams
   # @!attribute [r] pending
-  #   @return [Integer] messages in all streams that the group was given and has not acknowledged
+  #   @return [Integer] messages in all streams delivered to the group and not acknowledged
   # @!attribute [r] lag
-  #   @return [Integer] messages in all streams that the group was not given yet
+  #   @return [Integer] messages in all streams not yet delivered to the group
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 4)

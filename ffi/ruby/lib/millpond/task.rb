@@ -3,11 +3,11 @@
 require "millpond/record"
 
 module Millpond
-  # A task as the store holds it. What {TaskStore} answers are copies: they stay as they are.
+  # A task as the store holds it. What {TaskStore} returns are copies: they stay as they are.
   #
-  # `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end of
-  # the lease. `id` and `version` are the handle of an optimistic lock: each claim, renewal and change
-  # adds 1 to `version`, and whoever shows an old one is refused.
+  # `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of the
+  # lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
+  # `version`, and a modification with a stale version is refused.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -39,23 +39,24 @@ module Millpond
     # @return [Integer] when it was inserted, claimed, renewed or changed last
     attr_reader :modified_ms
 
-    # @return [String] who holds it until `at_ms`, or put it there; empty for nobody
+    # @return [String] the claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is
+    #   none
     attr_reader :claimant
 
     # @return [Integer] how often it was claimed; renewals do not count
     attr_reader :claims
 
-    # @return [Integer] how often it was tried, as its workers say
+    # @return [Integer] how often it was tried, as its workers recorded
     attr_reader :attempt
 
-    # @return [String] what went wrong, as its workers say
+    # @return [String] what went wrong, as its workers recorded
     attr_reader :err
 
     # @return [Integer] 0 to 9: of the available tasks of a queue those with the highest are claimed
     #   first
     attr_reader :priority
 
-    # @return [Integer, nil] when it vanishes, whoever holds it; nil for never
+    # @return [Integer, nil] when it is deleted, leased or not; nil for never
     attr_reader :expires_ms
 
     # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make
@@ -87,7 +88,7 @@ module Millpond
       @expires_ms = expires_ms
     end
 
-    # Its value, of its JSON text, which is parsed when it is first asked for.
+    # Its value, of its JSON text, which is parsed when it is first used.
     #
     # @return [Object, nil] nil if it has none, which is not the same as `null`: see {#json}
     #
@@ -99,7 +100,7 @@ module Millpond
       parsed
     end
 
-    # The task at its version, for who keeps no more of it.
+    # The task at its version, for a caller that keeps only this.
     #
     # @return [TaskId]
     #
@@ -109,19 +110,19 @@ module Millpond
       TaskId.new(@id, @version).freeze
     end
 
-    # What is to become of it, for {Modification#change}. What is not said stays; but without a time
-    # the task is released, available at once.
+    # A change of it, for {Modification#change}. What is not given stays; but without a time the
+    # task is released, available at once.
     #
     # @param queue [String, nil] moves the task there; it keeps its id
     # @param value [Object] a value that JSON has
-    # @param json [String, nil] a JSON text in place of a value; nil takes the value away
+    # @param json [String, nil] a JSON text instead of a value; nil removes the value
     # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch;
-    #   until a time in the future whoever changes it holds it
+    #   until a time in the future the claimant that changes it holds it
     # @param delay [Numeric, nil] in how many seconds it can be claimed, by the engine's clock; the same
     # @param attempt [Integer, nil] how often it was tried
     # @param err [String, nil] what went wrong
     # @return [TaskChange]
-    # @raise [InvalidArgumentError, TypeError] for what no task can have
+    # @raise [InvalidArgumentError, TypeError] for invalid values
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -143,8 +144,7 @@ module Millpond
     end
   end
 
-  # What is to become of a task; made by {Task#change}. It does not change itself: the methods answer
-  # others.
+  # A change of a task; made by {Task#change}. It does not change itself: the methods return others.
   class TaskChange
     # @api private
     def initialize(parts)
@@ -182,7 +182,7 @@ module Millpond
     #   last = task.change.retry_or_quarantine("no ink", "inbox/err", 2)
     #   store.modify(Millpond::Modification.new.change(last)).changed[0].queue # => "inbox/err"
     def retry_or_quarantine(err, queue, max)
-      raise Convert.invalid("the change says already that the task failed") if @parts[:retry]
+      raise Convert.invalid("the change already records a failure") if @parts[:retry]
 
       TaskChange.new(@parts.merge(
         retry: true, retry_err: Convert.bytes("err", err),

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-require "millpond/task_answers"
+require "millpond/task_results"
 
 module Millpond
   # What a store holds: tasks and documents by id and in pages, and statistics.
   class TaskStore
-    # The tasks of these ids, in the same order, in whatever queue they are.
+    # The tasks of these ids, from any queue, in the same order.
     #
     # @param ids [String, Enumerable<String>] 1 to 10,000
-    # @return [Array<Task>] without those that are not there
-    # @raise [InvalidArgumentError, TypeError] for what are no ids
+    # @return [Array<Task>] missing ones are left out
+    # @raise [InvalidArgumentError, TypeError] for anything but ids
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -17,21 +17,21 @@ module Millpond
     #   store.fetch(%w[b a]).map(&:id) # => ["a"]
     def fetch(ids)
       list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
-      TaskAnswers.tasks { |place, error| Native.millpond_tasks_fetch(@native, list, count, place, error) }
+      TaskResults.tasks { |out, error| Native.millpond_tasks_fetch(@native, list, count, out, error) }
     end
 
-    # A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed between
-    # two pages may be on both or on none.
+    # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
+    # between two pages may be on both or on none.
     #
     # @param queue [String]
     # @param after [Position, Task, nil] what the page comes after, such as the `next` of the one before;
     #   without it, the first
-    # @param limit [Integer, nil] how many tasks to look at (1,000), at most 10,000
+    # @param limit [Integer, nil] how many tasks to read (1,000), at most 10,000
     # @param claimant [String, nil] only tasks that are this claimant's or available; a page may hold fewer
     #   then, or none, and still have a next one
     # @param omit_values [Boolean] whether to leave the values out
     # @return [TaskPage]
-    # @raise [InvalidArgumentError, TypeError] for what is no queue, no position or no number
+    # @raise [InvalidArgumentError, TypeError] for anything but a queue, a position or a number
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -43,20 +43,20 @@ module Millpond
     def list(queue, after: nil, limit: nil, claimant: nil, omit_values: false)
       queue = Convert.bytes("queue", queue)
       query = TaskArguments.task_query(after, limit, claimant, omit_values)
-      page = TaskAnswers.of do |place, error|
-        Native.millpond_tasks_list(@native, queue, queue.bytesize, query, place, error)
+      page = TaskResults.of do |out, error|
+        Native.millpond_tasks_list(@native, queue, queue.bytesize, query, out, error)
       end
       TaskPage.new(page.tasks, page.next).freeze
     end
 
     # The queues that hold tasks, with how many: those with one of these names or prefixes, or all if
-    # none is said.
+    # none is given.
     #
     # @param exact [String, Enumerable<String>] names
     # @param prefixes [String, Enumerable<String>] what names begin with
-    # @param limit [Integer, nil] at most so many, the first by name (100,000, which is the most)
+    # @param limit [Integer, nil] how many at most, the first by name (100,000, which is the most)
     # @return [Hash{String => Integer}] by name
-    # @raise [InvalidArgumentError, TypeError] for what are no names or no number
+    # @raise [InvalidArgumentError, TypeError] for anything but names or a number
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -78,11 +78,11 @@ module Millpond
     #   Millpond.connect("memory:").tasks("shop").are_empty?(prefixes: "mail/") # => true
     def are_empty?(exact: [], prefixes: [])
       filter = TaskArguments.filter(exact, prefixes)
-      Call.number(:bool) { |place, error| Native.millpond_tasks_are_empty(@native, filter, place, error) }
+      Call.number(:bool) { |out, error| Native.millpond_tasks_are_empty(@native, filter, out, error) }
     end
 
-    # What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-    # without a look at the tasks.
+    # What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+    # counted without reading the tasks.
     #
     # @param exact (see #queues)
     # @param prefixes (see #queues)
@@ -97,17 +97,18 @@ module Millpond
     #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.claimed] } # => [["inbox", 1, 1]]
     def queue_stats(exact: [], prefixes: [], limit: nil)
       filter = TaskArguments.filter(exact, prefixes, limit)
-      TaskAnswers.of { |place, error| Native.millpond_tasks_queue_stats(@native, filter, place, error) }.queues
+      TaskResults.of { |out, error| Native.millpond_tasks_queue_stats(@native, filter, out, error) }.queues
     end
 
-    # Leases all documents of this primary key, or none if another claimant holds one of them. Whoever
-    # holds them can claim them again, also after {ConnectionLostError} or {TimeoutError}.
+    # Leases all documents of this primary key, or none if another claimant holds one of them. The
+    # claimant that holds them can claim them again, also after {ConnectionLostError} or
+    # {TimeoutError}.
     #
     # @param namespace [String]
     # @param key [String] not empty
     # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
     # @return [Array<Doc>] by secondary key
-    # @raise [InvalidArgumentError, TypeError] for what is no name or no time
+    # @raise [InvalidArgumentError, TypeError] for anything but a name or a time
     # @raise [DependencyError] if another claimant holds one of them
     #
     # @example
@@ -120,8 +121,8 @@ module Millpond
       namespace = Convert.bytes("namespace", namespace)
       key = Convert.bytes("key", key)
       lease_ms = TaskArguments.milliseconds("lease", lease)
-      TaskAnswers.docs do |place, error|
-        Native.millpond_tasks_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, lease_ms, place,
+      TaskResults.docs do |out, error|
+        Native.millpond_tasks_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, lease_ms, out,
                                          error)
       end
     end
@@ -133,7 +134,7 @@ module Millpond
     # @param key [String] not empty
     # @param secondary_key [String]
     # @return [Doc, nil] nil if it is not there
-    # @raise [InvalidArgumentError, TypeError] for what is no name
+    # @raise [InvalidArgumentError, TypeError] for anything but a name
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -144,23 +145,23 @@ module Millpond
       names = [Convert.bytes("namespace", namespace), Convert.bytes("key", key),
                Convert.bytes("secondary_key", secondary_key)]
       arguments = names.flat_map { |name| [name, name.bytesize] }
-      TaskAnswers.docs { |place, error| Native.millpond_tasks_get_doc(@native, *arguments, place, error) }.first
+      TaskResults.docs { |out, error| Native.millpond_tasks_get_doc(@native, *arguments, out, error) }.first
     end
 
     # The documents of these ids, in the same order.
     #
     # @param namespace [String]
     # @param ids [String, Enumerable<String>] 1 to 10,000
-    # @return [Array<Doc>] without those that are not there
-    # @raise [InvalidArgumentError, TypeError] for what is no namespace or no ids
+    # @return [Array<Doc>] missing ones are left out
+    # @raise [InvalidArgumentError, TypeError] for anything but a namespace or ids
     #
     # @example
     #   Millpond.connect("memory:").tasks("shop").fetch_docs("accounts", %w[a b]) # => []
     def fetch_docs(namespace, ids)
       namespace = Convert.bytes("namespace", namespace)
       list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
-      TaskAnswers.docs do |place, error|
-        Native.millpond_tasks_fetch_docs(@native, namespace, namespace.bytesize, list, count, place, error)
+      TaskResults.docs do |out, error|
+        Native.millpond_tasks_fetch_docs(@native, namespace, namespace.bytesize, list, count, out, error)
       end
     end
 
@@ -174,7 +175,7 @@ module Millpond
     # @param limit [Integer, nil] how many documents (1,000), at most 10,000
     # @param omit_contents [Boolean] whether to leave the contents out
     # @return [DocPage]
-    # @raise [InvalidArgumentError, TypeError] for what is no name, no position or no number
+    # @raise [InvalidArgumentError, TypeError] for anything but a name, a position or a number
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -189,8 +190,8 @@ module Millpond
       namespace = Convert.bytes("namespace", namespace)
       last = binding.local_variable_get(:end) # a word of Ruby's
       query = TaskArguments.doc_query(after, limit, start, last, omit_contents)
-      page = TaskAnswers.of do |place, error|
-        Native.millpond_tasks_list_docs(@native, namespace, namespace.bytesize, query, place, error)
+      page = TaskResults.of do |out, error|
+        Native.millpond_tasks_list_docs(@native, namespace, namespace.bytesize, query, out, error)
       end
       DocPage.new(page.docs, page.next_doc).freeze
     end
@@ -209,7 +210,7 @@ module Millpond
     #   store.namespace_stats.map(&:to_a) # => [["accounts", 1, 0]]
     def namespace_stats(exact: [], prefixes: [], limit: nil)
       filter = TaskArguments.filter(exact, prefixes, limit)
-      found = TaskAnswers.of { |place, error| Native.millpond_tasks_namespace_stats(@native, filter, place, error) }
+      found = TaskResults.of { |out, error| Native.millpond_tasks_namespace_stats(@native, filter, out, error) }
       found.namespaces
     end
   end

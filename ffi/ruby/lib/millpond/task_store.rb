@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "millpond/shuffle_answers"
+require "millpond/shuffle_results"
 require "millpond/task_lists"
 require "millpond/worker"
 
@@ -13,8 +13,8 @@ module Millpond
   # deletes the task that it has done and inserts what follows in one step, and nothing is lost or
   # doubled if it dies before or after.
   #
-  # A claim gives a task at least once: it is available again when the lease is over. There is no promise
-  # of order, but the oldest tasks of the highest priority come first, nearly.
+  # Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed,
+  # but the oldest tasks of the highest priority come first, nearly.
   #
   # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents
   # 1,025), values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before
@@ -41,28 +41,28 @@ module Millpond
     #   Millpond::TaskStore.keys("shop").all? { |key| key.include?("shop") } # => true
     def self.keys(name)
       name = Convert.bytes("name", name)
-      ShuffleAnswers.texts(Encoding::BINARY) do |place, error|
-        Native.millpond_tasks_keys(name, name.bytesize, place, error)
+      ShuffleResults.texts(Encoding::BINARY) do |out, error|
+        Native.millpond_tasks_keys(name, name.bytesize, out, error)
       end
     end
 
     # @return [String] the name
     attr_reader :name
 
-    # @return [String] who claims, and holds what is claimed
+    # @return [String] the name that claims are made under
     attr_reader :claimant
 
     # @api private
     def initialize(client, name, claimant)
       @name = Convert.bytes("name", name)
       claimant &&= Convert.bytes("claimant", claimant)
-      @native = Call.handle(Native::TaskStore) do |place, error|
+      @native = Call.handle(Native::TaskStore) do |out, error|
         Native.millpond_tasks_store_new(client.native, @name, @name.bytesize, claimant, claimant.to_s.bytesize,
-                                        place, error)
+                                        out, error)
       end
-      place = Native::Bytes.new
-      Call.check { |error| Native.millpond_tasks_claimant(@native, place, error) }
-      @claimant = place[:data].read_bytes(place[:length]).force_encoding(Encoding::UTF_8).freeze
+      out = Native::Bytes.new
+      Call.check { |error| Native.millpond_tasks_claimant(@native, out, error) }
+      @claimant = out[:data].read_bytes(out[:length]).force_encoding(Encoding::UTF_8).freeze
     end
 
     # Inserts one task. For more than one, see {Modification}.
@@ -86,8 +86,8 @@ module Millpond
       modify(Modification.new.insert(queue, **settings)).inserted.first
     end
 
-    # Inserts a document, or replaces the content of the one of its id, in one step. Without an id of its own
-    # that is the document of its keys. Whoever holds the document still does.
+    # Inserts a document, or replaces the content of the one of its id, in one step. Without an id of its
+    # own that is the document of its keys. The document's claimant stays the same.
     #
     # After {ConnectionLostError} or {TimeoutError} it may be done; sent again, it replaces what others put
     # meanwhile.
@@ -110,17 +110,17 @@ module Millpond
 
     # Does all of a modification, or nothing.
     #
-    # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} tells
+    # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} shows
     # which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
     # done twice unless it only inserts tasks; give those an id of your own then.
     #
     # @param modification [Modification]
     # @return [Modified]
-    # @raise [DependencyError] if something is not as it has to be, with all that is not, and then nothing
-    #   has changed
+    # @raise [DependencyError] if something is not as it has to be, with a list of all that is not; then
+    #   nothing has changed
     # @raise [InvalidArgumentError] for what is beyond its limits, texts that are not JSON, and what is
     #   named twice
-    # @raise [TypeError] for what is no Modification
+    # @raise [TypeError] for anything but a Modification
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -133,21 +133,21 @@ module Millpond
     #   store.are_empty?(exact: "outbox") # => true
     def modify(modification)
       native = TaskArguments.modification(modification)
-      TaskAnswers.modified { |place, error| Native.millpond_tasks_modify(@native, native, place, error) }
+      TaskResults.modified { |out, error| Native.millpond_tasks_modify(@native, native, out, error) }
     end
 
     # Leases one available task of these queues; see {#claims} to wait for one.
     #
-    # Of each queue one of the oldest is picked by chance, the oldest with a chance of one half, so that a
-    # task that fails again and again does not keep back the others; which queue is looked at first is
-    # left to chance. The task is available again when the lease is over, unless it was deleted or changed
-    # before. After {ConnectionLostError}, {TimeoutError} or an interrupt a task may be leased that nobody
-    # saw.
+    # Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
+    # that a task that fails again and again does not block the others; the order of the queues is random
+    # too. The task is available again when the lease is over, unless it was deleted or changed before.
+    # After {ConnectionLostError}, {TimeoutError} or an interrupt a task may be leased that no caller
+    # received.
     #
     # @param queues [String, Enumerable<String>] 1 to 1,000
     # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
     # @return [Task, nil] nil if none is available now
-    # @raise [InvalidArgumentError, TypeError] for what is no queue or no time
+    # @raise [InvalidArgumentError, TypeError] for anything but a queue or a time
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -158,7 +158,7 @@ module Millpond
       claim_many(queues, 1, lease: lease).first
     end
 
-    # Leases up to so many available tasks, as so many calls of {#claim} would; one step.
+    # Leases up to `max` available tasks, as `max` calls of {#claim} would; one step.
     #
     # @param queues [String, Enumerable<String>] 1 to 1,000
     # @param max [Integer] tasks, 1 to 1,000
@@ -174,21 +174,21 @@ module Millpond
       names, count = TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
       lease_ms = TaskArguments.milliseconds("lease", lease)
       max = Convert.size("max", max)
-      TaskAnswers.tasks do |place, error|
-        Native.millpond_tasks_claim(@native, names, count, lease_ms, max, Batches::NO_WAIT, place, error)
+      TaskResults.tasks do |out, error|
+        Native.millpond_tasks_claim(@native, names, count, lease_ms, max, Batches::NO_WAIT, out, error)
       end
     end
 
-    # The loop of a claimant: batches of leased tasks. Asking for the next batch does nothing to the one
-    # before: its tasks are leased until they are deleted or changed, or until the lease is over. So a
-    # loop that is left by an exception or by `break` leaves its tasks leased.
+    # The loop of a claimant: batches of leased tasks. Asking for the next batch changes nothing about
+    # the one before: its tasks are leased until they are deleted or changed, or until the lease is
+    # over. So a loop that is left by an exception or by `break` leaves its tasks leased.
     #
     # @param queues [String, Enumerable<String>] 1 to 1,000
     # @param max [Integer] the most tasks of a batch, 1 to 1,000
-    # @param wait [Numeric, nil] without it the loop ends when nothing is available; otherwise when nothing
-    #   has been for so many seconds, `Float::INFINITY` being for ever. Waiting costs the server next to
-    #   nothing. An interrupt that the program holds back with `Thread.handle_interrupt` ends the wait with
-    #   {CancelledError}, also one that came before it.
+    # @param wait [Numeric, nil] without it the loop ends when nothing is available; otherwise when
+    #   nothing was available for `wait` seconds; `Float::INFINITY` waits without limit. Waiting costs
+    #   the server almost nothing. An interrupt that the program holds back with
+    #   `Thread.handle_interrupt` ends the wait with {CancelledError}, also one that came before it.
     # @param lease (see #claim)
     # @yieldparam tasks [Array<Task>]
     # @return [self] or, without a block, an Enumerator
@@ -210,8 +210,8 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:claims, queues, max: max, wait: wait, lease: lease) unless block_given?
 
-      claims = Call.handle(Native::TaskClaims) do |place, error|
-        Native.millpond_tasks_claims_new(@native, names, count, lease_ms, size, wait_ms, place, error)
+      claims = Call.handle(Native::TaskClaims) do |out, error|
+        Native.millpond_tasks_claims_new(@native, names, count, lease_ms, size, wait_ms, out, error)
       end
       while (tasks = next_tasks(claims))
         yield tasks
@@ -221,23 +221,23 @@ module Millpond
       claims&.free
     end
 
-    # A worker for these queues, which renews what it works on, tries again what failed, and puts aside
-    # what fails too often. Makes no call.
+    # A worker for these queues, which renews what it works on, retries what failed, and moves what
+    # fails too often to the error queue. Makes no call.
     #
     # @param queues [String, Enumerable<String>] 1 to 1,000
     # @param wait [Numeric, nil] how many seconds to wait for a task when none is available, as in
-    #   {#claims}, in place of ending at once
+    #   {#claims}, instead of ending at once
     # @param lease [Numeric, nil] for how many seconds a task is leased (30); it is renewed twice a lease
-    # @param backoff [Numeric, nil] how many seconds a task is put off that failed for the first time (30);
-    #   then twice as long each time, and each time by chance up to half of it less
-    # @param backoff_max [Numeric, nil] how many seconds it is put off at most (an hour)
-    # @param max_attempts [Integer] after so many a task goes to the error queue; 0 for never
-    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed or
-    #   released goes to the error queue and to no handler, as it may be what ends the workers: only leases
-    #   that ran out count; 0 for never
-    # @param error_queue [String, nil] without it, the queue that a task is in with `/err` behind it
+    # @param backoff [Numeric, nil] how many seconds a task is delayed after its first failure (30); then
+    #   twice as long each time, each time minus a random part of up to a half
+    # @param backoff_max [Numeric, nil] how many seconds it is delayed at most (an hour)
+    # @param max_attempts [Integer] after this many a task goes to the error queue; 0 is never
+    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed
+    #   or released goes to the error queue and to no handler, as it may be what kills the workers: only
+    #   expired leases count; 0 is never
+    # @param error_queue [String, nil] without it, the queue that a task is in with `/err` appended
     # @return [Worker]
-    # @raise [InvalidArgumentError, TypeError] for what is no queue, no time or no number; what is beyond
+    # @raise [InvalidArgumentError, TypeError] for anything but a queue, a time or a number; what is beyond
     #   its limits is refused when the work begins
     #
     # @example
@@ -252,9 +252,9 @@ module Millpond
       Worker.new(@native, TaskArguments.names("queues", queues, Convert::LIMITS[:queues]), options)
     end
 
-    # Holds on to tasks and documents for so long from now, all of them or none. A {Worker} does so by
-    # itself. After {ConnectionLostError} or {TimeoutError} all may be renewed, at versions that nobody
-    # saw.
+    # Renews the leases of tasks and documents from now, all of them or none. A {Worker} does so by
+    # itself. After {ConnectionLostError} or {TimeoutError} all may be renewed, to versions that no
+    # caller received.
     #
     # @param tasks [Task, TaskId, Enumerable<Task, TaskId>]
     # @param docs [Doc, DocId, Enumerable<Doc, DocId>]
@@ -275,7 +275,7 @@ module Millpond
       docs = TaskArguments.doc_ids(docs)
       lease_ms = TaskArguments.milliseconds("lease", lease)
       lists = [*TaskArguments.task_list(tasks), *TaskArguments.doc_list(docs)]
-      TaskAnswers.renewed(tasks, docs) do |*places|
+      TaskResults.renewed(tasks, docs) do |*places|
         Native.millpond_tasks_renew(@native, *lists, lease_ms, *places)
       end
     end
@@ -283,19 +283,19 @@ module Millpond
     # The time on the clock that decides when tasks are available and leases are over.
     #
     # @return [Integer] in milliseconds since the Unix epoch
-    # @raise [InvalidArgumentError] for a name that no store can have
+    # @raise [InvalidArgumentError] for an invalid name
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox").at_ms <= store.time # => true
     def time
-      Call.number(:uint64) { |place, error| Native.millpond_tasks_time(@native, place, error) }
+      Call.number(:uint64) { |out, error| Native.millpond_tasks_time(@native, out, error) }
     end
 
     private
 
     def next_tasks(claims)
-      TaskAnswers.of { |place, error| Native.millpond_tasks_claims_next(claims, place, error) }&.tasks
+      TaskResults.of { |out, error| Native.millpond_tasks_claims_next(claims, out, error) }&.tasks
     end
   end
 end

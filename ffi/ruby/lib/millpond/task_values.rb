@@ -37,7 +37,7 @@ module Millpond
   #   @return [Array<Doc>] the documents that were changed, as they are now
   Modified = Struct.new(:inserted, :changed, :inserted_docs, :changed_docs)
 
-  # What is held for longer, in the order in which it was given.
+  # What was renewed, in the order of the arguments.
   #
   # @!attribute [r] tasks
   #   @return [Array<TaskId>] the tasks at their new versions
@@ -110,6 +110,6 @@ module Millpond
   # @!attribute [r] size
   #   @return [Integer] all documents
   # @!attribute [r] claimed
-  #   @return [Integer] documents that somebody holds now
+  #   @return [Integer] documents that are claimed now
   NamespaceStats = Struct.new(:namespace, :size, :claimed)
 end

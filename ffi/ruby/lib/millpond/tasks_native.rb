@@ -13,7 +13,7 @@ module Millpond
              :ttl_ms, :int64, :attempt, :uint64, :priority, :uint64, :skip_colliding, :bool
     end
 
-    # What becomes of a task.
+    # A change of a task.
     class TaskChange < FFI::Struct
       layout :id, Bytes, :queue, Bytes, :value, Bytes, :err, Bytes, :version, :uint64, :attempt, :uint64,
              :at_ms, :int64, :delay_ms, :int64, :retry, :bool, :retry_err, Bytes,
@@ -43,7 +43,7 @@ module Millpond
       layout :namespace, Bytes, :id, Bytes, :version, :uint64
     end
 
-    # What becomes of a document.
+    # A change of a document.
     class DocChange < FFI::Struct
       layout :doc, DocId, :content, Bytes, :at_ms, :int64, :delay_ms, :int64
     end
@@ -87,7 +87,7 @@ module Millpond
       layout :namespace, Bytes, :size, :uint64, :claimed, :uint64
     end
 
-    # What is in an answer.
+    # What is in a result.
     class TasksData < FFI::Struct
       layout :tasks, :pointer, :task_count, :size_t, :inserted_count, :size_t,
              :docs, :pointer, :doc_count, :size_t, :inserted_doc_count, :size_t,
@@ -108,7 +108,7 @@ module Millpond
              :end, :pointer, :end_length, :size_t, :omit_contents, :bool
     end
 
-    # Which queues or namespaces to look at.
+    # Which queues or namespaces to include.
     class TasksFilter < FFI::Struct
       layout :exact, :pointer, :exact_count, :size_t, :prefixes, :pointer, :prefix_count, :size_t,
              :limit, :int64
@@ -160,8 +160,8 @@ module Millpond
     attach_waiting :tasks_are_empty, [:pointer, TasksFilter.by_ref, :pointer]
     attach_waiting :tasks_namespace_stats, [:pointer, TasksFilter.by_ref, :pointer]
 
-    attach :tasks_answer_data, [:pointer], :pointer
-    attach :tasks_answer_free, [:pointer], :void
+    attach :tasks_result_data, [:pointer], :pointer
+    attach :tasks_result_free, [:pointer], :void
     attach :error_dependency, [:pointer], :pointer
 
     attach :tasks_claims_new, [:pointer, *list, :int64, :size_t, :int64, :pointer, :pointer]

@@ -21,9 +21,9 @@ module Millpond
 
     # @api private
     def self.of
-      place = FFI::MemoryPointer.new(:uint64, 2)
-      Call.check { |error| yield place, error }
-      new(*place.read_array_of_uint64(2)).freeze
+      out = FFI::MemoryPointer.new(:uint64, 2)
+      Call.check { |error| yield out, error }
+      new(*out.read_array_of_uint64(2)).freeze
     end
   end
 
@@ -96,11 +96,11 @@ module Millpond
   #   @return [Integer] size in bytes of the log after the snapshot
   # @!attribute closed
   #   @return [Boolean] whether the last process closed the engine, or there was none. After a crash
-  #     or a kill it is false, which alone is no reason to worry.
+  #     or a kill it is false, which alone does not mean that anything was lost.
   # @!attribute suspicion
   #   @return [String, nil] what looks as if acknowledged steps were lost, in a sentence
   # @!attribute warnings
-  #   @return [Array<String>] everything that a person should be told: the suspicion, and a directory
+  #   @return [Array<String>] everything that an operator should know: the suspicion, and a directory
   #     that other users can enter
   Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion,
                         :warnings, keyword_init: true)

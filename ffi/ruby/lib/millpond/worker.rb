@@ -3,7 +3,7 @@
 require "millpond/job"
 
 module Millpond
-  # Raised by a handler of {Worker#run}: try the task again, for this reason.
+  # Raised by a handler of {Worker#run}: retry the task, for this reason.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -18,7 +18,7 @@ module Millpond
     attr_reader :delay
 
     # @param err [String] why
-    # @param delay [Numeric, nil] after how many seconds, in place of what the worker says
+    # @param delay [Numeric, nil] after how many seconds, instead of what the worker says
     # @example
     #   Millpond::Retry.new("no paper", delay: 60).delay # => 60
     def initialize(err = "", delay: nil)
@@ -53,7 +53,8 @@ module Millpond
     end
   end
 
-  # Raised by a handler of {Worker#run}: give the task back untried, for another worker; see {Job#release}.
+  # Raised by a handler of {Worker#run}: release the task for another worker without counting an attempt;
+  # see {Job#release}.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -99,7 +100,7 @@ module Millpond
     # when the block has returned, and its task leased until the lease is over.
     #
     # @yieldparam job [Job]
-    # @return [self] or, without a block, an Enumerator, which leaves a job when it is asked for the next
+    # @return [self] or, without a block, an Enumerator, which leaves a job when it is requested the next
     # @raise (see TaskStore#claims)
     #
     # @example
@@ -114,8 +115,8 @@ module Millpond
     def jobs
       return enum_for(:jobs) unless block_given?
 
-      jobs = Call.handle(Native::Jobs) do |place, error|
-        Native.millpond_tasks_jobs_new(@store, *@queues, @options, place, error)
+      jobs = Call.handle(Native::Jobs) do |out, error|
+        Native.millpond_tasks_jobs_new(@store, *@queues, @options, out, error)
       end
       while (job = next_job(jobs))
         begin
@@ -133,18 +134,18 @@ module Millpond
 
     # Works until there is nothing left to do and the `wait` is over.
     #
-    # The handler gets a {Job}. A {Modification} that it answers happens in one step, with the job's own
-    # versions; whatever else it answers, the task is done and is deleted. It can raise {Retry}, {Move}
-    # and {Release}; any other error is a failure with its class and message, as {Job#fail} says. What ends
-    # a program or a thread, such as an Interrupt or SystemExit, ends the run and gives the task back at
+    # The handler gets a {Job}. A {Modification} that it returns happens in one step, with the job's own
+    # versions; after any other value the task is done and is deleted. It can raise {Retry}, {Move} and
+    # {Release}; any other error is a failure with its class and message, as {Job#fail} says. What ends a
+    # program or a thread, such as an Interrupt or SystemExit, ends the run and releases the task at
     # once, and so does `break`. Nothing is done to a job that the handler ended itself.
     #
-    # A modification that the store refuses with a {DependencyError}, or that is invalid, is a
-    # failure too: the task is given back at once, unless its lease was lost, and `on_error` is called. By
-    # default it is a warning, as of `Kernel#warn`. The run goes on. Other errors of the store end the run,
+    # A modification that the store refuses with a {DependencyError}, or that is invalid, is a failure
+    # too: the task is released at once, unless its lease was lost, and `on_error` is called. By default
+    # it is a warning, as of `Kernel#warn`. The run continues. Other errors of the store end the run,
     # and so does what `on_error` raises.
     #
-    # @param handler [#call, nil] in place of the block
+    # @param handler [#call, nil] instead of the block
     # @param on_error [#call, nil] is called with the {Job} and the {Error} of a job that could not end as
     #   its handler said
     # @yieldparam job [Job]
@@ -172,7 +173,7 @@ module Millpond
       end
     end
 
-    # Ends a job as its handler said, or gives it back where that is refused.
+    # Ends a job as its handler said, or releases its task if that is refused.
     #
     # @api private
     def self.settle(job, ending, on_error)
@@ -181,7 +182,7 @@ module Millpond
       begin
         job.fail(told(refused))
       rescue DependencyError
-        nil # somebody else has the task now
+        nil # another claimant has the task now
       end
       on_error.call(job, refused)
     end
@@ -191,7 +192,7 @@ module Millpond
       Kernel.warn("millpond: the end of task #{job.task.id} of queue #{job.task.queue} was refused: #{error.message}")
     end
 
-    # How a job ends with which this handler was called.
+    # How the job ends that this handler was called with.
     #
     # @api private
     def self.ending(handler, job)
@@ -208,7 +209,8 @@ module Millpond
       -> { job.fail(told) }
     end
 
-    # What ends the run matters more than whether the task comes back at once or after its lease.
+    # The error that ends the run is more important than whether the task is released at once or after
+    # its lease.
     #
     # @api private
     def self.give_back(job)
@@ -229,12 +231,12 @@ module Millpond
 
     def next_job(jobs)
       job = nil
-      native = Call.handle(Native::Job) do |place, error|
-        Native.millpond_tasks_jobs_next(jobs, place, error)
+      native = Call.handle(Native::Job) do |out, error|
+        Native.millpond_tasks_jobs_next(jobs, out, error)
       end
       job = Job.new(native) if native
     ensure
-      # An interrupt came meanwhile: nobody would end it, and it would be renewed.
+      # An interrupt came meanwhile: it would never end, and be renewed.
       native.free if native && !job
     end
   end

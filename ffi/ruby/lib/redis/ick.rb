@@ -6,14 +6,14 @@ require "redis/ick/connection"
 require "redis/ick/version"
 
 class Redis
-  # The dirty lists of the gem redis-ick, in its place: the same methods, results and data in Redis,
-  # sent through the same redis-rb object. It is stateless: the name of the Ick comes with each call.
+  # A drop-in replacement of the gem redis-ick: the same methods, results and data in Redis, sent
+  # through the same redis-rb object. It is stateless: the name of the Ick comes with each call.
   #
-  # Inside of `pipelined` and `multi` every method answers a `Redis::Future`. What the server says is
+  # Inside of `pipelined` and `multi` every method returns a `Redis::Future`. What the server says is
   # wrong is a `Redis::CommandError`.
   #
-  # redis-rb sends a call again when the connection drops before the answer; an {#ickexchange} or
-  # {#ickcommit} that runs twice can take away a member that was dirtied in between. A connection
+  # redis-rb sends a call again when the connection drops before the reply; an {#ickexchange} or
+  # {#ickcommit} that runs twice can remove a member that was dirtied in between. A connection
   # with `reconnect_attempts: 0` does not.
   #
   # @example
@@ -144,7 +144,7 @@ class Redis
       _statsd_time("profile.ick.time.ickadd") { run(ADD, ick_key, argv) }
     end
 
-    # Moves the lowest members to the consumer set until that holds `max_size`, and answers its
+    # Moves the lowest members to the consumer set until that holds `max_size`, and returns its
     # first `max_size`. What was reserved before and not committed is part of the batch.
     #
     # @param ick_key [String] the Ick
@@ -249,17 +249,17 @@ class Redis
     # Reports on a metric how long the block takes, if there is a statsd.
     #
     # @param metric [String]
-    # @return [Object, nil] what the block answers
+    # @return [Object, nil] what the block returns
     #
     # @example
     #   Redis::Ick.new(Redis.new)._statsd_time("profile.mine") { 7 } # => 7
     def _statsd_time(metric)
       return (yield if block_given?) unless statsd
 
-      # Not every statsd answers what the block does.
-      answer = nil
-      statsd.time(metric) { answer = yield if block_given? }
-      answer
+      # Not every statsd returns what the block does.
+      result = nil
+      statsd.time(metric) { result = yield if block_given? }
+      result
     end
 
     # Reads a score as Redis prints it.

@@ -279,16 +279,16 @@ class RedisIckCallsTest < RedisIckTest
     assert_equal(expected, logged.call { ick.ickunlink(key) })
   end
 
-  # What it measures goes somewhere, and it answers something of its own.
-  class StatsdWithoutAnswers < Statsd
+  # It reports what it measures, and returns something of its own.
+  class StatsdWithOtherResults < Statsd
     def time(metric)
       super
       nil
     end
   end
 
-  def test_a_statsd_that_does_not_answer_what_the_block_does
-    ick = self.ick(statsd: StatsdWithoutAnswers.new)
+  def test_a_statsd_that_does_not_return_what_the_block_does
+    ick = self.ick(statsd: StatsdWithOtherResults.new)
     assert_equal [2, 0], ick.ickadd(key, 1, "a", 2, "b")
     assert_equal [["a", 1.0]], ick.ickreserve(key, 1)
     assert_equal 2, ick.ickstats(key)["total_size"]

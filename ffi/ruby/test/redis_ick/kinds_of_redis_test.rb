@@ -25,7 +25,7 @@ class RedisIckKindsOfRedisTest < RedisIckTest
     sent = commands { works(ick) }
     assert_operator sent.fetch("evalsha"), :>=, 5
     ick.ickadd(key, 1, "a")
-    # It is the Ick of the full name for everybody else, and its keys are as the namespace takes them.
+    # For other clients it is the Ick of the full name, and its keys are as the namespace takes them.
     assert_equal [["a", 1.0]], connect(Servers.shared.url).ick("app:#{key}").reserve(1)
     stats = ick.ickstats(key)
     assert_equal key, stats["key"]
@@ -81,12 +81,12 @@ class RedisIckKindsOfRedisTest < RedisIckTest
     30.times { |number| works(ick, "#{key}-#{number}") }
     30.times do |number|
       name = "#{key}-#{number}"
-      answers = client.pipelined do |pipeline|
+      results = client.pipelined do |pipeline|
         pipelined = Redis::Ick.new(pipeline)
         pipelined.ickadd(name, 1, "a")
         pipelined.ickreserve(name, 1)
       end
-      assert_equal [[1, 0], [["a", 1.0]]], answers
+      assert_equal [[1, 0], [["a", 1.0]]], results
       assert_equal 1, connect(servers.url).ick(name).commit(["a"])
     end
     namespaced = Redis::Ick.new(Redis::Namespace.new("app", redis: client))
@@ -109,7 +109,7 @@ class RedisIckKindsOfRedisTest < RedisIckTest
     assert_equal 1, ick.ickstats(key)["pset_size"]
   end
 
-  # A pool's wrapper answers every method by one of its connections.
+  # A pool's wrapper forwards every method to one of its connections.
   class Wrapper < BasicObject
     def initialize(pool)
       @pool = pool
@@ -140,7 +140,7 @@ class RedisIckKindsOfRedisTest < RedisIckTest
   def test_a_client_of_another_kind
     client = redis
     other = Object.new
-    other.define_singleton_method(:evalsha) { |*| raise "not known to answer at once" }
+    other.define_singleton_method(:evalsha) { |*| raise "not known to reply at once" }
     other.define_singleton_method(:eval) { |*arguments| client.eval(*arguments) }
     works(Redis::Ick.new(other))
   end

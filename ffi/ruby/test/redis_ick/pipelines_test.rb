@@ -6,11 +6,11 @@ require_relative "helper"
 class RedisIckPipelinesTest < RedisIckTest
   KINDS = %i[pipelined multi].freeze
 
-  # Calls every method through the Icks that the block of a pipeline is to use, and looks at what
-  # comes of it and of the pipeline.
+  # Calls every method through the Icks that the block of a pipeline is to use, and checks the
+  # results of it and of the pipeline.
   def works_in(before:, futures: [])
     before.script(:flush)
-    answers = yield(lambda do |ick|
+    results = yield(lambda do |ick|
       futures << ick.ickadd(key, 12.5, "foo", 10, "bar")
       futures << ick.ickstats(key)
       futures << ick.ickreserve(key, 1)
@@ -25,7 +25,7 @@ class RedisIckPipelinesTest < RedisIckTest
     stats = values[1]
     assert_equal ["ick.v1", key, 2, 10, 12.5],
                  stats.values_at("ver", "key", "pset_size", "pset_min", "pset_max")
-    assert_equal values, answers
+    assert_equal values, results
   end
 
   KINDS.each do |kind|
@@ -89,22 +89,22 @@ class RedisIckPipelinesTest < RedisIckTest
 
   def test_other_commands_beside
     client = redis
-    answers = client.multi do |transaction|
+    results = client.multi do |transaction|
       transaction.set(key, "ick.v1")
       Redis::Ick.new(transaction).ickadd(key, 1, "a")
       transaction.get(key)
     end
-    assert_equal ["OK", [1, 0], "ick.v1"], answers
+    assert_equal ["OK", [1, 0], "ick.v1"], results
   end
 
   def test_a_transaction_that_watch_ends
     client = redis
     future = nil
-    answer = client.watch(key) do
+    result = client.watch(key) do
       redis.set(key, "changed")
       client.multi { |transaction| future = Redis::Ick.new(transaction).ickstats(key) }
     end
-    assert_nil answer
+    assert_nil result
     assert_raises(Redis::FutureNotReady) { future.value }
   end
 

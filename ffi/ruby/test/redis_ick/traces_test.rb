@@ -2,7 +2,7 @@
 
 require_relative "helper"
 
-# What redis-ick 0.1.4 was recorded to answer, down to Integers and Floats. The conformance suite
+# The recorded results of redis-ick 0.1.4, down to Integers and Floats. The conformance suite
 # compares numbers by value and everything else too.
 class RedisIckTracesTest < RedisIckTest
   CASES = File.join(ROOT, "tests/conformance/cases/ick")
@@ -49,18 +49,18 @@ class RedisIckTracesTest < RedisIckTest
       JSON.parse(File.read(file))["cases"].each do |one|
         client.flushdb
         one["steps"].each_with_index do |step, index|
-          answer = bytes(call(ick, step, step["key"] || one["key"]))
+          result = bytes(call(ick, step, step["key"] || one["key"]))
           next if step["lossy_stats"] || step["differs"]
 
           expected = bytes(decoded(step["returns"]))
           compared += 1
           where = "#{one['name']}, step #{index}"
-          expected.nil? ? assert_nil(answer, where) : assert_equal(expected, answer, where)
+          expected.nil? ? assert_nil(result, where) : assert_equal(expected, result, where)
           next unless expected.is_a?(Hash)
 
           # From there on the gem has Floats, because it prints no more digits.
           small = expected.reject { |_, value| value.is_a?(Float) && value.abs >= 1e14 }
-          assert_equal small.transform_values(&:class), answer.slice(*small.keys).transform_values(&:class), where
+          assert_equal small.transform_values(&:class), result.slice(*small.keys).transform_values(&:class), where
         end
       end
     end

@@ -1,4 +1,4 @@
-/* The adapter for C: one JSON request a line in, one JSON answer a line out. */
+/* The adapter for C: one JSON request per line in, one JSON response per line out. */
 
 #include "request.h"
 
@@ -36,40 +36,40 @@ static const struct call *find(const char *name) {
     return NULL;
 }
 
-json_t *answer_to(json_t *json) {
+json_t *respond(json_t *json) {
     struct request request = {.json = json};
     const char *call = json_string_value(json_object_get(json, "call"));
-    json_t *result = NULL, *answer = json_object();
+    json_t *result = NULL, *response = json_object();
     const struct call *found = call != NULL ? find(call) : NULL;
     if (found != NULL)
         result = found->make(&request);
     else
         unsupported(&request, "this call");
-    json_object_set(answer, "id", json_object_get(json, "id"));
+    json_object_set(response, "id", json_object_get(json, "id"));
     if (request.unsupported != NULL) {
-        json_object_set_new(answer, "unsupported", json_sprintf("C has no way to say %s", request.unsupported));
+        json_object_set_new(response, "unsupported", json_sprintf("C has no way to say %s", request.unsupported));
     } else if (request.error != NULL) {
-        json_object_set_new(answer, "error", json_error(request.error));
+        json_object_set_new(response, "error", json_error(request.error));
     } else {
-        json_object_set(answer, "result", result);
+        json_object_set(response, "result", result);
     }
     json_decref(result);
     millpond_error_free(request.error);
     for (size_t i = 0; i < request.allocated_count; i++)
         free(request.allocated[i]);
     free(request.allocated);
-    return answer;
+    return response;
 }
 
 int main(void) {
     json_error_t wrong;
     json_t *request;
     while ((request = json_loadf(stdin, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &wrong)) != NULL) {
-        json_t *answered = answer_to(request);
-        json_dumpf(answered, stdout, JSON_COMPACT);
+        json_t *response = respond(request);
+        json_dumpf(response, stdout, JSON_COMPACT);
         putchar('\n');
         fflush(stdout);
-        json_decref(answered);
+        json_decref(response);
         json_decref(request);
     }
     millpond_client_free(client);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Both answers are to be freed. */
+/* The caller frees both results. */
 char *base64_encode(const char *data, size_t length);
 char *base64_decode(const char *text, size_t *length);
 

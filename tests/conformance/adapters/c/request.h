@@ -1,4 +1,4 @@
-/* What the calls of all queues need: a request's values as C has them, and answers as JSON. */
+/* What the calls of all queues need: a request's values as C has them, and returns as JSON. */
 
 #ifndef REQUEST_H
 #define REQUEST_H
@@ -6,10 +6,10 @@
 #include <jansson.h>
 #include <millpond.h>
 
-/* What one request made, until it is answered. */
+/* What one request made, until its response is written. */
 struct request {
     json_t *json;
-    /* Why C cannot say this. */
+    /* Why C cannot express this. */
     const char *unsupported;
     millpond_error *error;
     /* What was allocated for it, to be freed. */
@@ -30,13 +30,13 @@ extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[],
 /* The client that is open. */
 extern millpond_client *client;
 
-/* The answer to one request. */
-json_t *answer_to(json_t *json);
+/* The response to one request. */
+json_t *respond(json_t *json);
 
 /* Memory of zeros that goes with the request. */
 void *allocate(struct request *request, size_t count, size_t size);
 
-/* Says that C cannot say this; answers NULL. */
+/* Records that C cannot express this; returns NULL. */
 void *unsupported(struct request *request, const char *why);
 
 /* A string: a JSON string, or {"b64"}. */

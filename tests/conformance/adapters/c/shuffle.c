@@ -45,7 +45,7 @@ static json_t *write_many(struct request *request, bool is_tracked) {
         track_field = named(request, "track_field");
         deadline_s = deadline_of(request);
     }
-    json_t *list = value_of(request, "messages"), *item, *answer = json_array();
+    json_t *list = value_of(request, "messages"), *item, *receipts = json_array();
     size_t i, count = json_array_size(list);
     millpond_shuffle_new_message *messages = calloc(count + 1, sizeof *messages);
     millpond_shuffle_receipt *written = calloc(count + 1, sizeof *written);
@@ -65,13 +65,13 @@ static json_t *write_many(struct request *request, bool is_tracked) {
     else if (queue != NULL)
         millpond_shuffle_write_many(queue, messages, count, written, &request->error);
     for (i = 0; i < count; i++) {
-        json_array_append_new(answer, json_receipt(written[i]));
+        json_array_append_new(receipts, json_receipt(written[i]));
         free((void *)messages[i].fields);
     }
     millpond_shuffle_queue_free(queue);
     free(messages);
     free(written);
-    return answer;
+    return receipts;
 }
 
 static json_t *call_write_many(struct request *request) {

@@ -14,7 +14,7 @@ int64_t number(struct request *request, const char *name) {
         return -1;
     if (!json_is_integer(value))
         unsupported(request, "a number that is no int64_t");
-    /* A -1 that is meant is as wrong as a -2. */
+    /* An explicit -1 is as wrong as a -2. */
     return json_integer_value(value) == -1 ? -2 : json_integer_value(value);
 }
 

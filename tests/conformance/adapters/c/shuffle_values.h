@@ -1,4 +1,4 @@
-/* Values of a shuffle queue: those of a request as C has them, and answers as JSON. */
+/* Values of a shuffle queue: those of a request as C has them, and returns as JSON. */
 
 #ifndef SHUFFLE_VALUES_H
 #define SHUFFLE_VALUES_H
@@ -6,7 +6,7 @@
 #include "request.h"
 
 json_t *value_of(struct request *request, const char *name);
-/* A whole number, or -1, which stands for "not given", where there is none. */
+/* A whole number, or -1, which is "not set", where there is none. */
 int64_t number(struct request *request, const char *name);
 /* Seconds, in milliseconds; -1 where there are none. */
 int64_t milliseconds(struct request *request, const char *name);

@@ -35,7 +35,7 @@ int64_t whole(struct request *request, json_t *of, const char *name) {
         number = strtoll(digits, NULL, 10);
     if ((digits == NULL && !json_is_integer(value)) || errno != 0)
         unsupported(request, "a number that is no int64_t");
-    /* A -1 that is meant is as wrong as a -2. */
+    /* An explicit -1 is as wrong as a -2. */
     return number == -1 ? -2 : number;
 }
 
@@ -101,7 +101,7 @@ static void read_new_task(struct request *request, json_t *of, millpond_new_task
     task->skip_colliding = is_true(of, "skip_colliding");
 }
 
-/* What is to become of a task besides a retry. */
+/* A change of a task besides a retry. */
 static void read_set(struct request *request, json_t *set, millpond_task_change *change) {
     if (is_given(set, "queue"))
         change->queue = text(request, set, "queue");
@@ -248,8 +248,8 @@ json_t *json_docs(const millpond_doc *doc, size_t count) {
     return list;
 }
 
-json_t *json_modified(millpond_tasks_answer *answer) {
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+json_t *json_modified(millpond_tasks_result *result) {
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     if (data == NULL)
         return NULL;
     size_t inserted = data->inserted_count, inserted_docs = data->inserted_doc_count;
@@ -258,7 +258,7 @@ json_t *json_modified(millpond_tasks_answer *answer) {
         json_tasks(data->tasks + inserted, data->task_count - inserted), "inserted_docs",
         json_docs(data->docs, inserted_docs), "changed_docs",
         json_docs(data->docs + inserted_docs, data->doc_count - inserted_docs));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return json;
 }
 

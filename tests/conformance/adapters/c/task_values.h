@@ -1,4 +1,4 @@
-/* Values of a store of tasks: those of a request as C has them, and answers as JSON. */
+/* Values of a store of tasks: those of a request as C has them, and returns as JSON. */
 
 #ifndef TASK_VALUES_H
 #define TASK_VALUES_H
@@ -11,7 +11,7 @@ bool is_given(json_t *of, const char *name);
 millpond_bytes text(struct request *request, json_t *of, const char *name);
 /* The texts of this name. */
 millpond_bytes *texts(struct request *request, json_t *of, const char *name, size_t *count);
-/* A whole number, or -1, which stands for "not given", where there is none. */
+/* A whole number, or -1, which is "not set", where there is none. */
 int64_t whole(struct request *request, json_t *of, const char *name);
 /* The same from 0 on, and 0 where there is none. */
 uint64_t count(struct request *request, json_t *of, const char *name);
@@ -29,8 +29,8 @@ void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc);
 json_t *json_text(millpond_bytes text);
 json_t *json_tasks(const millpond_task *task, size_t count);
 json_t *json_docs(const millpond_doc *doc, size_t count);
-/* What tasks_modify answers; frees it. */
-json_t *json_modified(millpond_tasks_answer *answer);
+/* What tasks_modify returns; frees it. */
+json_t *json_modified(millpond_tasks_result *result);
 /* What is behind an error DEPENDENCY. */
 json_t *json_dependency(const millpond_dependency *dependency);
 

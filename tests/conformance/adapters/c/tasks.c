@@ -6,18 +6,18 @@ static json_t *json_number(uint64_t number) {
     return json_integer((json_int_t)number);
 }
 
-/* The tasks and the documents of an answer; frees it. */
-static json_t *tasks_of(millpond_tasks_answer *answer) {
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+/* The tasks and the documents of a result; frees it. */
+static json_t *tasks_of(millpond_tasks_result *result) {
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *tasks = data == NULL ? json_array() : json_tasks(data->tasks, data->task_count);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return tasks;
 }
 
-static json_t *docs_of(millpond_tasks_answer *answer) {
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+static json_t *docs_of(millpond_tasks_result *result) {
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *docs = data == NULL ? json_array() : json_docs(data->docs, data->doc_count);
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return docs;
 }
 
@@ -25,12 +25,12 @@ static json_t *call_insert(struct request *request) {
     millpond_bytes queue = text(request, request->json, "queue");
     millpond_bytes value = text(request, request->json, "value");
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_insert(store, queue.data, queue.length, value.data, value.length, &answer,
+        millpond_tasks_insert(store, queue.data, queue.length, value.data, value.length, &result,
                               &request->error);
     millpond_tasks_store_free(store);
-    json_t *tasks = tasks_of(answer), *task = json_incref(json_array_get(tasks, 0));
+    json_t *tasks = tasks_of(result), *task = json_incref(json_array_get(tasks, 0));
     json_decref(tasks);
     return task;
 }
@@ -38,11 +38,11 @@ static json_t *call_insert(struct request *request) {
 static json_t *call_modify(struct request *request) {
     millpond_modification given = modification(request, request->json);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_modify(store, &given, &answer, &request->error);
+        millpond_tasks_modify(store, &given, &result, &request->error);
     millpond_tasks_store_free(store);
-    return json_modified(answer);
+    return json_modified(result);
 }
 
 static json_t *claim(struct request *request, uint64_t max) {
@@ -50,12 +50,12 @@ static json_t *claim(struct request *request, uint64_t max) {
     millpond_bytes *queues = texts(request, request->json, "queues", &queue_count);
     int64_t lease_ms = whole(request, request->json, "lease_ms");
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_claim(store, queues, queue_count, lease_ms, (size_t)max, -1, &answer,
+        millpond_tasks_claim(store, queues, queue_count, lease_ms, (size_t)max, -1, &result,
                              &request->error);
     millpond_tasks_store_free(store);
-    return tasks_of(answer);
+    return tasks_of(result);
 }
 
 static json_t *call_claim(struct request *request) {
@@ -76,15 +76,15 @@ static json_t *call_claims(struct request *request) {
     size_t max = is_given(request->json, "max") ? count(request, request->json, "max") : 1;
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_claims *claims = NULL;
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
         millpond_tasks_claims_new(store, queues, queue_count, lease_ms, max, wait_ms, &claims,
                                   &request->error);
     if (claims != NULL)
-        millpond_tasks_claims_next(claims, &answer, &request->error);
+        millpond_tasks_claims_next(claims, &result, &request->error);
     millpond_tasks_claims_free(claims);
     millpond_tasks_store_free(store);
-    return tasks_of(answer);
+    return tasks_of(result);
 }
 
 static json_t *call_renew(struct request *request) {
@@ -117,11 +117,11 @@ static json_t *call_fetch(struct request *request) {
     size_t id_count;
     millpond_bytes *ids = texts(request, request->json, "ids", &id_count);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_fetch(store, ids, id_count, &answer, &request->error);
+        millpond_tasks_fetch(store, ids, id_count, &result, &request->error);
     millpond_tasks_store_free(store);
-    return tasks_of(answer);
+    return tasks_of(result);
 }
 
 static json_t *call_list(struct request *request) {
@@ -136,15 +136,15 @@ static json_t *call_list(struct request *request) {
     if (is_given(json, "after"))
         query.after = &position;
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_list(store, queue.data, queue.length, &query, &answer, &request->error);
+        millpond_tasks_list(store, queue.data, queue.length, &query, &result, &request->error);
     millpond_tasks_store_free(store);
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     if (data != NULL && data->next != NULL)
         next = json_pack("{s:o,s:o}", "at_ms", json_number(data->next->at_ms), "id",
                          json_text(data->next->id));
-    return json_pack("{s:o,s:o}", "next", next, "tasks", tasks_of(answer));
+    return json_pack("{s:o,s:o}", "next", next, "tasks", tasks_of(result));
 }
 
 static millpond_tasks_filter filter(struct request *request) {
@@ -156,30 +156,30 @@ static millpond_tasks_filter filter(struct request *request) {
     return filter;
 }
 
-static millpond_tasks_answer *queue_stats(struct request *request) {
+static millpond_tasks_result *queue_stats(struct request *request) {
     millpond_tasks_filter given = filter(request);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_queue_stats(store, &given, &answer, &request->error);
+        millpond_tasks_queue_stats(store, &given, &result, &request->error);
     millpond_tasks_store_free(store);
-    return answer;
+    return result;
 }
 
 static json_t *call_queues(struct request *request) {
-    millpond_tasks_answer *answer = queue_stats(request);
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    millpond_tasks_result *result = queue_stats(request);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *list = json_array();
     for (size_t i = 0; data != NULL && i < data->queue_count; i++)
         json_array_append_new(list, json_pack("[o,o]", json_text(data->queues[i].queue),
                                               json_number(data->queues[i].size)));
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return list;
 }
 
 static json_t *call_queue_stats(struct request *request) {
-    millpond_tasks_answer *answer = queue_stats(request);
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    millpond_tasks_result *result = queue_stats(request);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *list = json_array();
     for (size_t i = 0; data != NULL && i < data->queue_count; i++) {
         const millpond_queue_stats *stats = &data->queues[i];
@@ -190,18 +190,18 @@ static json_t *call_queue_stats(struct request *request) {
                             json_number(stats->future), "max_claims",
                             json_number(stats->max_claims)));
     }
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     return list;
 }
 
 static json_t *call_namespace_stats(struct request *request) {
     millpond_tasks_filter given = filter(request);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     json_t *list = json_array();
     if (store != NULL)
-        millpond_tasks_namespace_stats(store, &given, &answer, &request->error);
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+        millpond_tasks_namespace_stats(store, &given, &result, &request->error);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     for (size_t i = 0; data != NULL && i < data->namespace_count; i++) {
         const millpond_namespace_stats *stats = &data->namespaces[i];
         json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "namespace",
@@ -209,7 +209,7 @@ static json_t *call_namespace_stats(struct request *request) {
                                               json_number(stats->size), "claimed",
                                               json_number(stats->claimed)));
     }
-    millpond_tasks_answer_free(answer);
+    millpond_tasks_result_free(result);
     millpond_tasks_store_free(store);
     return list;
 }
@@ -229,17 +229,17 @@ static json_t *call_claim_docs(struct request *request) {
     millpond_bytes key = text(request, request->json, "key");
     int64_t lease_ms = whole(request, request->json, "lease_ms");
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
         millpond_tasks_claim_docs(store, namespace_name.data, namespace_name.length, key.data,
-                                  key.length, lease_ms, &answer, &request->error);
+                                  key.length, lease_ms, &result, &request->error);
     millpond_tasks_store_free(store);
-    return docs_of(answer);
+    return docs_of(result);
 }
 
 /* The document, or null. */
-static json_t *doc_of(millpond_tasks_answer *answer) {
-    json_t *docs = docs_of(answer), *doc = json_array_get(docs, 0);
+static json_t *doc_of(millpond_tasks_result *result) {
+    json_t *docs = docs_of(result), *doc = json_array_get(docs, 0);
     doc = doc == NULL ? json_null() : json_incref(doc);
     json_decref(docs);
     return doc;
@@ -250,24 +250,24 @@ static json_t *call_get_doc(struct request *request) {
     millpond_bytes key = text(request, request->json, "key");
     millpond_bytes secondary_key = text(request, request->json, "secondary_key");
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
         millpond_tasks_get_doc(store, namespace_name.data, namespace_name.length, key.data,
-                               key.length, secondary_key.data, secondary_key.length, &answer,
+                               key.length, secondary_key.data, secondary_key.length, &result,
                                &request->error);
     millpond_tasks_store_free(store);
-    return doc_of(answer);
+    return doc_of(result);
 }
 
 static json_t *call_put_doc(struct request *request) {
     millpond_new_doc doc;
     read_new_doc(request, json_object_get(request->json, "doc"), &doc);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_put_doc(store, &doc, &answer, &request->error);
+        millpond_tasks_put_doc(store, &doc, &result, &request->error);
     millpond_tasks_store_free(store);
-    return doc_of(answer);
+    return doc_of(result);
 }
 
 static json_t *call_fetch_docs(struct request *request) {
@@ -275,12 +275,12 @@ static json_t *call_fetch_docs(struct request *request) {
     millpond_bytes namespace_name = text(request, request->json, "namespace");
     millpond_bytes *ids = texts(request, request->json, "ids", &id_count);
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
         millpond_tasks_fetch_docs(store, namespace_name.data, namespace_name.length, ids, id_count,
-                                  &answer, &request->error);
+                                  &result, &request->error);
     millpond_tasks_store_free(store);
-    return docs_of(answer);
+    return docs_of(result);
 }
 
 static json_t *call_list_docs(struct request *request) {
@@ -298,17 +298,17 @@ static json_t *call_list_docs(struct request *request) {
     if (is_given(json, "after"))
         query.after = &position;
     millpond_tasks_store *store = store_of(request);
-    millpond_tasks_answer *answer = NULL;
+    millpond_tasks_result *result = NULL;
     if (store != NULL)
         millpond_tasks_list_docs(store, namespace_name.data, namespace_name.length, &query,
-                                 &answer, &request->error);
+                                 &result, &request->error);
     millpond_tasks_store_free(store);
-    const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
     if (data != NULL && data->next_doc != NULL)
         next = json_pack("{s:o,s:o,s:o}", "key", json_text(data->next_doc->key), "secondary_key",
                          json_text(data->next_doc->secondary_key), "id",
                          json_text(data->next_doc->id));
-    return json_pack("{s:o,s:o}", "next", next, "docs", docs_of(answer));
+    return json_pack("{s:o,s:o}", "next", next, "docs", docs_of(result));
 }
 
 static json_t *call_time(struct request *request) {

@@ -41,20 +41,20 @@ static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json
     json_array_foreach(list, i, item) {
         millpond_bytes space = bytes(request, json_array_get(item, 0));
         millpond_bytes key = bytes(request, json_array_get(item, 1));
-        millpond_tasks_answer *answer;
+        millpond_tasks_result *result;
         if (millpond_tasks_job_claim_docs(job, space.data, space.length, key.data, key.length,
-                                          wait_ms, &answer, error) != MILLPOND_OK)
+                                          wait_ms, &result, error) != MILLPOND_OK)
             break;
-        const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+        const millpond_tasks_data *data = millpond_tasks_result_data(result);
         json_t *docs = json_docs(data->docs, data->doc_count);
         json_array_extend(found, docs);
         json_decref(docs);
-        millpond_tasks_answer_free(answer);
+        millpond_tasks_result_free(result);
     }
     return found;
 }
 
-/* Ends the job as the request says; answers what the end answers. */
+/* Ends the job as the request says; returns the result. */
 static json_t *end(struct request *request, millpond_tasks_job *job, json_t *how,
                    millpond_error **error) {
     const char *then = json_string_value(json_object_get(how, "then"));
@@ -65,9 +65,9 @@ static json_t *end(struct request *request, millpond_tasks_job *job, json_t *how
         millpond_tasks_job_done(job, error);
     } else if (strcmp(then, "finish") == 0) {
         millpond_modification given = modification(request, json_object_get(how, "modification"));
-        millpond_tasks_answer *answer;
-        if (millpond_tasks_job_finish(job, &given, &answer, error) == MILLPOND_OK)
-            return json_modified(answer);
+        millpond_tasks_result *result;
+        if (millpond_tasks_job_finish(job, &given, &result, error) == MILLPOND_OK)
+            return json_modified(result);
     } else if (strcmp(then, "retry") == 0) {
         millpond_tasks_job_retry(job, err.data, err.length, whole(request, how, "after_ms"), error);
     } else if (strcmp(then, "move") == 0) {
@@ -94,7 +94,7 @@ static json_t *begin(struct request *request, millpond_tasks_job *job, json_t *h
             millpond_bytes own = data->tasks[0].claimant;
             if (json_object_get(given, "claimant") == NULL)
                 json_object_set_new(given, "claimant", json_stringn(own.data, own.length));
-            json_decref(answer_to(given));
+            json_decref(respond(given));
             json_decref(given);
         }
         sleep_ms(whole(request, how, "sleep_ms"));
@@ -107,10 +107,10 @@ static json_t *begin(struct request *request, millpond_tasks_job *job, json_t *h
 }
 
 /* Notes how the job ended; takes the result, and frees the error. */
-static void note_answer(json_t *seen, json_t *result, millpond_error *error) {
-    json_t *answer = error == NULL ? json_pack("{s:O}", "result", result)
+static void note_outcome(json_t *seen, json_t *result, millpond_error *error) {
+    json_t *outcome = error == NULL ? json_pack("{s:O}", "result", result)
                                    : json_pack("{s:o}", "error", json_error(error));
-    json_object_set_new(seen, "answer", answer);
+    json_object_set_new(seen, "answer", outcome);
     json_decref(result);
     millpond_error_free(error);
 }
@@ -132,7 +132,7 @@ static json_t *call_work(struct request *request) {
             break;
         json_t *seen = begin(request, job, how, &error);
         json_t *result = error == NULL ? end(request, job, how, &error) : json_null();
-        note_answer(seen, result, error);
+        note_outcome(seen, result, error);
         json_array_append_new(all, seen);
         millpond_tasks_job_free(job);
     }
@@ -150,7 +150,7 @@ struct handling {
     char *failure;
 };
 
-/* Says what becomes of a job, as the request does. */
+/* Decides what happens to a job, as the request says. */
 static void decide(struct handling *handling, json_t *how, millpond_task_outcome *outcome) {
     struct request *request = handling->request;
     const char *then = json_string_value(json_object_get(how, "then"));
@@ -195,12 +195,12 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         outcome->end = MILLPOND_TASK_FAIL;
         outcome->err = (millpond_bytes){handling->failure, strlen(handling->failure)};
     }
-    note_answer(seen, json_null(), error);
+    note_outcome(seen, json_null(), error);
     json_object_set_new(seen, "told", json_null());
     json_array_append_new(handling->all, seen);
 }
 
-/* Notes with which error the worker told of the last job. */
+/* Notes the error with which the worker reported the last job. */
 static void on_error(millpond_tasks_job *job, const millpond_error *error, void *context) {
     struct handling *handling = context;
     json_t *last = json_array_get(handling->all, json_array_size(handling->all) - 1);
@@ -227,12 +227,12 @@ static json_t *call_run(struct request *request) {
 static void *make_later(void *argument) {
     json_t *json = argument;
     sleep_ms(json_integer_value(json_object_get(json, "ms")));
-    json_t *answer = answer_to(json_object_get(json, "request"));
-    if (json_object_get(answer, "result") == NULL) {
-        json_dumpf(answer, stderr, JSON_COMPACT);
+    json_t *response = respond(json_object_get(json, "request"));
+    if (json_object_get(response, "result") == NULL) {
+        json_dumpf(response, stderr, JSON_COMPACT);
         fputc('\n', stderr);
     }
-    json_decref(answer);
+    json_decref(response);
     json_decref(json);
     return NULL;
 }

@@ -9,14 +9,14 @@ class Redis
     #
     # @api private
     module Connection
-      # A transaction without a block, which nobody sees before the answer of the server. If that did
+      # A transaction without a block, whose replies arrive together at the end. If the server did
       # not know the script, EXEC would do everything but this step.
       IN_OPEN_MULTI = "an Ick cannot be used between a multi without a block and its exec; discard " \
                       "this transaction, and give multi a block"
       private_constant :IN_OPEN_MULTI
 
       # An Ick in a namespace is the Ick of the full name, for which the keys are derived: so it lies
-      # in one slot of a cluster, and everybody else finds it by that name.
+      # in one slot of a cluster, and other clients find it by that name.
       #
       # @return [Array(Object, String)] what is inside of all namespaces, and what they put before a
       #   name
@@ -31,12 +31,12 @@ class Redis
       end
 
       # Runs a script by its SHA1, or by its source where the server does not know it. Inside of a
-      # pipeline nobody sees in time that it does not, so there the source is sent at once.
+      # pipeline that is not known in time, so there the source is sent at once.
       #
       # @return [Object] the reply, or a future of it
       # @raise [Redis::BaseError] inside of a multi without a block
       def self.run(redis, script, keys, argv)
-        return run_source(redis, script, keys, argv) unless answers_at_once?(redis)
+        return run_source(redis, script, keys, argv) unless replies_at_once?(redis)
 
         reply = begin
           redis.evalsha(script.sha1, keys, argv)
@@ -75,12 +75,12 @@ class Redis
 
       # While a block of redis-rb 4's pipelined or multi runs, the client inside of the object is a
       # pipeline; and the object that the block of any version gets has no client at all.
-      def self.answers_at_once?(redis)
+      def self.replies_at_once?(redis)
         redis.respond_to?(:_client) && ANSWERS_AT_ONCE[redis._client.class]
       end
-      private_class_method :answers_at_once?
+      private_class_method :replies_at_once?
 
-      # What sends a command and answers with the reply, in redis-rb 4 and 5, without and with a
+      # What sends a command and returns the reply, in redis-rb 4 and 5, without and with a
       # cluster. Not all of these classes exist in every version, hence the names.
       CLIENTS = %w[Redis::Client Redis::Cluster RedisClient RedisClient::Cluster].freeze
       ANSWERS_AT_ONCE = Hash.new do |known, kind|

@@ -2,7 +2,7 @@
 
 class Redis
   class Ick
-    # The version of the gem redis-ick whose place this takes.
+    # The version of the gem redis-ick that this replaces.
     VERSION = "0.1.4"
   end
 end

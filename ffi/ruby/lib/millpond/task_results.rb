@@ -3,11 +3,11 @@
 require "millpond/modification"
 
 module Millpond
-  # What the library answers to calls of task stores, as values of Ruby; see {Convert}. Names and JSON
-  # texts are UTF-8, whatever the encoding of the client.
+  # What the library returns from calls of task stores, as values of Ruby; see {Convert}. Names and
+  # JSON texts are UTF-8, whatever the encoding of the client.
   #
   # @api private
-  module TaskAnswers
+  module TaskResults
     # Packed as the structures of the same name.
     TASK = "J10Q4qQ3"
     DOC = "J12Q4"
@@ -16,17 +16,17 @@ module Millpond
     POSITION = "J2Q"
     DOC_POSITION = "J6"
 
-    # Makes a call that answers tasks and documents, and frees them.
+    # Makes a call that returns tasks and documents, and frees them.
     #
-    # @yield where to put the answer, and the error
+    # @yield the out-parameters for the result and the error
     # @return [Contents, nil] nil for NULL
     def self.of
-      place = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| yield place, error }
-      pointer = place.read_pointer
-      Contents.new(Native.millpond_tasks_answer_data(pointer)) unless pointer.null?
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| yield out, error }
+      pointer = out.read_pointer
+      Contents.new(Native.millpond_tasks_result_data(pointer)) unless pointer.null?
     ensure
-      Native.millpond_tasks_answer_free(place.read_pointer) if place
+      Native.millpond_tasks_result_free(out.read_pointer) if out
     end
 
     # @return [Array<Task>]
@@ -46,19 +46,19 @@ module Millpond
 
     # Makes a call that renews what these say, and puts the new versions there.
     #
-    # @yield where to put the versions of tasks, those of documents, the time and the error
+    # @yield the out-parameters for the versions of tasks, those of documents, the time and the error
     # @return [Renewed]
     def self.renewed(tasks, docs)
       versions = [tasks, docs].map { |ids| FFI::MemoryPointer.new(:uint64, [ids.size, 1].max) }
-      at_ms = Call.number(:uint64) { |place, error| yield(*versions, place, error) }
-      [tasks, docs].zip(versions) do |ids, place|
-        ids.zip(place.read_array_of_uint64(ids.size)) { |id, version| id.version = version }
+      at_ms = Call.number(:uint64) { |out, error| yield(*versions, out, error) }
+      [tasks, docs].zip(versions) do |ids, out|
+        ids.zip(out.read_array_of_uint64(ids.size)) { |id, version| id.version = version }
         ids.each(&:freeze)
       end
       Renewed.new(tasks, docs, at_ms).freeze
     end
 
-    # Copies of what an answer holds. Its texts are copied at once and cut by lengths: they lie there
+    # Copies of what a result holds. Its texts are copied at once and cut by lengths: they lie there
     # without gaps, in the order in which they are cut here.
     class Contents
       attr_reader :tasks, :docs, :next, :next_doc, :queues, :namespaces

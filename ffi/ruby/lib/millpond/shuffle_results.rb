@@ -3,11 +3,12 @@
 require "millpond/shuffle_arguments"
 
 module Millpond
-  # What the library answers to calls of shuffle queues, as values of Ruby; see {Convert}. Each
-  # takes a block that makes the call: it gets where to put the answer, and the error.
+  # What the library returns from calls of shuffle queues, as values of Ruby; see {Convert}.
+  # Each takes a block that makes the call: it gets the out-parameters for the result and the
+  # error.
   #
   # @api private
-  module ShuffleAnswers
+  module ShuffleResults
     # Packed as the structures of the same name.
     MESSAGE = "qQQQJJ"
     FIELD = "JJJJ"
@@ -16,7 +17,7 @@ module Millpond
 
     # @return [Array<Message>, nil] nil for NULL
     def self.messages(encoding, &call)
-      answer(:millpond_shuffle_batch_free, call) { |batch| read_messages(batch, encoding) }
+      read_handle(:millpond_shuffle_batch_free, call) { |batch| read_messages(batch, encoding) }
     end
 
     # @return [Receipt]
@@ -26,23 +27,23 @@ module Millpond
 
     # @return [Array<Receipt>]
     def self.receipts(count)
-      place = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, [count, 1].max)
-      Call.check { |error| yield place, error }
-      rows(place, count, Native::ShuffleReceipt, ShuffleArguments::RECEIPT) do |stream, *id|
+      out = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, [count, 1].max)
+      Call.check { |error| yield out, error }
+      rows(out, count, Native::ShuffleReceipt, ShuffleArguments::RECEIPT) do |stream, *id|
         Receipt.new(number(stream), id.join("-")).freeze
       end
     end
 
     # @return [Array<String>, nil] a list of keys as text; nil for NULL
     def self.texts(encoding, &call)
-      answer(:millpond_keys_free, call) do |keys|
+      read_handle(:millpond_keys_free, call) do |keys|
         Convert.keys(keys).map { |key| Convert.text(key, encoding) }
       end
     end
 
     # @return [Array<DeadLetter>]
     def self.dead_letters(encoding, &call)
-      answer(:millpond_shuffle_dead_letters_free, call) do |letters|
+      read_handle(:millpond_shuffle_dead_letters_free, call) do |letters|
         count = Native.millpond_shuffle_dead_letters_length(letters)
         data = Native.millpond_shuffle_dead_letters_data(letters)
         rows(data, count, Native::ShuffleDeadLetter, DEAD_LETTER) do |row|
@@ -53,7 +54,7 @@ module Millpond
 
     # @return [ShuffleStats]
     def self.stats(&call)
-      answer(:millpond_shuffle_stats_free, call) do |stats|
+      read_handle(:millpond_shuffle_stats_free, call) do |stats|
         data = Native.millpond_shuffle_stats_streams(stats)
         streams = stream_stats(data, Native.millpond_shuffle_stats_length(stats))
         total = stream_stats(Native.millpond_shuffle_stats_total(stats), 1).first
@@ -61,14 +62,14 @@ module Millpond
       end
     end
 
-    # Reads what a call answered with a handle, and frees that.
-    def self.answer(free, call)
-      place = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| call.call(place, error) }
-      pointer = place.read_pointer
+    # Reads what a call returned as a handle, and frees that.
+    def self.read_handle(free, call)
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| call.call(out, error) }
+      pointer = out.read_pointer
       yield pointer unless pointer.null?
     ensure
-      Native.public_send(free, place.read_pointer) if place
+      Native.public_send(free, out.read_pointer) if out
     end
 
     # Yields each structure of an array as its numbers.
@@ -133,7 +134,7 @@ module Millpond
     def self.number(stream)
       stream.negative? ? nil : stream
     end
-    private_class_method :answer, :rows, :read_messages, :cut_messages, :dead_letter, :stream_stats,
+    private_class_method :read_handle, :rows, :read_messages, :cut_messages, :dead_letter, :stream_stats,
                          :text, :number
   end
 end

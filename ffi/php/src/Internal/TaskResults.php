@@ -19,12 +19,12 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskPage;
 
 /**
- * What the library answers about tasks and documents, as PHP has it. All texts of an answer are copied
- * at once, and the arrays are read word by word in the order of their texts: see `ShuffleAnswers`.
+ * What the library returns about tasks and documents, as PHP has it. All texts of a result are copied
+ * at once, and the arrays are read word by word in the order of their texts: see `ShuffleResults`.
  *
  * @internal
  */
-final class TaskAnswers
+final class TaskResults
 {
     /** The lists of a millpond_dependency, and how many there are, by the name of the property. */
     private const TASK_LISTS = ['inserts' => ['inserts', 'insert_count'], 'changes' => ['changes', 'change_count'],
@@ -49,10 +49,10 @@ final class TaskAnswers
     }
 
     /**
-     * Makes a call, and reads what it answers; null if that is nothing.
+     * Makes a call, and reads its result; null if that is nothing.
      *
      * @param string               $what the method of this class that reads it
-     * @param \Closure(CData): int $make makes the call with the places for its answers
+     * @param \Closure(CData): int $make makes the call with its out-parameters
      */
     public static function call(Library $library, string $what, \Closure $make): mixed
     {
@@ -60,23 +60,23 @@ final class TaskAnswers
             $call = $library->call();
             $status = $make($call);
             $library->check($status, $call);
-            $answer = $call->answer[0];
+            $result = $call->result[0];
 
-            return $answer === null ? null : self::of($library->ffi, $answer, $what);
+            return $result === null ? null : self::of($library->ffi, $result, $what);
         });
     }
 
     /**
-     * What an answer holds; it is freed.
+     * What a result holds; it is freed.
      *
      * @param string $what the method of this class that reads it
      */
-    public static function of(FFI $ffi, CData $answer, string $what): mixed
+    public static function of(FFI $ffi, CData $result, string $what): mixed
     {
-        Handles::keep($ffi, $ffi, 'millpond_tasks_answer_free', $answer);
-        $data = $ffi->millpond_tasks_answer_data($answer);
+        Handles::keep($ffi, $ffi, 'millpond_tasks_result_free', $result);
+        $data = $ffi->millpond_tasks_result_data($result);
         $found = (new self($ffi, $data))->$what();
-        Handles::free($answer);
+        Handles::free($result);
 
         return $found;
     }

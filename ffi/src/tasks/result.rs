@@ -1,4 +1,4 @@
-//! Tasks, documents and statistics, as an answer.
+//! The result of a call of a task store: tasks, documents and statistics.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -15,13 +15,13 @@ use super::task::millpond_task;
 use crate::caller::{self, Caller};
 use crate::keys::millpond_bytes;
 
-/// What a step on tasks or documents answered. The caller frees it with
-/// `millpond_tasks_answer_free`, which does nothing to the tasks. Any thread may read it.
-pub struct millpond_tasks_answer {
+/// The result of a step on tasks or documents. The caller frees it with
+/// `millpond_tasks_result_free`, which does nothing to the tasks. Any thread may read it.
+pub struct millpond_tasks_result {
     _private: (),
 }
 
-/// What is in an answer. Which of it depends on the step; the rest is empty.
+/// What is in a result. Which fields are set depends on the step; the others are empty.
 #[repr(C)]
 pub struct millpond_tasks_data {
     /// The tasks; of a modification those that were inserted, and then those that were changed.
@@ -57,10 +57,10 @@ pub struct millpond_tasks_data {
     pub text_length: usize,
 }
 
-/// What a handle of an answer stands for. On the heap, or every handle would take as much room.
-pub(crate) type Answer = Box<Parts>;
+/// What a handle of a result refers to. Boxed, or every handle would take as much memory.
+pub(crate) type TasksResult = Box<Parts>;
 
-/// The parts of an answer, each without gaps, and what points to them.
+/// The parts of a result, each without gaps, and what points to them.
 pub(crate) struct Parts {
     data: millpond_tasks_data,
     _tasks: Box<[millpond_task]>,
@@ -74,10 +74,10 @@ pub(crate) struct Parts {
 
 // SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
 unsafe impl Send for Parts {}
-// SAFETY: as above; there is nothing to change through a reference.
+// SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Parts {}
 
-/// What a step of the core answered.
+/// What a step of the core returned.
 #[derive(Default)]
 struct Content<'a> {
     tasks: [&'a [Task]; 2],
@@ -89,44 +89,44 @@ struct Content<'a> {
 }
 
 impl Parts {
-    pub(super) fn tasks(tasks: &[Task]) -> Answer {
+    pub(super) fn tasks(tasks: &[Task]) -> TasksResult {
         Self::new(&Content { tasks: [tasks, &[]], ..Content::default() })
     }
 
-    pub(super) fn docs(docs: &[Doc]) -> Answer {
+    pub(super) fn docs(docs: &[Doc]) -> TasksResult {
         Self::new(&Content { docs: [docs, &[]], ..Content::default() })
     }
 
-    pub(super) fn modified(modified: &Modified) -> Answer {
-        let mut answer = Self::new(&Content {
+    pub(super) fn modified(modified: &Modified) -> TasksResult {
+        let mut result = Self::new(&Content {
             tasks: [&modified.inserted, &modified.changed],
             docs: [&modified.inserted_docs, &modified.changed_docs],
             ..Content::default()
         });
-        answer.data.inserted_count = modified.inserted.len();
-        answer.data.inserted_doc_count = modified.inserted_docs.len();
-        answer
+        result.data.inserted_count = modified.inserted.len();
+        result.data.inserted_doc_count = modified.inserted_docs.len();
+        result
     }
 
-    pub(super) fn task_page(page: TaskPage) -> Answer {
+    pub(super) fn task_page(page: TaskPage) -> TasksResult {
         let TaskPage { tasks, next } = page;
         Self::new(&Content { tasks: [&tasks, &[]], next, ..Content::default() })
     }
 
-    pub(super) fn doc_page(page: DocPage) -> Answer {
+    pub(super) fn doc_page(page: DocPage) -> TasksResult {
         let DocPage { docs, next } = page;
         Self::new(&Content { docs: [&docs, &[]], next_doc: next, ..Content::default() })
     }
 
-    pub(super) fn queues(queues: &[QueueStats]) -> Answer {
+    pub(super) fn queues(queues: &[QueueStats]) -> TasksResult {
         Self::new(&Content { queues, ..Content::default() })
     }
 
-    pub(super) fn namespaces(namespaces: &[NamespaceStats]) -> Answer {
+    pub(super) fn namespaces(namespaces: &[NamespaceStats]) -> TasksResult {
         Self::new(&Content { namespaces, ..Content::default() })
     }
 
-    fn new(content: &Content<'_>) -> Answer {
+    fn new(content: &Content<'_>) -> TasksResult {
         let text = content.text();
         let mut rest = &*text;
         let mut cut = |text: Option<&str>| {
@@ -211,28 +211,28 @@ impl Content<'_> {
     }
 }
 
-/// What is in the answer. Lives until the answer is freed. NULL for NULL and for a handle that was
+/// What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
 /// freed or is none.
 ///
-///     const millpond_tasks_data *data = millpond_tasks_answer_data(answer);
+///     const millpond_tasks_data *data = millpond_tasks_result_data(result);
 ///     for (size_t i = 0; i < data->task_count; i++)
 ///         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_answer_data(
-    answer: *const millpond_tasks_answer,
+pub unsafe extern "C" fn millpond_tasks_result_data(
+    result: *const millpond_tasks_result,
 ) -> *const millpond_tasks_data {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
-    let data = || caller.held::<Answer>("answer", answer).map(|answer| answer.data());
-    caller.answer(ptr::null(), || data().unwrap_or(ptr::null()))
+    let data = || caller.held::<TasksResult>("result", result).map(|result| result.data());
+    caller.run_or(ptr::null(), || data().unwrap_or(ptr::null()))
 }
 
-/// Frees an answer. NULL and an answer that was freed before are fine.
+/// Frees a result. NULL and a result that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_answer_free(answer: *mut millpond_tasks_answer) {
-    caller::free::<Answer>(answer);
+pub unsafe extern "C" fn millpond_tasks_result_free(result: *mut millpond_tasks_result) {
+    caller::free::<TasksResult>(result);
 }

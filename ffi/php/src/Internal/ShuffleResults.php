@@ -13,11 +13,11 @@ use Millpond\ShuffleStats;
 use Millpond\StreamStats;
 
 /**
- * What the library answers about shuffle queues, as PHP has it. Handles are freed.
+ * What the library returns about shuffle queues, as PHP has it. Handles are freed.
  *
  * @internal
  */
-final class ShuffleAnswers
+final class ShuffleResults
 {
     /** The most streams of a queue, and so of a shard. */
     private const STREAMS_MAX = 65_536;
@@ -101,13 +101,13 @@ final class ShuffleAnswers
         $size = \max(1, \min($streams, $streamsPerShard, self::STREAMS_MAX));
         $numbers = $library->ffi->new("uint32_t[$size]");
         $call = $library->call();
-        $place = FFI::addr($numbers[0]);
+        $pointer = FFI::addr($numbers[0]);
         $status = $library->ffi->millpond_shuffle_shard(
             $streams,
             $streamsPerShard,
             $key,
             \strlen($key),
-            $place,
+            $pointer,
             $call->error,
         );
         $library->check($status, $call);
