@@ -53,27 +53,27 @@ export interface Stats<T extends string | Buffer = string> {
 /** What every call takes that waits for a server or a disk. */
 export interface CallOptions {
   /**
-   * Gives up waiting: the call rejects with the signal's reason, an `AbortError` if none was
-   * given. What a signal aborts before the call is not sent. What it aborts later may or may not
-   * be done, as after a {@link TimeoutError}: look before you repeat it.
+   * Stops waiting: the call rejects with the signal's reason, an `AbortError` if none was given.
+   * If the signal is aborted before the call, nothing is sent. What it aborts later may or may
+   * not be done, as after a {@link TimeoutError}: check before you repeat it.
    */
   signal?: AbortSignal
 }
 
-/** What answers hold. */
-export interface AnswerOptions {
+/** What results hold. */
+export interface ResultOptions {
   /**
-   * Whether names, members, fields and values in answers are Buffers, in place of strings. A string
-   * cannot hold what is not UTF-8: where an answer has such bytes, the call rejects with a
-   * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message
-   * of a shuffle queue is handed out all the same, and throws that error when it is read; see
-   * {@link Message}. Task stores hold text, and answer strings in any case.
+   * Whether names, members, fields and values in results are Buffers, instead of strings. A string
+   * cannot hold what is not UTF-8: where a result has such bytes, the call rejects with a TypeError
+   * with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message of a
+   * shuffle queue is returned all the same, and throws that error when it is read; see {@link
+   * Message}. Task stores hold text, and return strings in any case.
    */
   returnBuffers?: boolean
 }
 
 /** What {@link connect} takes beside the URL. */
-export interface ConnectOptions extends AnswerOptions, CallOptions {
+export interface ConnectOptions extends ResultOptions, CallOptions {
   /** For one call, in milliseconds, connecting and trying again included; 5,000 by default. */
   timeoutMs?: number
   /** For one attempt to connect, in milliseconds; 1,000 by default. */
@@ -105,8 +105,8 @@ export interface ConnectOptions extends AnswerOptions, CallOptions {
  * | `redis+cluster://host,host2` | Redis Cluster |
  *
  * The URL can hold more options, as in `?tls_ca=ca.pem`. A Redis client connects when it first has
- * something to send. An embedded engine reads its log on a thread of its own, so the event loop
- * goes on however long that is.
+ * something to send. An embedded engine reads its log on a thread of its own, so the event loop is
+ * not blocked however long that is.
  *
  * @throws {InvalidUrlError} for a URL or an option in it that is not known.
  * @throws {LockedError} if another process holds the directory; use `redis:` to share queues.
@@ -145,20 +145,20 @@ export interface Recovery {
   logBytes: number
   /**
    * Whether the last process closed the engine, or there was none. After a crash or a kill it is
-   * false, which alone is no reason to worry.
+   * false, which alone does not mean that anything was lost.
    */
   closed: boolean
   /** What looks as if acknowledged steps were lost, in a sentence; null where nothing does. */
   suspicion: string | null
   /**
-   * Everything that a person should be told: the suspicion, and a directory that other users can
+   * Everything that an operator should know: the suspicion, and a directory that other users can
    * enter.
    */
   warnings: string[]
 }
 
 /**
- * A server or an embedded engine, and the way to the queues on it; made by {@link connect}. A
+ * A server or an embedded engine, and the access to its queues; made by {@link connect}. A
  * program ends when no call is under way, also with clients that are open.
  */
 export class Client<T extends string | Buffer = string> {
@@ -168,7 +168,7 @@ export class Client<T extends string | Buffer = string> {
   ick(name: Member, options?: { returnBuffers?: undefined }): Ick<T>
   ick(name: Member, options: { returnBuffers: false }): Ick<string>
   ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
-  ick(name: Member, options?: AnswerOptions): Ick<string> | Ick<Buffer>
+  ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
 
   /** The channel of 1 to 65,536 Icks of this name. Makes no call. */
   ickChannel(
@@ -189,7 +189,7 @@ export class Client<T extends string | Buffer = string> {
   ickChannel(
     name: Member,
     shards: number | bigint,
-    options?: AnswerOptions
+    options?: ResultOptions
   ): IckChannel<string> | IckChannel<Buffer>
 
   /** The shuffle queue of this name. Makes no call. */
@@ -207,7 +207,7 @@ export class Client<T extends string | Buffer = string> {
   ): ShuffleQueue<Buffer>
   shuffleQueue(
     name: Member,
-    options?: ShuffleQueueOptions & AnswerOptions
+    options?: ShuffleQueueOptions & ResultOptions
   ): ShuffleQueue<string> | ShuffleQueue<Buffer>
 
   /** The task store of this name. Makes no call. */
@@ -217,9 +217,9 @@ export class Client<T extends string | Buffer = string> {
    * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
    * process that share a directory get the same.
    *
-   * {@link connect} emits a process warning named `MillpondWarning` for what a person should be told,
-   * such as bytes that were cut off. Files that lost what no crash takes reject with
-   * {@link CorruptError}. What is not noticed stands in the documentation of the Rust method
+   * {@link connect} emits a process warning named `MillpondWarning` for what an operator should know,
+   * such as bytes that were cut off. Files that lost data in a way that no crash explains reject with
+   * {@link CorruptError}. What is not detected is listed in the documentation of the Rust method
    * `Client::recovery`.
    *
    * @example
@@ -233,8 +233,8 @@ export class Client<T extends string | Buffer = string> {
 
   /**
    * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
-   * engine still holds back is written, on a thread of its own. A client that is forgotten does
-   * the same when it is collected as garbage.
+   * engine has buffered is written, on a thread of its own. The garbage collector closes a
+   * client that is not referenced any more.
    *
    * @throws {StorageError} if the disk refuses the last write.
    */
@@ -249,8 +249,8 @@ export class Client<T extends string | Buffer = string> {
  *
  * For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
  * as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
- * it is worked on is not forgotten, and one that is dirtied often keeps its place, since a member
- * keeps the lowest of its scores.
+ * it is worked on is processed again, and one that is dirtied often does not move back in the
+ * order, since a member keeps the lowest of its scores.
  *
  * All calls reject with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold
  * something else, and with the errors of the connection.
@@ -281,7 +281,7 @@ export class Ick<T extends string | Buffer = string> {
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * Moves the lowest members to the consumer set until that holds `max`, and answers its first
+   * Moves the lowest members to the consumer set until that holds `max`, and returns its first
    * `max` with their scores, lowest first.
    *
    * What was reserved before and not committed is part of the batch: a consumer that crashed gets
@@ -294,11 +294,11 @@ export class Ick<T extends string | Buffer = string> {
   ): Promise<Entry<T>[]>
 
   /**
-   * Removes members that are done from the consumer set; answers how many were there. A member
+   * Removes members that are done from the consumer set; returns how many were there. A member
    * that was added again meanwhile stays dirty.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} do not commit again, but reserve:
-   * what comes is work to be done.
+   * it returns what is left to do.
    */
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
@@ -319,8 +319,8 @@ export class Ick<T extends string | Buffer = string> {
   ): Promise<Entry<T>[]>
 
   /**
-   * Removes the Ick's keys, whatever they hold: the way out of a broken Ick. Answers how many
-   * there were.
+   * Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns how
+   * many there were.
    */
   delete(options?: CallOptions): Promise<number>
 
@@ -328,8 +328,8 @@ export class Ick<T extends string | Buffer = string> {
   unlink(options?: CallOptions): Promise<number>
 
   /**
-   * Takes the consumer lease for so many milliseconds, from 1 to a day; it is renewed until it is
-   * released. Null if another consumer holds it. See {@link ConsumerLease}.
+   * Takes the consumer lease for this many milliseconds, from 1 to a day; it is renewed until it
+   * is released. Null if another consumer holds it. See {@link ConsumerLease}.
    */
   lease(ttlMs: number, options?: CallOptions): Promise<ConsumerLease<T> | null>
 
@@ -340,9 +340,9 @@ export class Ick<T extends string | Buffer = string> {
 /** What a loop takes. */
 export interface BatchesOptions extends CallOptions {
   /**
-   * How long to wait for work when there is none, in milliseconds; the time starts anew with each
-   * batch, and Infinity is for ever. Left out, the loop ends when there is nothing left. Waiting
-   * costs the server next to nothing.
+   * How long to wait for work when there is none, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
+   * Waiting costs the server almost nothing.
    */
   waitMs?: number
 }
@@ -352,8 +352,8 @@ export interface BatchesOptions extends CallOptions {
  * commits the one before, in one round trip.
  *
  * A loop that is left by an exception or by `break` leaves its batch reserved: the next reserve
- * brings it again. {@link commit} commits it. A signal that aborts while the loop waits ends it
- * with the signal's reason; a batch that was on its way comes with the next question.
+ * returns it again. {@link commit} commits it. A signal that aborts while the loop waits ends
+ * it with the signal's reason; a batch that was on its way is returned by the next call.
  *
  * @example
  * import { connect } from 'millpond'
@@ -371,8 +371,8 @@ export class Batches<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * The next batch. Ask for one at a time. After an error that trying again can mend the next
-   * question goes on.
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
    */
   next(): Promise<IteratorResult<Entry<T>[], undefined>>
 
@@ -380,7 +380,7 @@ export class Batches<T extends string | Buffer = string> {
   return(): Promise<IteratorResult<Entry<T>[], undefined>>
 
   /**
-   * Commits the last batch, for a loop that is left before its end; answers how many of its members
+   * Commits the last batch, for a loop that is left before its end; returns how many of its members
    * were still reserved, 0 if it was committed already.
    */
   commit(options?: CallOptions): Promise<number>
@@ -395,8 +395,8 @@ export class Batches<T extends string | Buffer = string> {
  * The right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
  *
  * A native thread renews it, so a busy event loop keeps it. Calls through it carry its token: once
- * it is lost they reject with {@link LeaseLostError} and do nothing. One that is forgotten is given
- * back when it is collected as garbage; one whose process dies runs out.
+ * it is lost they reject with {@link LeaseLostError} and do nothing. The garbage collector releases
+ * one that is not referenced any more; one whose process dies expires.
  *
  * @example
  * import { connect } from 'millpond'
@@ -433,7 +433,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
   batches(max: number | bigint, options?: BatchesOptions): Batches<T>
 
   /**
-   * Gives the lease back, so that another consumer can take it at once. Answers false if it was
+   * Releases the lease, so that another consumer can take it at once. Returns false if it was
    * not held any more.
    */
   release(options?: CallOptions): Promise<boolean>
@@ -463,7 +463,7 @@ export class IckChannel<T extends string | Buffer = string> {
   /** How many Icks members are spread over. */
   readonly shards: number
 
-  /** How many Icks consumers have to read, which is more while an earlier size is drained. */
+  /** How many Icks consumers have to read, more than that while an earlier size is drained. */
   readonly readable: number
 
   /** The same channel for a consumer that also reads the Icks of an earlier, larger size. */
@@ -482,7 +482,7 @@ export class IckChannel<T extends string | Buffer = string> {
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+   * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
    *
    * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
    */
@@ -513,11 +513,11 @@ export type Fields =
   | { readonly [field: string]: Member }
 
 /**
- * A message that a consumer took.
+ * A message that was delivered to a consumer.
  *
- * Where a queue answers strings, one message that is not UTF-8 spoils no other: it comes with those
- * that were taken with it, and only what reads its text throws. Its `bytes` can be read, and it can
- * be acknowledged, extended and reclaimed as any other.
+ * Where a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
+ * with those that were read with it, and only reading its text throws. Its `bytes` can be read, and
+ * it can be acknowledged, extended and reclaimed as any other.
  *
  * @example
  * import { connect } from 'millpond'
@@ -548,9 +548,9 @@ export class Message<T extends string | Buffer = string> implements Receipt {
    * does copying the message, as for a Worker: send its stream and id.
    */
   readonly fields: [field: T, value: T][]
-  /** A new list of its fields and their values as Buffers, whatever the queue answers. */
+  /** A new list of its fields and their values as Buffers, whatever the queue returns. */
   readonly bytes: [field: Buffer, value: Buffer][]
-  /** How often it was delivered, this time included: 1 of a read, more of a reclaim. */
+  /** How often it was delivered, this time included: 1 after a read, more after a reclaim. */
   readonly deliveries: number
 
   /**
@@ -564,16 +564,16 @@ export class Message<T extends string | Buffer = string> implements Receipt {
 export interface StreamStats {
   /** Entries, finished ones included. */
   len: number
-  /** Messages that the group was given and has not acknowledged. */
+  /** Messages delivered to the group and not acknowledged. */
   pending: number
   /**
-   * Messages that the group was not given yet. After messages were deleted in between, and on
-   * Redis before 7, it may be `len` where it should be less.
+   * Messages not yet delivered to the group. After messages were deleted in between, and on
+   * Redis before 7, it may be as high as `len` where it should be less.
    */
   lag: number
   /**
-   * How long ago the oldest pending message was delivered the last time, in milliseconds; null if
-   * none is pending.
+   * How long ago the oldest pending message was last delivered, in milliseconds; null if none is
+   * pending.
    */
   oldestIdleMs: number | null
 }
@@ -582,27 +582,27 @@ export interface StreamStats {
 export interface ShuffleStats {
   /** Entries in all streams, finished ones included. */
   len: number
-  /** Messages in all streams that the group was given and has not acknowledged. */
+  /** Messages in all streams delivered to the group and not acknowledged. */
   pending: number
-  /** Messages in all streams that the group was not given yet. */
+  /** Messages in all streams not yet delivered to the group. */
   lag: number
   /** Each stream, by its number. */
   streams: StreamStats[]
 }
 
 /**
- * A message that nobody acknowledged however often it was delivered, and its history. Reading
+ * A message that was delivered too often without being acknowledged, and its history. Reading
  * `group` or `consumer` throws if strings are wanted and it is not UTF-8, as a {@link Message} does
- * with its fields; a queue with `returnBuffers` answers both.
+ * with its fields; a queue with `returnBuffers` returns both.
  */
 export interface DeadLetter<T extends string | Buffer = string> {
   /** Its id among the dead letters. */
   id: string
   /** The message as it was. */
   message: Message<T>
-  /** The group that gave it up. */
+  /** The group that it was delivered to. */
   group: T
-  /** The consumer that had it last. */
+  /** The last consumer that it was delivered to. */
   consumer: T
   /** How often it was delivered. */
   deliveries: number
@@ -619,9 +619,9 @@ export interface Reclaimed<T extends string | Buffer = string> {
 /** What {@link Client.shuffleQueue} takes beside the name. */
 export interface ShuffleQueueOptions {
   /**
-   * How many streams the queue has, 1 to 65,536. The first write to a queue makes it so; a write to
-   * one that has another number is refused, and {@link ShuffleQueue.resize} changes it. By default
-   * writers take the number that the queue has, and a new queue gets 16. Readers need not know.
+   * How many streams the queue has, 1 to 65,536. The first write to a queue sets it; a write to one
+   * that has another number is refused, and {@link ShuffleQueue.resize} changes it. By default
+   * writers use the number that the queue has, and a new queue gets 16. Readers need not set it.
    */
   streams?: number | bigint
   /** How many of the streams a tenant may write to; 2 by default, or all if there are fewer. */
@@ -642,8 +642,8 @@ export interface ShuffleQueueOptions {
   /**
    * Where the records of tracked messages are, `'global'` by default: in three keys that all queues
    * of a server share, as the Go package has them, which a cluster refuses. With `'queue'` they are
-   * in three keys of the queue. Whoever writes, deletes or collects tracked messages of a queue has
-   * to say the same.
+   * in three keys of the queue. All programs that write, delete or collect tracked messages of a
+   * queue have to set the same.
    */
   trackKeys?: 'global' | 'queue'
 }
@@ -651,19 +651,19 @@ export interface ShuffleQueueOptions {
 /** What {@link ShuffleQueue.consumer} takes beside the names. */
 export interface ShuffleConsumerOptions {
   /**
-   * Takes from this stream first, as much as it has; for a consumer to which one tenant's messages
-   * are cheaper together.
+   * Reads from this stream first, as long as it has messages; for a consumer that processes one
+   * tenant's messages more cheaply together.
    */
   preferStream?: number | bigint
   /**
-   * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
+   * Also reads from the stream at the queue's own name, in turn with the others: a plain stream
    * becomes a sharded queue while its writers move. The group there has the queue's name. False by
    * default.
    */
   defaultStream?: boolean
   /**
-   * Makes a dead letter of a message that was delivered so often when it is reclaimed: a message
-   * that kills its consumers must not kill all of them. 0, which is the default, for never.
+   * The number of deliveries after which a reclaimed message becomes a dead letter: a message
+   * that kills its consumers must not kill all of them. 0, the default, is never.
    */
   maxDeliveries?: number | bigint
 }
@@ -681,8 +681,8 @@ export interface TrackedOptions extends CallOptions {
 /** What a collection takes. */
 export interface GarbageOptions extends CallOptions {
   /**
-   * Looks only at deadlines that begin with as many of the first digits of the time in seconds, 1
-   * to 10: with 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
+   * Scans only deadlines that begin with as many of the first digits of the time in seconds, 1 to
+   * 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
    */
   timeDigits?: number | bigint
 }
@@ -690,9 +690,9 @@ export interface GarbageOptions extends CallOptions {
 /** What a read takes. */
 export interface ReadOptions extends CallOptions {
   /**
-   * How long to wait for a message when there is none, in milliseconds; Infinity is for ever. Left
-   * out, the call answers at once. A wait that is aborted takes nothing, unless a message is on its
-   * way already: that one is the consumer's, see {@link ShuffleConsumer.reclaim}.
+   * How long to wait for a message when there is none, in milliseconds; Infinity waits without
+   * limit. Left out, the call returns at once. A wait that is aborted takes nothing, unless a
+   * message is on its way already: that one is pending, see {@link ShuffleConsumer.reclaim}.
    */
   blockMs?: number
 }
@@ -702,9 +702,9 @@ export interface MessagesOptions extends CallOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
   max?: number | bigint
   /**
-   * How long to wait for a message when there is none, in milliseconds; the time starts anew with
-   * each batch, and Infinity is for ever. Left out, the loop ends when there is nothing left. All
-   * that wait in a process share one connection, and a message wakes one of them.
+   * How long to wait for a message when there is none, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
+   * All that wait in a process share one connection, and a message wakes one of them.
    */
   waitMs?: number
 }
@@ -732,14 +732,13 @@ export function shard(
  * {@link Client.shuffleQueue}.
  *
  * A queue is a number of streams. A tenant, who is named by a *shard key*, may write to a few of
- * them only, and each message goes to the one of these that has the least to do; consumers take
- * from all streams in turn. So who writes a thousand times more than the others fills the own
- * streams, and everybody else has others to go to.
+ * them only, and each message goes to the one of these that has the least to do; consumers read
+ * from all streams in turn. So a tenant that writes a thousand times more than the others fills
+ * its own streams, and the other tenants have others.
  *
- * All calls reject with {@link WrongTypeError} if a key holds something else, with
- * {@link CrossSlotError} on a cluster if the name has no `{tag}`, with
- * {@link InvalidArgumentError} for an empty name or settings that no queue can have, and with the
- * errors of the connection.
+ * All calls reject with {@link WrongTypeError} if a key holds something else, with {@link
+ * CrossSlotError} on a cluster if the name has no `{tag}`, with {@link InvalidArgumentError} for
+ * an empty name or invalid settings, and with the errors of the connection.
  *
  * @example
  * import { connect } from 'millpond'
@@ -759,7 +758,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Writes one message of a tenant, to the stream of its shard that has the least to do. Answers
+   * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns
    * where it is.
    *
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the message may or may not
@@ -767,12 +766,12 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    *
    * @throws {InvalidArgumentError} for an empty shard key, for no field or more than 32,768 and
    * for a field or a value above 64 MiB, before anything is sent, and for a queue that has another
-   * number of streams than it was given here.
+   * number of streams than this client set.
    */
   write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
 
   /**
-   * Writes many messages, each for its tenant, as {@link write} would one after the other. Answers
+   * Writes many messages, each for its tenant, as {@link write} would one after the other. Returns
    * where they are, in their order. One that is refused refuses all.
    *
    * One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
@@ -826,11 +825,11 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<Receipt[]>
 
   /**
-   * Gives the queue another number of streams, 1 to 65,536: more at once, fewer as soon as those
-   * beyond have nothing left to deliver or to acknowledge. Until then writers spread over the new
-   * number already and readers still take from all; a later write or resize takes the others away.
-   * Returns how many streams the queue has now. A queue that nobody has written to is made with this
-   * number. Queues that were given another number of `streams` are refused from then on.
+   * Changes the number of streams, 1 to 65,536: more at once, fewer as soon as those beyond have
+   * nothing left to deliver or to acknowledge. Until then writers spread over the new number already
+   * and readers still read from all; a later write or resize removes the others. Returns how many
+   * streams the queue has now. A queue that was never written to is created with this number.
+   * Clients with another number of `streams` are refused from then on.
    *
    * @example
    * import { connect } from 'millpond'
@@ -842,12 +841,12 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   resize(streams: number | bigint, options?: CallOptions): Promise<number>
 
   /**
-   * Deletes the message that is tracked by this value, for all groups, taken or not. Answers where
-   * it was, or null if there is none (any more). A consumer that has taken it is not stopped. With
-   * the global keys it is found whatever the name of its queue.
+   * Deletes the message that is tracked by this value, for all groups, delivered or not. Returns
+   * where it was, or null if there is none (any more). A consumer that works on it is not stopped.
+   * With the global keys it is found in any queue.
    *
-   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; done again
-   * it answers null then.
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; repeated,
+   * it returns null then.
    *
    * @throws {CorruptError} if the record of this value names no message; it is left as it is.
    */
@@ -856,11 +855,12 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   /**
    * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
    * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
-   * each. Answers them by deadline; one that is not UTF-8 is a Buffer in any case, since nobody
-   * gets it again. They are garbage from then on; their messages stay until they are deleted.
+   * each. Returns them by deadline; one that is not UTF-8 is a Buffer in any case, since it is
+   * not returned again. They are garbage from then on; their messages stay until they are
+   * deleted.
    *
-   * After an error or an abort values may be cordoned that nobody saw; {@link gc} hands them out
-   * once more.
+   * After an error or an abort values may be cordoned that no caller received; {@link gc}
+   * returns them again.
    */
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
@@ -880,13 +880,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
     options?: ShuffleConsumerOptions
   ): ShuffleConsumer<T>
 
-  /** How many entries the streams hold, finished ones that nobody deleted included. */
+  /** How many entries the streams hold, finished ones that were not deleted included. */
   len(options?: CallOptions): Promise<number>
 
-  /** How many messages some group still has to get or to acknowledge. */
+  /** How many messages are not yet delivered to some group, or not acknowledged by it. */
   backlog(options?: CallOptions): Promise<number>
 
-  /** How many messages a group was given and has not acknowledged. */
+  /** How many messages were delivered to a group and are not acknowledged. */
   pendingCount(group: Member, options?: CallOptions): Promise<number>
 
   /** What each stream holds for a group. */
@@ -900,8 +900,8 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
 
   /**
-   * Deletes dead letters, which are given as they were read or by their ids. Returns how many of these
-   * there were. Deleting twice is safe; above 10,000 letters it takes several steps.
+   * Deletes dead letters, passed as they were read or by their ids. Returns how many of these there
+   * were. Deleting twice is safe; above 10,000 letters it takes several steps.
    *
    * @example
    * import { connect } from 'millpond'
@@ -918,10 +918,10 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 /**
  * One consumer of a group of a queue's consumers; made by {@link ShuffleQueue.consumer}.
  *
- * Delivery is at least once: a message that was taken is *pending*, the consumer's, until it is
- * acknowledged; asking for the next acknowledges nothing. What a consumer took and never saw, as
- * after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} brings back,
- * and so it does with what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
+ * Delivery is at least once: a delivered message is *pending*: it belongs to its consumer until it
+ * is acknowledged; asking for the next acknowledges nothing. What was delivered and never received,
+ * as after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} returns,
+ * and also what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
  *
  * @example
  * import { connect } from 'millpond'
@@ -938,12 +938,12 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 export class ShuffleConsumer<T extends string | Buffer = string> {
   private constructor()
 
-  /** Takes the next message. Answers null if there is none, or none has come in `blockMs`. */
+  /** Reads the next message. Returns null if there is none, or none has come in `blockMs`. */
   read(options?: ReadOptions): Promise<Message<T> | null>
 
   /**
-   * Takes up to `max` messages, 1 to 10,000, in one step: those that as many calls of {@link read}
-   * would have taken. It waits only if there is none.
+   * Reads up to `max` messages, 1 to 10,000, in one step: the same ones that as many calls of
+   * {@link read} would return. It waits only if there is none.
    */
   readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
 
@@ -951,8 +951,8 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   messages(options?: MessagesOptions): Messages<T>
 
   /**
-   * Acknowledges one message or several, so that the group does not get them again. Answers how
-   * many were waiting for that. The entries stay in the queue, for other groups.
+   * Acknowledges one message or several, so that they are not delivered to the group again.
+   * Returns how many were waiting for that. The entries stay in the queue, for other groups.
    *
    * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
    * A call takes up to 1,000,000 messages.
@@ -966,8 +966,9 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
-   * Says that messages are still being worked on, so that nobody reclaims them. Answers how many
-   * are this consumer's; those that are not have been taken over.
+   * Resets the idle time of messages that are still being worked on, so that no consumer
+   * reclaims them. Returns how many are this consumer's; those that are not have been taken
+   * over.
    */
   extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
@@ -976,8 +977,8 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * milliseconds ago and neither acknowledged nor extended since: those of consumers that are gone.
    * After `maxDeliveries` a message becomes a dead letter instead.
    *
-   * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
-   * be longer than its work, or it has to {@link extend} what it works on.
+   * A slow consumer may still be working on a message that is taken over: `minIdleMs` has to be
+   * longer than its work, or it has to {@link extend} what it works on.
    */
   reclaim(
     minIdleMs: number,
@@ -991,10 +992,10 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  * {@link ShuffleConsumer.messages}.
  *
  * A message is done when it is acknowledged and not before: asking for the next batch says nothing
- * about the last one. So a consumer may hand messages to others and go on, and a loop that is left
- * by an exception, `break` or a signal leaves the group what was not done, for
- * {@link ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends it with the
- * signal's reason.
+ * about the last one. So a consumer may pass messages to others and continue, and a loop that is
+ * left by an exception, `break` or a signal leaves the group what was not done, for {@link
+ * ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends it with the signal's
+ * reason.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1013,8 +1014,8 @@ export class Messages<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * The next batch. Ask for one at a time. After an error that trying again can mend the next
-   * question goes on.
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
    */
   next(): Promise<IteratorResult<Message<T>[], undefined>>
 
@@ -1050,16 +1051,16 @@ export class Messages<T extends string | Buffer = string> {
 export class Garbage<T extends string | Buffer = string> {
   private constructor()
 
-  /** How many entries were looked at so far. */
+  /** How many entries were scanned so far. */
   readonly scanned: number
 
   /** How many records were deleted so far. */
   readonly deleted: number
 
   /**
-   * The next batch. Ask for one at a time. After an error that trying again can mend the next
-   * question goes on. A signal that has aborted stays so, and every further question rejects with
-   * its reason; a new collection gets what nobody saw.
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop. A signal that has aborted stays so, and every further call rejects
+   * with its reason; a new collection returns what no caller received.
    */
   next(): Promise<IteratorResult<T[], undefined>>
 
@@ -1073,7 +1074,7 @@ export class Garbage<T extends string | Buffer = string> {
 }
 
 /**
- * A task at a version: what a modification shows to delete it or to depend on it. A Task is one.
+ * A task at a version: what a modification needs to delete it or to depend on it. A Task is one.
  */
 export interface TaskHandle {
   readonly id: string
@@ -1108,12 +1109,12 @@ type TaskField =
   | 'expiresMs'
 
 /**
- * A task as a store has answered it. Its fields are a copy: nothing that is done to them changes
- * the store.
+ * A task as a store returned it. Its fields are a copy: nothing that is done to them changes the
+ * store.
  *
- * `atMs` does two jobs: a task is available from that time on, and a claim puts it off to the end
- * of the lease. Each claim, renewal and change adds 1 to `version`, and whoever shows an old one is
- * refused.
+ * `atMs` has two uses: a task is available from that time on, and a claim moves it to the end of
+ * the lease. Each claim, renewal and change adds 1 to `version`, and a modification with a stale
+ * version is refused.
  *
  * @example
  * import { connect, Task } from 'millpond'
@@ -1145,19 +1146,19 @@ export class Task implements TaskHandle {
   readonly createdMs: number
   /** When it was inserted, claimed, renewed or changed last. */
   readonly modifiedMs: number
-  /** Who holds it until `atMs`, or put it there; empty for nobody. */
+  /** The claimant that holds it until `atMs`, or that set `atMs`; empty if there is none. */
   readonly claimant: string
   /** How often it was claimed; renewals do not count. */
   readonly claims: number
-  /** How often it was tried, as its workers say. */
+  /** How often it was tried, as its workers recorded. */
   readonly attempt: number
-  /** What went wrong, as its workers say. */
+  /** What went wrong, as its workers recorded. */
   readonly err: string
-  /** Its JSON text, byte for byte as it was given; null if it has no value. */
+  /** Its JSON text, byte for byte as it was written; null if it has no value. */
   readonly json: string | null
   /** 0 to 9: of the available tasks of a queue those with the highest are claimed first. */
   readonly priority: number
-  /** When it vanishes, whoever holds it; null for never. */
+  /** When it is deleted, leased or not; null for never. */
   readonly expiresMs: number | null
 
   /**
@@ -1167,8 +1168,8 @@ export class Task implements TaskHandle {
   readonly value: any
 
   /**
-   * A change for {@link TaskStore.modify} that leaves everything as it is but what is said. Without
-   * a time it releases the task: it is available at once.
+   * A change for {@link TaskStore.modify} that changes only what is given. Without a time it
+   * releases the task: it is available at once.
    */
   change(options?: TaskChangeOptions): TaskChange
 }
@@ -1177,13 +1178,13 @@ export class Task implements TaskHandle {
 export interface TaskChangeOptions {
   /** Moves it to this queue; it keeps its id. */
   queue?: string
-  /** What takes the value's place: anything that JSON has. */
+  /** The new value: anything that JSON has. */
   value?: unknown
-  /** The same as a JSON text, which is kept byte for byte; null takes the value away. */
+  /** The same as a JSON text, which is kept byte for byte; null removes the value. */
   json?: string | null
   /**
    * From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
-   * future whoever changes it holds it.
+   * future the claimant that changes it holds it.
    */
   atMs?: number | bigint
   /** The same as a delay from now, by the store's clock. */
@@ -1195,8 +1196,7 @@ export interface TaskChangeOptions {
 }
 
 /**
- * What becomes of a task; made by {@link Task.change}. Every method changes this one and answers
- * it.
+ * A change of a task; made by {@link Task.change}. Every method changes this one and returns it.
  */
 export class TaskChange {
   private constructor()
@@ -1235,8 +1235,8 @@ type DocField =
   | 'modifiedMs'
 
 /**
- * A document as a store has answered it: found by its namespace and id, sorted by its keys, held
- * for a time as tasks are, but never consumed. Its fields are a copy.
+ * A document as a store returned it: found by its namespace and id, sorted by its keys,
+ * leased for a time as tasks are, but never consumed. Its fields are a copy.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1262,11 +1262,11 @@ export class Doc implements DocHandle {
   readonly key: string
   /** Its secondary key: the order of documents with the same primary key. Never changes. */
   readonly secondaryKey: string
-  /** Its JSON text, byte for byte as it was given; null if it has no content. */
+  /** Its JSON text, byte for byte as it was written; null if it has no content. */
   readonly json: string | null
   /** Until when its claimant holds it, in milliseconds since the Unix epoch. */
   readonly atMs: number
-  /** Who holds it until `atMs`; empty for nobody. */
+  /** The claimant that holds it until `atMs`; empty if there is none. */
   readonly claimant: string
   /** When it was inserted. */
   readonly createdMs: number
@@ -1277,19 +1277,18 @@ export class Doc implements DocHandle {
   readonly content: any
 
   /**
-   * A change for {@link TaskStore.modify} that leaves everything as it is but what is said, whoever
-   * holds it included.
+   * A change for {@link TaskStore.modify} that changes only what is given; its claimant stays too.
    */
   change(options?: DocChangeOptions): DocChange
 }
 
 /** What a change of a document sets. */
 export interface DocChangeOptions {
-  /** What takes the content's place: anything that JSON has. */
+  /** The new content: anything that JSON has. */
   content?: unknown
   /** The same as a JSON text, which is kept byte for byte. */
   json?: string
-  /** Until when whoever changes it holds it, in milliseconds since the Unix epoch. */
+  /** Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. */
   atMs?: number | bigint
   /** The same as a time from now, by the store's clock. */
   delayMs?: number
@@ -1297,17 +1296,17 @@ export interface DocChangeOptions {
   release?: boolean
 }
 
-/** What becomes of a document; made by {@link Doc.change}. */
+/** A change of a document; made by {@link Doc.change}. */
 export class DocChange {
   private constructor()
 
-  /** Sets more, and answers this change. */
+  /** Sets more, and returns this change. */
   set(options?: DocChangeOptions): this
 }
 
 /** What a task is inserted with beside its queue and its value. */
 export interface NewTaskOptions {
-  /** The value as a JSON text, in place of `value`; it is kept byte for byte. */
+  /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
   json?: string | null
   /** Unique in the store, 1 to 64 characters; 16 random hexadecimal digits by default. */
   id?: string
@@ -1324,9 +1323,12 @@ export interface NewTaskOptions {
   err?: string
   /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
   priority?: number | bigint
-  /** How long it may be there, done or not, held or not, in milliseconds; for ever by default. */
+  /**
+   * How long until it is deleted, done or not, leased or not, in milliseconds; without limit by
+   * default.
+   */
   ttlMs?: number
-  /** Leaves this task out if its id is taken, in place of refusing the whole modification. */
+  /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean
 }
 
@@ -1349,7 +1351,7 @@ export interface PutDocOptions {
    * whose primary key is empty.
    */
   id?: string
-  /** The content as a JSON text, in place of `content`; it is kept byte for byte. */
+  /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
   json?: string | null
 }
 
@@ -1364,7 +1366,7 @@ export interface PutDoc extends PutDocOptions {
 
 /** A document to insert; it may have no content. */
 export interface NewDoc extends PutDoc {
-  /** Leaves this document out if its id is taken, in place of refusing the whole modification. */
+  /** Leaves this document out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean
 }
 
@@ -1379,7 +1381,7 @@ export interface Modification {
   changes?: Iterable<TaskChange>
   /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
   deletes?: Iterable<TaskHandle>
-  /** Refused if one of these tasks is not there at its version, whoever holds it. */
+  /** Refused if one of these tasks is not there at its version, claimed or not. */
   depends?: Iterable<TaskHandle>
   /**
    * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
@@ -1388,15 +1390,15 @@ export interface Modification {
   docInserts?: Iterable<NewDoc>
   /**
    * Documents to insert, or whose content replaces that of the document of their id. Refused if another
-   * claimant holds the document, and as an id that is taken if it has other keys. Whoever holds it
-   * still does. They are among `insertedDocs` of what the modification did, after the inserts.
+   * claimant holds the document, and as an id that is taken if it has other keys. Its claimant stays
+   * the same. They are among `insertedDocs` of what the modification did, after the inserts.
    */
   docPuts?: Iterable<PutDoc>
   /** Documents to change. Refused as changes of tasks are. */
   docChanges?: Iterable<DocChange>
   /** Documents to delete. Refused as deletes of tasks are. */
   docDeletes?: Iterable<DocHandle>
-  /** Refused if one of these documents is not there at its version, whoever holds it. */
+  /** Refused if one of these documents is not there at its version, claimed or not. */
   docDepends?: Iterable<DocHandle>
 }
 
@@ -1412,7 +1414,7 @@ export interface Modified {
   changedDocs: Doc[]
 }
 
-/** What a renewal made of what it was given, in the same order. */
+/** The result of a renewal, in the order of the arguments. */
 export interface Renewed {
   /** The tasks at their new versions. */
   tasks: TaskHandle[]
@@ -1425,11 +1427,12 @@ export interface Renewed {
 /** What {@link Client.tasks} takes beside the name. */
 export interface TaskStoreOptions {
   /**
-   * Who claims, and holds what is claimed: 1 to 64 characters; 16 random hexadecimal digits by
-   * default. It is no secret: whoever takes a claimant's name can do what it could. Each job of a
-   * worker has a claimant of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal
-   * digits. So two jobs never hold the same, and {@link TaskStore.modify} is refused for what a job
-   * holds. What a job's end puts off to a time in the future, this claimant holds until then.
+   * The name that claims are made under: 1 to 64 characters; 16 random hexadecimal digits by
+   * default. It is no secret: any program that uses a claimant's name can do what that claimant
+   * can. Each job of a worker has a claimant of its own: this one, cut to 47 characters, `/` and 16
+   * random hexadecimal digits. So two jobs never hold the same task or document, and {@link
+   * TaskStore.modify} is refused for what a job holds. What a job's end delays to a time in the
+   * future, this claimant holds until then.
    */
   claimant?: string
 }
@@ -1451,8 +1454,8 @@ export interface ClaimsOptions extends LeaseOptions {
   /** The most tasks in a batch, 1 to 1,000; 1 by default. */
   max?: number | bigint
   /**
-   * How long to wait for a task when none is available, in milliseconds; the time starts anew with
-   * each batch, and Infinity is for ever. Left out, the loop ends when nothing is available. All
+   * How long to wait for a task when none is available, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when nothing is available. All
    * that wait in a process share one connection; a task that becomes available, by a call or as its
    * time comes, wakes one of them.
    */
@@ -1464,23 +1467,23 @@ export interface TaskWorkerOptions {
   /** How long a task is leased, in milliseconds; 30,000 by default. It is renewed twice a lease. */
   leaseMs?: number
   /**
-   * How long a task is put off that failed for the first time, in milliseconds; 30,000 by default.
-   * Then twice as long each time up to `backoffMaxMs`, and each time by chance up to half of it
-   * less.
+   * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
+   * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
    */
   backoffMs?: number
-  /** The longest that a task is put off, in milliseconds; an hour by default. */
+  /** The longest such delay, in milliseconds; an hour by default. */
   backoffMaxMs?: number
-  /** After so many attempts a task goes to the error queue; 0, the default, for never. */
+  /** After this many attempts a task goes to the error queue; 0, the default, is never. */
   maxAttempts?: number | bigint
   /**
    * A task that was claimed more often since it was last inserted, changed or released goes to the
-   * error queue and to no handler, as it may be what ends the workers: only leases that ran out
-   * count. 0, the default, for never.
+   * error queue and to no handler, as it may be what kills the workers: only expired leases count.
+   * 0, the default, is never.
    */
   maxClaims?: number | bigint
   /**
-   * Where tasks go that failed too often; by default the queue that each is in with `/err` behind.
+   * The queue for tasks that failed too often; by default the queue that each is in with `/err`
+   * appended.
    */
   errorQueue?: string
   /**
@@ -1490,14 +1493,15 @@ export interface TaskWorkerOptions {
 }
 
 /**
- * Which queues or namespaces to look at: those of these names or prefixes, or all if none is given.
+ * Which queues or namespaces to include: those with one of these names or prefixes, or all if none is
+ * given.
  */
 export interface FilterOptions extends CallOptions {
   /** Those with one of these names. */
   exact?: Iterable<string>
   /** Also those whose names begin like this. */
   prefixes?: Iterable<string>
-  /** At most so many, the first by name; 100,000 by default and at most. */
+  /** How many at most, the first by name; 100,000 by default and at most. */
   limit?: number | bigint
 }
 
@@ -1505,7 +1509,7 @@ export interface FilterOptions extends CallOptions {
 export interface ListOptions extends CallOptions {
   /** The page after this: `next` of the page before, or a task. */
   after?: { readonly atMs: number; readonly id: string }
-  /** Looks at most at so many tasks, 1 to 10,000; 1,000 by default. */
+  /** How many tasks to read at most, 1 to 10,000; 1,000 by default. */
   limit?: number | bigint
   /**
    * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
@@ -1532,7 +1536,7 @@ export interface ListDocsOptions extends CallOptions {
   end?: string
   /** The page after this: `next` of the page before, or a document. */
   after?: { readonly key: string; readonly secondaryKey: string; readonly id: string }
-  /** At most so many, 1 to 10,000; 1,000 by default. */
+  /** How many at most, 1 to 10,000; 1,000 by default. */
   limit?: number | bigint
   /** Leaves the contents out. */
   omitContents?: boolean
@@ -1566,7 +1570,7 @@ export interface NamespaceStats {
   namespace: string
   /** All documents. */
   size: number
-  /** Documents that somebody holds now. */
+  /** Documents that are claimed now. */
   claimed: number
 }
 
@@ -1575,14 +1579,14 @@ export interface NamespaceStats {
  *
  * There are two ways to change it. A *claim* leases available tasks to a claimant. A *modification*
  * inserts, changes and deletes tasks and documents and may depend on others, all or nothing; it
- * names each by id and version, so that it fails as a whole if somebody else was faster. So a
+ * names each by id and version, so that it fails as a whole if another claimant was faster. So a
  * worker that deletes its task and inserts the next in one modification does both or neither, and
  * one that has lost its lease can do no harm. Everything that one modification spans is in one
  * store.
  *
  * Delivery is at least once: a task is available again when its lease is over, unless it was
  * deleted or changed before. There is no order: of each queue one of the oldest tasks of the
- * highest priority is picked by chance, the oldest with a chance of one half.
+ * highest priority is picked at random, the oldest with a probability of one half.
  *
  * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
  * bytes; ids, claimants and namespaces 64 characters, keys 256, ids of documents 1,025; values 16 MiB), before anything is
@@ -1614,11 +1618,11 @@ export class TaskStore {
   readonly claimant: string
 
   /**
-   * Inserts one task, available at once if nothing else is said. `value` is anything that JSON has,
-   * or undefined for none. See {@link modify}.
+   * Inserts one task, available at once by default. `value` is anything that JSON has, or undefined
+   * for none. See {@link modify}.
    *
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the task may or may not be
-   * there; with an `id` of your own and `skipColliding` inserting it again is safe, and answers
+   * there; with an `id` of your own and `skipColliding` inserting it again is safe, and returns
    * null if it is there.
    */
   insert(
@@ -1636,25 +1640,25 @@ export class TaskStore {
    * Does all of a modification, or nothing.
    *
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it is done as a whole or
-   * not at all; {@link fetch} tells which. Sent again, what it changed or deleted is not there at
+   * not at all; {@link fetch} shows which. Sent again, what it changed or deleted is not there at
    * that version any more, so nothing is done twice unless it only inserts; give inserts an id of
    * your own then.
    *
    * @throws {InvalidArgumentError} for what is beyond its limits, is no JSON or is named twice.
-   * @throws {DependencyError} if something is not as it has to be, with all that is not.
+   * @throws {DependencyError} if something is not as it has to be, with a list of all that is not.
    */
   modify(modification: Modification, options?: CallOptions): Promise<Modified>
 
   /**
-   * Leases one available task of these queues, or answers null if there is none now; which queue is
-   * looked at first is left to chance. See {@link claims} to wait.
+   * Leases one available task of these queues, or returns null if there is none now; the order in
+   * which queues are tried is random. See {@link claims} to wait.
    *
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort a task may be leased that
-   * nobody saw; it comes back when the lease is over.
+   * no caller received; it is available again when the lease is over.
    */
   claim(queues: string | Iterable<string>, options?: LeaseOptions): Promise<Task | null>
 
-  /** Leases up to `max` available tasks, 1 to 1,000, as so many {@link claim}s would; one step. */
+  /** Leases up to `max` available tasks, 1 to 1,000, as `max` calls of {@link claim} would; one step. */
   claimMany(
     queues: string | Iterable<string>,
     max: number | bigint,
@@ -1665,14 +1669,14 @@ export class TaskStore {
   claims(queues: string | Iterable<string>, options?: ClaimsOptions): Claims
 
   /**
-   * A worker for these queues, which renews what it works on, tries again what failed, and puts
-   * aside what fails too often; see {@link TaskWorker}.
+   * A worker for these queues, which renews what it works on, retries what failed, and moves
+   * what fails too often to the error queue; see {@link TaskWorker}.
    */
   worker(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker
 
   /**
-   * Holds on to tasks and documents for so long from now, all of them or none, and answers their
-   * new versions.
+   * Renews the leases of tasks and documents for this long from now, all of them or none, and
+   * returns their new versions.
    *
    * @throws {DependencyError} if one of them is not there at that version or another claimant holds
    * it, and then nothing has changed.
@@ -1683,14 +1687,14 @@ export class TaskStore {
   ): Promise<Renewed>
 
   /**
-   * The tasks of these ids, 1 to 10,000, in the same order, in whatever queue they are; without
-   * those that are not there.
+   * The tasks of these ids, 1 to 10,000, from any queue, in the same order; missing ones are
+   * left out.
    */
   fetch(ids: Iterable<string>, options?: CallOptions): Promise<Task[]>
 
   /**
-   * A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed
-   * between two pages may be on both or on none.
+   * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
+   * claimed between two pages may be on both or on none.
    */
   list(queue: string, options?: ListOptions): Promise<TaskPage>
 
@@ -1701,14 +1705,14 @@ export class TaskStore {
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**
-   * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-   * without a look at the tasks.
+   * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+   * counted without reading the tasks.
    */
   queueStats(options?: FilterOptions): Promise<QueueStats[]>
 
   /**
-   * Leases all documents of this primary key, and answers them by secondary key. Whoever holds them
-   * can claim them again.
+   * Leases all documents of this primary key, and returns them by secondary key. The claimant that
+   * holds them can claim them again.
    *
    * @throws {DependencyError} if another claimant holds one of them, and then none is leased.
    */
@@ -1723,9 +1727,9 @@ export class TaskStore {
   getDoc(namespace: string, key: string, options?: GetDocOptions): Promise<Doc | null>
 
   /**
-   * Inserts a document, or replaces the content of the one of its id, in one step, and answers it as
-   * it is now. Without an id of its own that is the document of its keys. Whoever holds the document
-   * still does.
+   * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as
+   * it is now. Without an id of its own that is the document of its keys. The document's claimant
+   * stays the same.
    *
    * After a ConnectionLostError or a TimeoutError it may be done; sent again, it replaces what others
    * put meanwhile.
@@ -1748,7 +1752,7 @@ export class TaskStore {
     options?: PutDocOptions & CallOptions
   ): Promise<Doc>
 
-  /** The documents of these ids, in the same order; without those that are not there. */
+  /** The documents of these ids, in the same order; missing ones are left out. */
   fetchDocs(namespace: string, ids: Iterable<string>, options?: CallOptions): Promise<Doc[]>
 
   /** A page of a namespace's documents, by primary key, secondary key and id. */
@@ -1765,13 +1769,13 @@ export class TaskStore {
 }
 
 /**
- * The loop of a claimant over batches of leased tasks, of one task if nothing is said; made by
- * {@link TaskStore.claims}.
+ * The loop of a claimant over batches of leased tasks, of one task by default; made by {@link
+ * TaskStore.claims}.
  *
- * Asking for the next batch does nothing to the one before: its tasks are leased until they are
- * deleted or changed, or until the lease is over. A loop that is left by an exception, `break` or a
- * signal leaves them so. A signal that aborts while the loop waits ends it with the signal's
- * reason; a batch that was on its way comes with the next question.
+ * Asking for the next batch changes nothing about the one before: its tasks are leased until they
+ * are deleted or changed, or until the lease is over. A loop that is left by an exception, `break`
+ * or a signal leaves them so. A signal that aborts while the loop waits ends it with the signal's
+ * reason; a batch that was on its way is returned by the next call.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1789,8 +1793,8 @@ export class Claims {
   private constructor()
 
   /**
-   * The next batch. Ask for one at a time. After an error that trying again can mend the next
-   * question goes on.
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
    */
   next(): Promise<IteratorResult<Task[], undefined>>
 
@@ -1804,16 +1808,16 @@ export class Claims {
 }
 
 /**
- * What a handler answers: nothing, and the task is deleted, or a modification, which ends the job.
+ * What a handler returns: nothing, and the task is deleted, or a modification, which ends the job.
  * The task and the documents that the job holds are taken at their newest versions. With a
- * modification that does not name the task it stays leased until its lease is over. Of a handler that
- * has ended the job itself the answer does not matter.
+ * modification that does not name the task it stays leased until its lease is over. What a handler
+ * returns that has ended the job itself does not matter.
  */
 export type Handled = Modification | Modified | void | null | undefined
 
 /**
  * A worker of a store; made by {@link TaskStore.worker}. {@link run} works with a handler,
- * {@link jobs} hands out the tasks one by one. Run several for several tasks at a time.
+ * {@link jobs} yields the tasks one by one. Run several for several tasks at a time.
  *
  * @example
  * import { connect, Move, Retry } from 'millpond'
@@ -1838,28 +1842,28 @@ export class TaskWorker {
 
   /**
    * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
-   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws say what
-   * becomes of the task; any other exception is a failure with the exception's name and message, as
-   * {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
+   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws decide
+   * what happens to the task; any other exception is a failure with the exception's name and
+   * message, as {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
    *
-   * A modification that the store refuses with {@link DependencyError}, or that is invalid,
-   * is a failure too: the task is given back at once, unless its lease was lost, and `onError` is
-   * called with the job and the error. By default it is a warning of the process. The run goes on;
+   * A modification that the store refuses with {@link DependencyError}, or that is invalid, is a
+   * failure too: the task is released at once, unless its lease was lost, and `onError` is called
+   * with the job and the error. By default it is a warning of the process. The run continues;
    * what `onError` throws ends it.
    *
    * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
-   * an `AbortError` then has given back its task. It rejects as {@link TaskStore.claim} does.
+   * an `AbortError` then has released its task. It rejects as {@link TaskStore.claim} does.
    */
   run(handler: (job: Job) => Handled | Promise<Handled>, options?: RunOptions): Promise<void>
 }
 
 /** How {@link TaskWorker.run} works. */
 export interface RunOptions extends CallOptions {
-  /** Is told of a job that could not end as its handler said; what it promises is awaited. */
+  /** Called for a job that could not end as its handler said; a promise that it returns is awaited. */
   onError?: (job: Job, error: MillpondError) => unknown
 }
 
-/** Thrown by a handler: its task is to be tried again. */
+/** Thrown by a handler: its task is to be retried. */
 export class Retry extends Error {
   /** As the worker says, or after `delayMs` milliseconds. */
   constructor(err?: string, options?: { delayMs?: number; cause?: unknown })
@@ -1873,8 +1877,8 @@ export class Move extends Error {
 }
 
 /**
- * Thrown by a handler: its task is given back untried, for another worker, after `delayMs`
- * milliseconds or a short random time; see {@link Job.release}.
+ * Thrown by a handler: its task is released for another worker without counting an
+ * attempt, after `delayMs` milliseconds or a short random time; see {@link Job.release}.
  */
 export class Release extends Error {
   constructor(message?: string, options?: { delayMs?: number })
@@ -1882,8 +1886,8 @@ export class Release extends Error {
 }
 
 /**
- * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job does
- * nothing to the one before.
+ * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job
+ * changes nothing about the one before.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1899,8 +1903,8 @@ export class Jobs {
   private constructor()
 
   /**
-   * The next job. Ask for one at a time. After an error that trying again can mend the next
-   * question goes on.
+   * The next job. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
    */
   next(): Promise<IteratorResult<Job, undefined>>
 
@@ -1917,15 +1921,16 @@ export class Jobs {
  * A task that is being worked on; made by {@link Jobs}.
  *
  * A native thread renews it, and the documents that it claims, twice a lease, so a busy event loop
- * keeps them. A job ends by one of the methods that say what becomes of the task, or by {@link
- * leave}; one that is forgotten is left when it is collected as garbage. Methods that end a job
+ * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
+ * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
  * wait for a renewal that is under way, return what was modified, and reject with {@link
  * DependencyError} if the lease was lost or something else that they name is not as it has to be.
  * They can be tried again then, or the job ended in another way, while the lease lasts, which is
  * not renewed any more.
  *
- * A job holds what it holds under a claimant of its own, `job.task.claimant`. So no two jobs hold
- * the same, and only the job can end its task: {@link TaskStore.modify} is refused for it.
+ * A job leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same
+ * task or document, and only the job can end its task: {@link TaskStore.modify} is refused for
+ * it.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1960,7 +1965,7 @@ export class Job {
 
   /**
    * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
-   * what the work calls. Once it was asked for, it is looked at ten times a second.
+   * what the work calls. Once it is used, the lease is checked ten times a second.
    */
   readonly signal: AbortSignal
 
@@ -1971,14 +1976,15 @@ export class Job {
   delete(): { deletes: TaskHandle[] }
 
   /**
-   * Leases all documents of this primary key for as long as the job goes on; no other job gets them
-   * meanwhile. What ends the job releases them, unless it deletes them or says until when they are
-   * to be held. See {@link TaskStore.claimDocs}.
+   * Leases all documents of this primary key while the job runs; no other job gets them meanwhile.
+   * What ends the job releases them, unless it deletes them or sets until when they are held. See
+   * {@link TaskStore.claimDocs}.
    *
-   * It rejects with {@link DependencyError} if somebody else holds one of them, and still does after
-   * `waitMs` milliseconds. A handler that lets this error through has not failed: the task is given
-   * back for some milliseconds, as {@link fail} says. Those who wait have no order, and who held the
-   * documents may get them again first. It rejects with {@link LeaseLostError} once the job has ended.
+   * It rejects with {@link DependencyError} if another claimant holds one of them, and still does
+   * after `waitMs` milliseconds. A handler that lets this error through has not failed: the task is
+   * released with a delay of some milliseconds, as {@link fail} says. Waiters have no order: the
+   * claimant that held the documents may get them again first. It rejects with {@link LeaseLostError}
+   * once the job has ended.
    */
   claimDocs(
     namespace: string,
@@ -1996,16 +2002,16 @@ export class Job {
   done(options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job as an exception of its handler does: as {@link retry}, with this reason. If that has
-   * in it the message of the error by which the job's last {@link claimDocs} found a document taken,
-   * nothing has failed: the task is given back untried for a short random time, of 8 to 16
-   * milliseconds and twice as long each time its worker finds no document free, up to 128.
+   * Ends the job as an exception of its handler does: as {@link retry}, with this reason. If that
+   * contains the message of the error with which the job's last {@link claimDocs} was refused, this
+   * is no failure: the task is released without counting an attempt, after a random delay of 8 to 16
+   * milliseconds that doubles each time its worker is refused again, up to 128.
    */
   fail(err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and puts the task off for another attempt, as the worker says or for `delayMs`
-   * milliseconds, or into the error queue if that was the last.
+   * Ends the job and schedules another attempt, after the worker's backoff or `delayMs`
+   * milliseconds; if that was the last attempt, moves the task to the error queue.
    */
   retry(err?: string, options?: CallOptions & { delayMs?: number }): Promise<Modified>
 
@@ -2013,15 +2019,15 @@ export class Job {
   moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and gives the task back untried, available after `delayMs` milliseconds; 0 is at
-   * once. By default it is a random time of 50 to 100, so that a task is not given and given back
-   * all the time. This is no attempt, and does not count for `maxClaims`.
+   * Ends the job and releases the task without counting an attempt, available after `delayMs`
+   * milliseconds; 0 is at once. By default it is a random time of 50 to 100, so that a task is
+   * not claimed and released in a tight loop. It does not count for `maxClaims` either.
    */
   release(options?: CallOptions & { delayMs?: number }): Promise<Modified>
 
   /**
-   * Lets go of the job: it is not renewed any more, and the task comes back when its lease is over.
-   * Nothing after the job has ended.
+   * Stops renewing the job; the task is available again when its lease is over. Nothing after the
+   * job has ended.
    */
   leave(): void
 
@@ -2054,10 +2060,10 @@ export class MillpondError extends Error {
   readonly number: number
   /**
    * Whether the same call can help: `'never'`, not before something changes; `'later'`, nothing
-   * was done; `'unknown'`, it may have been done, so look before you repeat it.
+   * was done; `'unknown'`, it may have been done, so check before you repeat it.
    */
   readonly retry: 'never' | 'later' | 'unknown'
-  /** The operation that failed, such as `'ick.add'`; empty where none was under way. */
+  /** The operation that failed, such as `'ick.add'`; empty if there was none. */
   readonly operation: string
 
   static readonly code: string
@@ -2071,7 +2077,7 @@ export class InvalidArgumentError extends MillpondError {}
 export class InvalidUrlError extends MillpondError {}
 /** This name cannot be used on a cluster: its keys would lie in different slots. */
 export class CrossSlotError extends MillpondError {}
-/** A key of the queue holds something that is not the queue's. */
+/** A key of the queue holds data of another kind. */
 export class WrongTypeError extends MillpondError {}
 /** The data was written by a version of the format that this version does not know. */
 export class IncompatibleVersionError extends MillpondError {}
@@ -2079,7 +2085,7 @@ export class IncompatibleVersionError extends MillpondError {}
 export class ConnectionFailedError extends MillpondError {}
 /** The connection broke after the call was sent: it may or may not have been done. */
 export class ConnectionLostError extends MillpondError {}
-/** No answer came in time: the call may or may not have been done. */
+/** No reply came in time: the call may or may not have been done. */
 export class TimeoutError extends MillpondError {}
 /** The server refused the user or the password. */
 export class AuthenticationFailedError extends MillpondError {}
@@ -2089,9 +2095,9 @@ export class PermissionDeniedError extends MillpondError {}
 export class UnavailableError extends MillpondError {}
 /** The server has no memory left for writes. */
 export class OutOfMemoryError extends MillpondError {}
-/** The server answered an error that Millpond has no kind for. */
+/** The server returned an error that Millpond has no kind for. */
 export class ServerError extends MillpondError {}
-/** The lease had run out or belongs to somebody else: nothing was done. */
+/** The lease has expired or another client holds it: nothing was done. */
 export class LeaseLostError extends MillpondError {}
 /** Another process holds this directory; processes share queues over `redis:`. */
 export class LockedError extends MillpondError {}
@@ -2112,32 +2118,32 @@ export class CancelledError extends MillpondError {}
 export class InternalError extends MillpondError {}
 /**
  * A task or a document is not as a modification says, a task or document to renew is not held, or
- * documents to claim are another's: nothing was done. It says all that is not as it has to be.
+ * documents to claim are another's: nothing was done. It lists all that is not as it has to be.
  */
 export class DependencyError extends MillpondError {
-  /** Tasks to insert whose id is taken, at the version that is there. */
+  /** Tasks to insert whose id is taken, with the current version. */
   readonly inserts: TaskHandle[]
-  /** Tasks to change that are not there at the version that was asked for. */
+  /** Tasks to change that are missing at the given version. */
   readonly changes: TaskHandle[]
-  /** Tasks to delete that are not there at the version that was asked for. */
+  /** Tasks to delete that are missing at the given version. */
   readonly deletes: TaskHandle[]
-  /** Tasks to depend on that are not there at the version that was asked for. */
+  /** Tasks to depend on that are missing at the given version. */
   readonly depends: TaskHandle[]
   /** Tasks to delete or to change that another claimant holds. */
   readonly claims: TaskHandle[]
-  /** Documents to insert whose id is taken, at the version that is there. */
+  /** Documents to insert whose id is taken, with the current version. */
   readonly docInserts: DocHandle[]
-  /** Documents to change that are not there at the version that was asked for. */
+  /** Documents to change that are missing at the given version. */
   readonly docChanges: DocHandle[]
-  /** Documents to delete that are not there at the version that was asked for. */
+  /** Documents to delete that are missing at the given version. */
   readonly docDeletes: DocHandle[]
-  /** Documents to depend on that are not there at the version that was asked for. */
+  /** Documents to depend on that are missing at the given version. */
   readonly docDepends: DocHandle[]
   /** Documents to delete, to change or to claim that another claimant holds. */
   readonly docClaims: DocHandle[]
-  /** Whether a task is not there at the version that was asked for. */
+  /** Whether a task is missing at the given version. */
   readonly hasMissing: boolean
-  /** Whether a document is not there at the version that was asked for. */
+  /** Whether a document is missing at the given version. */
   readonly hasMissingDocs: boolean
   /** Whether another claimant holds a task. */
   readonly hasClaims: boolean
@@ -2145,6 +2151,6 @@ export class DependencyError extends MillpondError {
   readonly hasClaimedDocs: boolean
   /** Whether an id is taken. */
   readonly hasCollisions: boolean
-  /** Whether nothing is wrong but that others hold something: the same can succeed later. */
+  /** Whether the only problem is that others hold something: the same can succeed later. */
   readonly onlyClaims: boolean
 }

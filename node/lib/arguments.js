@@ -1,7 +1,6 @@
 'use strict'
 
-// Checks arguments before anything is sent; what is wrong is said with the name of the argument
-// and the index in it.
+// Checks arguments before anything is sent; errors name the argument and the index in it.
 
 const { inspect, types } = require('node:util')
 
@@ -49,7 +48,7 @@ function taking(total, ...sources) {
     // A string has at least as many bytes; the native half counts them all.
     total.bytes += taken.length
     if (total.bytes > limits.bytes) {
-      throw invalid(`up to ${place(argument, index, part)} there are more than ${limits.bytes} bytes`)
+      throw invalid(`up to ${path(argument, index, part)} there are more than ${limits.bytes} bytes`)
     }
     return isStill || typeof taken === 'string' ? taken : new Uint8Array(taken)
   }
@@ -61,15 +60,15 @@ function score(value, index) {
   return value
 }
 
-/** A member or a name as the native half takes it; `index` and `part` are its place, if any. */
+/** A member or a name as the native half takes it; `index` and `part` are its position, if any. */
 function bytes(value, argument, index, part = '') {
   if (typeof value === 'string') {
     if (value.isWellFormed()) return value
-    throw halved(place(argument, index, part))
+    throw halved(path(argument, index, part))
   }
-  if (!types.isUint8Array(value)) throw wrong(place(argument, index, part), BYTES, value)
+  if (!types.isUint8Array(value)) throw wrong(path(argument, index, part), BYTES, value)
   if (value.length === 0 && isDetached(value)) {
-    throw invalid(`${place(argument, index, part)} is detached: its bytes were transferred`)
+    throw invalid(`${path(argument, index, part)} is detached: its bytes were transferred`)
   }
   // Another thread could change it while it is read.
   return types.isSharedArrayBuffer(value.buffer) ? new Uint8Array(value) : value
@@ -88,13 +87,13 @@ function halved(argument) {
   return invalid(`${argument} has half a surrogate pair, which no UTF-8 has`)
 }
 
-function place(argument, index, part = '') {
+function path(argument, index, part = '') {
   return index === undefined ? argument : `${argument}[${index}]${part}`
 }
 
 /**
- * An iterable of up to `max` things: it may have no end. A string is one too, of its letters, which
- * nobody means.
+ * An iterable of up to `max` items: it may have no end. A string is iterable too, by its letters,
+ * which is never intended.
  */
 function iterable(argument, values, max) {
   const isSeveral =
@@ -136,7 +135,7 @@ function smallSize(argument, value) {
   return Number(value)
 }
 
-/** A time in milliseconds; Infinity is for ever. */
+/** A time in milliseconds; Infinity waits without limit. */
 function milliseconds(argument, value) {
   if (typeof value !== 'number') throw wrong(argument, 'a number of milliseconds', value)
   if (!(value >= 0)) throw invalid(`${argument} is ${value}; a time has to be 0 or more`)
@@ -168,7 +167,7 @@ function oneOf(...values) {
   }
 }
 
-/** An AbortSignal, or what does the same: frameworks bring their own. */
+/** An AbortSignal, or an object that behaves like one: frameworks have their own. */
 function abortSignal(argument, value) {
   const isSignal =
     typeof value?.aborted === 'boolean' &&

@@ -1,11 +1,11 @@
 'use strict'
 
-const { count, entries } = require('./answers.js')
+const { count, entries } = require('./results.js')
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { madeBy } = require('./errors.js')
 const { Batches: Native } = require('./native.js')
-const { Questions } = require('./questions.js')
+const { Requests } = require('./requests.js')
 
 const SIGNAL = { signal: check.abortSignal }
 /** The options of a loop. */
@@ -13,12 +13,15 @@ const BATCHES = { waitMs: check.milliseconds, ...SIGNAL }
 
 class Batches {
   #native
-  #questions
+  #requests
 
-  /** A lease that is collected as garbage is given back, so a holder's loop keeps its lease. */
+  /**
+   * A lease that is garbage-collected is released, so a holder's loop keeps a reference to its
+   * lease.
+   */
   constructor(native, signal, lease) {
     this.#native = madeBy('batches()', native, Native)
-    this.#questions = new Questions(native, signal, entries, 'own batches', lease)
+    this.#requests = new Requests(native, signal, entries, 'their own batches', lease)
   }
 
   [Symbol.asyncIterator]() {
@@ -26,11 +29,11 @@ class Batches {
   }
 
   async next() {
-    return this.#questions.next()
+    return this.#requests.next()
   }
 
   async return(value) {
-    return this.#questions.end(value)
+    return this.#requests.end(value)
   }
 
   async commit(options) {

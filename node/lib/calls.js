@@ -1,9 +1,9 @@
 'use strict'
 
-// Promises for the calls of the native half. A call has a number; its answer comes in a row of a
+// Promises for the calls of the native half. A call has a number; its result comes in a row of a
 // typed array, with those of all other calls that are done by then.
 
-// Taken once: tests replace those of the module by ones that stand still.
+// Taken once: tests replace those of the module by fake timers.
 const { setImmediate, setInterval } = require('node:timers')
 
 const { Calls } = require('./native.js')
@@ -42,9 +42,9 @@ class Call {
 }
 
 /**
- * Begins a call, which `send` hands to the native half under a number; `read` makes the answer of
- * what comes back, two numbers or one value. Never rejects: the answer is for `unwrap`. Whoever
- * wants to `giveUp` the call names itself as the owner.
+ * Begins a call, which `send` hands to the native half under a number; `read` makes the result of
+ * what comes back, two numbers or one value. Never rejects: the result is for `unwrap`. A caller
+ * that may `giveUp` the call names itself as the owner.
  */
 function begin(signal, read, send, owner) {
   return new Promise((resolve) => {
@@ -66,7 +66,7 @@ function begin(signal, read, send, owner) {
     if (signal !== undefined) follow(signal, number)
     if (isReady && !isDrainDue) {
       // What an embedded engine has done already waits for the event loop's next turn all the
-      // same: a loop of such calls would let nobody else in.
+      // same: a loop of such calls would starve everything else.
       isDrainDue = true
       setImmediate(drainReady)
     }
@@ -74,21 +74,21 @@ function begin(signal, read, send, owner) {
 }
 
 /**
- * The answer of a call, or its error. The error is made here, after the caller's `await`, so that
+ * The result of a call, or its error. The error is made here, after the caller's `await`, so that
  * its stack shows who called.
  */
-function unwrap(answer) {
-  if (answer instanceof Failure) throw answer.error()
-  return answer
+function unwrap(result) {
+  if (result instanceof Failure) throw result.error()
+  return result
 }
 
-function end(number, answer) {
+function end(number, result) {
   const call = underWay[number]
   underWay[number] = undefined
   free.push(number)
   if (--count === 0) keeper.unref()
   if (call.signal !== undefined) unfollow(call.signal, number)
-  call.resolve(answer)
+  call.resolve(result)
 }
 
 // The calls that follow each signal. They share a listener, since Node warns of a leak where one
@@ -118,15 +118,15 @@ function aborted({ reason }) {
   return new Failure(reason === undefined ? none : () => reason)
 }
 
-/** Ends a call with this answer; the native half's comes no more. */
-function drop(number, answer) {
+/** Ends a call with this result; the native half's is ignored. */
+function drop(number, result) {
   native.forget(number)
-  end(number, answer)
+  end(number, result)
 }
 
 /**
- * Ends a call with null if it is still under way. Its number may be another call's by now, so its
- * owner says who it is, and may have one such call at a time.
+ * Ends a call with null if it is still under way. Its number may be another call's by now, so the
+ * owner is compared too, and may have one such call at a time.
  */
 function giveUp(number, owner) {
   if (underWay[number]?.owner === owner) drop(number, null)
@@ -142,13 +142,13 @@ function drain() {
   do {
     written = native.drain(rows, values)
     for (let row = 0; row < written * ROW; row += ROW) {
-      end(rows[row], answer(underWay[rows[row]].read, rows[row + 1], rows[row + 2], rows[row + 3]))
+      end(rows[row], readResult(underWay[rows[row]].read, rows[row + 1], rows[row + 2], rows[row + 3]))
     }
     values.length = 0
   } while (written === ROWS)
 }
 
-function answer(read, kind, first, second) {
+function readResult(read, kind, first, second) {
   if (kind === NUMBERS) return read(first, second)
   const value = values[first]
   if (kind === VALUE) return read(value)
@@ -156,7 +156,7 @@ function answer(read, kind, first, second) {
 }
 
 const NOT_TEXT =
-  'an answer is not UTF-8 and would be damaged as a string; { returnBuffers: true } answers Buffers'
+  'a result is not UTF-8 and would be damaged as a string; { returnBuffers: true } returns Buffers'
 
 function notText(message = NOT_TEXT) {
   const error = new TypeError(message)

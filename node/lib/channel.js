@@ -1,6 +1,6 @@
 'use strict'
 
-const { added } = require('./answers.js')
+const { added } = require('./results.js')
 const check = require('./arguments.js')
 const { Batches, BATCHES } = require('./batches.js')
 const { begin, unwrap } = require('./calls.js')

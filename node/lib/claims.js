@@ -2,16 +2,16 @@
 
 const { madeBy } = require('./errors.js')
 const { Claims: Native } = require('./native.js')
-const { Questions } = require('./questions.js')
-const { batch } = require('./task-answers.js')
+const { Requests } = require('./requests.js')
+const { batch } = require('./task-results.js')
 
 class Claims {
   #native
-  #questions
+  #requests
 
   constructor(native, signal) {
     this.#native = madeBy('claims() of a TaskStore', native, Native)
-    this.#questions = new Questions(native, signal, batch, 'own claims')
+    this.#requests = new Requests(native, signal, batch, 'their own claims')
   }
 
   [Symbol.asyncIterator]() {
@@ -19,11 +19,11 @@ class Claims {
   }
 
   async next() {
-    return this.#questions.next()
+    return this.#requests.next()
   }
 
   async return(value) {
-    const ended = this.#questions.end(value)
+    const ended = this.#requests.end(value)
     this.#native.end()
     return ended
   }

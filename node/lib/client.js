@@ -1,7 +1,7 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { nothing } = require('./answers.js')
+const { nothing } = require('./results.js')
 const { begin, native, unwrap } = require('./calls.js')
 const { IckChannel } = require('./channel.js')
 const { atOnce, invalid, madeBy } = require('./errors.js')

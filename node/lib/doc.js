@@ -12,7 +12,7 @@ const {
 } = require('./task-arguments.js')
 
 class Doc {
-  // The content, once it was asked for.
+  // The content, once it was read.
   #parsed
 
   constructor(fields) {
@@ -49,11 +49,11 @@ class DocChange {
   #steps = []
 
   static {
-    pushDocChange = (entries, place, change) => {
+    pushDocChange = (entries, path, change) => {
       if (!(change instanceof DocChange)) {
-        throw invalid(`${place} has to be what change() of a Doc makes`)
+        throw invalid(`${path} has to be what change() of a Doc makes`)
       }
-      pushDocId(entries, place, change.#doc)
+      pushDocId(entries, path, change.#doc)
       pushSteps(entries, change.#steps)
     }
   }

@@ -87,7 +87,7 @@ function className(code) {
   return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`
 }
 
-// What the table of the core says about each class.
+// What the core's table has about each class.
 const byNumber = new Map()
 for (const { number, code, retry } of native.errorKinds()) {
   const found = classes[className(code)]
@@ -99,7 +99,7 @@ for (const found of Object.values(classes)) {
   Object.defineProperty(found.prototype, 'name', { value: found.name, configurable: true })
 }
 
-/** The error for what the native half says of a failure. */
+/** The error for a failure that the native half reports. */
 function errorOf({ number, message, operation, cause, dependency }) {
   const Kind = byNumber.get(number)
   const options = { operation, cause: cause === null ? undefined : new Error(cause), dependency }
@@ -111,13 +111,13 @@ function invalid(message) {
   return new classes.InvalidArgumentError(message)
 }
 
-/** A handle of the native half, which nobody else can make; `method` is what makes one. */
+/** A handle of the native half, which only it can make; `method` is what makes one. */
 function madeBy(method, handle, Native) {
   if (handle instanceof Native) return handle
   throw new TypeError(`${Native.name} has no public constructor; ${method} makes one`)
 }
 
-/** Makes a call of the native half that answers at once. */
+/** Makes a call of the native half that returns at once. */
 function atOnce(call) {
   try {
     return call()

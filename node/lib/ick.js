@@ -1,6 +1,6 @@
 'use strict'
 
-const { added, count, entries, stats } = require('./answers.js')
+const { added, count, entries, stats } = require('./results.js')
 const check = require('./arguments.js')
 const { Batches, BATCHES } = require('./batches.js')
 const { begin, unwrap } = require('./calls.js')

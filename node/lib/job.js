@@ -7,13 +7,13 @@ const { begin, unwrap } = require('./calls.js')
 const { classes, madeBy } = require('./errors.js')
 const { entriesOf } = require('./modification.js')
 const { Job: Native } = require('./native.js')
-const answers = require('./task-answers.js')
+const results = require('./task-results.js')
 
 const SIGNAL = { signal: check.abortSignal }
 const DELAY = { delayMs: check.milliseconds, ...SIGNAL }
 const WAIT = { waitMs: check.milliseconds, ...SIGNAL }
 
-/** How often a signal looks whether the lease is lost. */
+/** How often a signal checks whether the lease is lost. */
 const LOOK_MS = 100
 
 class Job {
@@ -64,7 +64,7 @@ class Job {
     const { waitMs, signal } = check.options(options, WAIT)
     const names = [check.text('namespace', namespace), check.text('key', key)]
     const send = (number) => this.#native.claimDocs(number, ...names, waitMs)
-    return unwrap(await begin(signal, answers.docs, send))
+    return unwrap(await begin(signal, results.docs, send))
   }
 
   async finish(modification, options) {
@@ -111,7 +111,7 @@ class Job {
   }
 
   async #end(signal, send) {
-    const done = unwrap(await begin(signal, answers.modified, send))
+    const done = unwrap(await begin(signal, results.modified, send))
     this.#isEnded = true
     return done
   }

@@ -3,16 +3,16 @@
 const { madeBy } = require('./errors.js')
 const { Job } = require('./job.js')
 const { Jobs: Native } = require('./native.js')
-const { Questions } = require('./questions.js')
-const { taskAndJob } = require('./task-answers.js')
+const { Requests } = require('./requests.js')
+const { taskAndJob } = require('./task-results.js')
 
 class Jobs {
   #native
-  #questions
+  #requests
 
   constructor(native, signal) {
     this.#native = madeBy('jobs() of a TaskWorker', native, Native)
-    this.#questions = new Questions(native, signal, job, 'own jobs')
+    this.#requests = new Requests(native, signal, job, 'their own jobs')
   }
 
   [Symbol.asyncIterator]() {
@@ -20,11 +20,11 @@ class Jobs {
   }
 
   async next() {
-    return this.#questions.next()
+    return this.#requests.next()
   }
 
   async return(value) {
-    const ended = this.#questions.end(value)
+    const ended = this.#requests.end(value)
     this.#native.end()
     return ended
   }

@@ -1,6 +1,6 @@
 'use strict'
 
-const { count, entries, isTrue } = require('./answers.js')
+const { count, entries, isTrue } = require('./results.js')
 const check = require('./arguments.js')
 const { Batches, BATCHES } = require('./batches.js')
 const { begin, unwrap } = require('./calls.js')

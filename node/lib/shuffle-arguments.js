@@ -24,11 +24,11 @@ function pushFields(list, fields, argument, total, ...others) {
   const take = check.taking(total, fields, ...others)
   let count = 0
   for (const pair of pairsOf(fields, argument)) {
-    const place = `${argument}[${count}]`
+    const path = `${argument}[${count}]`
     if (!Array.isArray(pair) || pair.length !== 2) {
-      throw invalid(`${place} has to be [field, value]`)
+      throw invalid(`${path} has to be [field, value]`)
     }
-    list.push(take(pair[0], place, 0), take(pair[1], place, 1))
+    list.push(take(pair[0], path, 0), take(pair[1], path, 1))
     count += 1
   }
   return count
@@ -50,12 +50,12 @@ function messageList(messages) {
   const total = { bytes: 0 }
   const take = check.taking(total, messages)
   for (const message of check.iterable('messages', messages, check.limits.items)) {
-    const place = `messages[${counts.length}]`
+    const path = `messages[${counts.length}]`
     if (!Array.isArray(message) || message.length !== 2) {
-      throw invalid(`${place} has to be [shardKey, fields]`)
+      throw invalid(`${path} has to be [shardKey, fields]`)
     }
-    strings.push(take(message[0], place, 0))
-    counts.push(pushFields(strings, message[1], `${place}[1]`, total, messages))
+    strings.push(take(message[0], path, 0))
+    counts.push(pushFields(strings, message[1], `${path}[1]`, total, messages))
   }
   return { strings, counts }
 }
@@ -67,11 +67,11 @@ function receiptLists(messages) {
   const isOne = typeof messages?.id === 'string'
   const several = isOne ? [messages] : check.iterable('messages', messages, check.limits.items)
   for (const message of several) {
-    const place = isOne ? 'messages' : `messages[${ids.length}]`
+    const path = isOne ? 'messages' : `messages[${ids.length}]`
     const { stream, id } = message ?? {}
-    if (typeof id !== 'string') throw invalid(`${place} has to be a message or a receipt`)
-    checkId(id, `${place}.id`)
-    streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${place}.stream`, stream))
+    if (typeof id !== 'string') throw invalid(`${path} has to be a message or a receipt`)
+    checkId(id, `${path}.id`)
+    streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${path}.stream`, stream))
     ids.push(id)
   }
   return { streams, ids }
@@ -81,30 +81,30 @@ function receiptLists(messages) {
 function letterIds(letters) {
   const isOne = typeof letters === 'string' || typeof letters?.id === 'string'
   return Array.from(isOne ? [letters] : check.iterable('letters', letters, check.limits.items), (letter, index) => {
-    const place = isOne ? 'letters' : `letters[${index}]`
+    const path = isOne ? 'letters' : `letters[${index}]`
     const id = typeof letter === 'string' ? letter : letter?.id
-    if (typeof id !== 'string') throw invalid(`${place} has to be a dead letter or its id`)
-    checkId(id, place)
+    if (typeof id !== 'string') throw invalid(`${path} has to be a dead letter or its id`)
+    checkId(id, path)
     return id
   })
 }
 
-function checkId(id, place) {
-  if (!/^[0-9]+-[0-9]+$/.test(id)) throw invalid(`${place} has to have the form of 1700000000000-0`)
+function checkId(id, path) {
+  if (!/^[0-9]+-[0-9]+$/.test(id)) throw invalid(`${path} has to have the form of 1700000000000-0`)
 }
 
 /** A Date, or whole seconds since the Unix epoch. */
 function deadline(argument, value) {
   const seconds = types.isDate(value) ? secondsOf(value) : value
   if (Number.isSafeInteger(seconds)) return seconds
-  // Beyond 2^53 a number may stand for another one.
+  // Beyond 2^53 a number may be rounded to another one.
   if (typeof seconds === 'bigint' && BigInt(Number(seconds)) === seconds) return Number(seconds)
   throw invalid(`${argument} has to be a Date or a whole number of seconds since the Unix epoch`)
 }
 
 /** The first second that is not before a time; a message is not late before its time. */
 function secondsOf(date) {
-  // 0 means that there is no deadline; the second before it is as long past.
+  // 0 means that there is no deadline, so the second before it is used, which is past too.
   const seconds = Math.ceil(date.getTime() / 1000)
   return seconds === 0 ? -1 : seconds
 }

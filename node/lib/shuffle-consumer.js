@@ -1,11 +1,11 @@
 'use strict'
 
-const { count } = require('./answers.js')
+const { count } = require('./results.js')
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { atOnce, madeBy } = require('./errors.js')
 const { ShuffleConsumer: Native } = require('./native.js')
-const answers = require('./shuffle-answers.js')
+const results = require('./shuffle-results.js')
 const { receiptLists } = require('./shuffle-arguments.js')
 const { Messages } = require('./shuffle-messages.js')
 
@@ -23,14 +23,14 @@ class ShuffleConsumer {
   async read(options) {
     const { blockMs, signal } = check.options(options, READ)
     const send = (number) => this.#native.read(number, blockMs)
-    return unwrap(await begin(signal, answers.message, send))
+    return unwrap(await begin(signal, results.message, send))
   }
 
   async readMany(max, options) {
     const { blockMs, signal } = check.options(options, READ)
     const most = check.smallSize('max', max)
     const send = (number) => this.#native.readMany(number, most, blockMs)
-    return unwrap(await begin(signal, answers.messages, send))
+    return unwrap(await begin(signal, results.messages, send))
   }
 
   messages(options) {
@@ -62,7 +62,7 @@ class ShuffleConsumer {
     check.milliseconds('minIdleMs', minIdleMs)
     const most = check.smallSize('max', max)
     const send = (number) => this.#native.reclaim(number, minIdleMs, most)
-    return unwrap(await begin(signal, answers.reclaimed, send))
+    return unwrap(await begin(signal, results.reclaimed, send))
   }
 }
 

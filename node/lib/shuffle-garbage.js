@@ -2,16 +2,16 @@
 
 const { madeBy } = require('./errors.js')
 const { Garbage: Native } = require('./native.js')
-const { Questions } = require('./questions.js')
-const { values } = require('./shuffle-answers.js')
+const { Requests } = require('./requests.js')
+const { values } = require('./shuffle-results.js')
 
 class Garbage {
   #native
-  #questions
+  #requests
 
   constructor(native, signal) {
     this.#native = madeBy('gc() of a ShuffleQueue', native, Native)
-    this.#questions = new Questions(native, signal, values, 'an own collection')
+    this.#requests = new Requests(native, signal, values, 'their own collection')
   }
 
   get scanned() {
@@ -27,11 +27,11 @@ class Garbage {
   }
 
   async next() {
-    return this.#questions.next()
+    return this.#requests.next()
   }
 
   async return(value) {
-    return this.#questions.end(value)
+    return this.#requests.end(value)
   }
 
   async [Symbol.asyncDispose]() {

@@ -2,15 +2,15 @@
 
 const { madeBy } = require('./errors.js')
 const { Messages: Native } = require('./native.js')
-const { Questions } = require('./questions.js')
-const { batch } = require('./shuffle-answers.js')
+const { Requests } = require('./requests.js')
+const { batch } = require('./shuffle-results.js')
 
 class Messages {
-  #questions
+  #requests
 
   constructor(native, signal) {
     const made = madeBy('messages() of a ShuffleConsumer', native, Native)
-    this.#questions = new Questions(made, signal, batch, 'own messages')
+    this.#requests = new Requests(made, signal, batch, 'their own messages')
   }
 
   [Symbol.asyncIterator]() {
@@ -18,11 +18,11 @@ class Messages {
   }
 
   async next() {
-    return this.#questions.next()
+    return this.#requests.next()
   }
 
   async return(value) {
-    return this.#questions.end(value)
+    return this.#requests.end(value)
   }
 
   async [Symbol.asyncDispose]() {

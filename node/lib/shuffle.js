@@ -1,11 +1,11 @@
 'use strict'
 
-const { count } = require('./answers.js')
+const { count } = require('./results.js')
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { atOnce, madeBy } = require('./errors.js')
 const { ShuffleQueue: Native, shard: nativeShard } = require('./native.js')
-const answers = require('./shuffle-answers.js')
+const results = require('./shuffle-results.js')
 const { deadline, fieldList, letterIds, messageList } = require('./shuffle-arguments.js')
 const { ShuffleConsumer } = require('./shuffle-consumer.js')
 const { Garbage } = require('./shuffle-garbage.js')
@@ -40,14 +40,14 @@ class ShuffleQueue {
     const key = check.bytes(shardKey, 'shardKey')
     const list = fieldList(fields, 'fields')
     const send = (number) => this.#native.write(number, key, list)
-    return unwrap(await begin(signal, answers.receipt, send))
+    return unwrap(await begin(signal, results.receipt, send))
   }
 
   async writeMany(messages, options) {
     const { signal } = check.options(options, SIGNAL)
     const { strings, counts } = messageList(messages)
     const send = (number) => this.#native.writeMany(number, strings, counts)
-    return unwrap(await begin(signal, answers.receipts, send))
+    return unwrap(await begin(signal, results.receipts, send))
   }
 
   async writeTracked(shardKey, fields, trackField, options) {
@@ -56,7 +56,7 @@ class ShuffleQueue {
     const list = fieldList(fields, 'fields')
     const field = check.bytes(trackField, 'trackField')
     const send = (number) => this.#native.writeTracked(number, key, list, field, until)
-    return unwrap(await begin(signal, answers.receipt, send))
+    return unwrap(await begin(signal, results.receipt, send))
   }
 
   async writeTrackedMany(messages, trackField, options) {
@@ -64,7 +64,7 @@ class ShuffleQueue {
     const { strings, counts } = messageList(messages)
     const field = check.bytes(trackField, 'trackField')
     const send = (number) => this.#native.writeTrackedMany(number, strings, counts, field, until)
-    return unwrap(await begin(signal, answers.receipts, send))
+    return unwrap(await begin(signal, results.receipts, send))
   }
 
   async resize(streams, options) {
@@ -77,14 +77,14 @@ class ShuffleQueue {
     const { signal } = check.options(options, SIGNAL)
     const bytes = check.bytes(value, 'value')
     const send = (number) => this.#native.deleteTracked(number, bytes)
-    return unwrap(await begin(signal, answers.receipt, send))
+    return unwrap(await begin(signal, results.receipt, send))
   }
 
   async cordonDeadlineExceeded(withinMs, options) {
     const { signal } = check.options(options, SIGNAL)
     check.milliseconds('withinMs', withinMs)
     const send = (number) => this.#native.cordonDeadlineExceeded(number, withinMs)
-    return unwrap(await begin(signal, answers.cordoned, send))
+    return unwrap(await begin(signal, results.cordoned, send))
   }
 
   gc(options) {
@@ -118,14 +118,14 @@ class ShuffleQueue {
   async stats(group, options) {
     const { signal } = check.options(options, SIGNAL)
     const name = check.bytes(group, 'group')
-    return unwrap(await begin(signal, answers.stats, (number) => this.#native.stats(number, name)))
+    return unwrap(await begin(signal, results.stats, (number) => this.#native.stats(number, name)))
   }
 
   async deadLetters(max = 100, options = undefined) {
     const { signal } = check.options(options, SIGNAL)
     const most = check.smallSize('max', max)
     const send = (number) => this.#native.deadLetters(number, most)
-    return unwrap(await begin(signal, answers.deadLetters, send))
+    return unwrap(await begin(signal, results.deadLetters, send))
   }
 
   async deleteDeadLetters(letters, options) {

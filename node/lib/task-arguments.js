@@ -1,6 +1,6 @@
 'use strict'
 
-// Checks what is said of tasks and documents before anything is sent, and puts it into the two
+// Checks descriptions of tasks and documents before anything is sent, and puts it into the two
 // lists that the native half reads; see arguments.js.
 
 const check = require('./arguments.js')
@@ -24,14 +24,14 @@ function wholeNumber(argument, value) {
   return Number(value)
 }
 
-/** A number of eight bits; what it may be is the core's to say. */
+/** A number of eight bits; the core checks its range. */
 function priority(argument, value) {
   const number = wholeNumber(argument, value)
   if (number > 255) throw invalid(`${argument} is ${value}; it goes from 0 to 9`)
   return number
 }
 
-/** Names of queues, or of what is looked for: one string, or an iterable of several. */
+/** Names of queues, or names to filter by: one string, or an iterable of several. */
 function names(argument, values) {
   if (typeof values === 'string') return [check.text(argument, values)]
   return texts(argument, values, argument === 'queues' ? check.limits.queues : check.limits.names)
@@ -43,12 +43,12 @@ function texts(argument, values, max = check.limits.ids) {
   return Array.from(check.iterable(argument, values, max), take)
 }
 
-/** A JSON text; null is no text, as false is nothing said. */
+/** A JSON text; null is no text, as false is "not given". */
 function textOrNone(argument, value) {
   return value === null ? false : check.text(argument, value)
 }
 
-/** A JSON text; null takes away what there is. */
+/** A JSON text; null removes the value. */
 function textOrNull(argument, value) {
   return value === null ? null : check.text(argument, value)
 }
@@ -96,23 +96,24 @@ const DOC_INSERT = { ...DOC_PUT, skipColliding: check.flag }
 const DOC_CHANGE = { content: jsonOf, json: check.text, ...TIMES, release: check.flag }
 
 /** An object that has none but these names; another one would silently do nothing. */
-function known(place, given, names) {
-  const unknown = Object.keys(object(place, given)).find((name) => !names.includes(name))
+function known(path, given, names) {
+  const unknown = Object.keys(object(path, given)).find((name) => !names.includes(name))
   if (unknown === undefined) return given
-  const at = place === '' ? unknown : `${place}.${unknown}`
+  const at = path === '' ? unknown : `${path}.${unknown}`
   throw invalid(`${at} is not known; there is ${names.join(', ')}`)
 }
 
-/** Of each of these only one can be meant. */
+/** Of each of these only one can be set. */
 const EITHER = [['value', 'json'], ['content', 'json'], ['atMs', 'delayMs', 'release']]
 
 /**
- * What is said in an object, as steps of the native half, `[[name, checked value], …]`. `place`
- * is where the object is, if anywhere, and `others` are names that it has beside those.
+ * The properties of an object, as steps of the native half, `[[name, checked value], …]`.
+ * `path` is the object's position for error messages, if any, and `others` are names that it
+ * has beside those.
  */
-function settings(place, given, checks, others = []) {
-  const at = (name) => (place === '' ? name : `${place}.${name}`)
-  known(place, given, [...others, ...Object.keys(checks)])
+function settings(path, given, checks, others = []) {
+  const at = (name) => (path === '' ? name : `${path}.${name}`)
+  known(path, given, [...others, ...Object.keys(checks)])
   const said = []
   for (const name in checks) {
     const value = given[name]
@@ -144,40 +145,40 @@ function object(argument, value) {
   throw check.wrong(argument, 'an object', value)
 }
 
-function pushNewTask(entries, place, given) {
-  object(place, given)
-  entries.push(check.text(place === '' ? 'queue' : `${place}.queue`, given.queue))
-  pushSteps(entries, settings(place, given, INSERT, ['queue']))
+function pushNewTask(entries, path, given) {
+  object(path, given)
+  entries.push(check.text(path === '' ? 'queue' : `${path}.queue`, given.queue))
+  pushSteps(entries, settings(path, given, INSERT, ['queue']))
 }
 
-function pushNewDoc(entries, place, given) {
-  pushDoc(entries, place, given, DOC_INSERT)
+function pushNewDoc(entries, path, given) {
+  pushDoc(entries, path, given, DOC_INSERT)
 }
 
 /** A document to put. */
-function pushPutDoc(entries, place, given) {
-  pushDoc(entries, place, given, DOC_PUT)
+function pushPutDoc(entries, path, given) {
+  pushDoc(entries, path, given, DOC_PUT)
 }
 
-function pushDoc(entries, place, given, takes) {
-  object(place, given)
+function pushDoc(entries, path, given, takes) {
+  object(path, given)
   for (const name of ['namespace', 'key']) {
-    entries.push(check.text(place === '' ? name : `${place}.${name}`, given[name]))
+    entries.push(check.text(path === '' ? name : `${path}.${name}`, given[name]))
   }
-  pushSteps(entries, settings(place, given, takes, ['namespace', 'key']))
+  pushSteps(entries, settings(path, given, takes, ['namespace', 'key']))
 }
 
 /** A task, or its id and version. */
-function pushTaskId(entries, place, given) {
-  const { id, version } = object(place, given)
-  entries.push(check.text(`${place}.id`, id))
-  entries.push(wholeNumber(`${place}.version`, version))
+function pushTaskId(entries, path, given) {
+  const { id, version } = object(path, given)
+  entries.push(check.text(`${path}.id`, id))
+  entries.push(wholeNumber(`${path}.version`, version))
 }
 
 /** A document, or its namespace, id and version. */
-function pushDocId(entries, place, given) {
-  entries.push(check.text(`${place}.namespace`, object(place, given).namespace))
-  pushTaskId(entries, place, given)
+function pushDocId(entries, path, given) {
+  entries.push(check.text(`${path}.namespace`, object(path, given).namespace))
+  pushTaskId(entries, path, given)
 }
 
 module.exports = {

@@ -30,7 +30,7 @@ class Move extends Error {
   }
 }
 
-/** Thrown by a handler: give the task back untried. */
+/** Thrown by a handler: release the task without counting an attempt. */
 class Release extends Error {
   constructor(message = '', options = undefined) {
     super(check.text('message', message))
@@ -90,17 +90,17 @@ async function work(job, handler, onError, signal) {
   }
 }
 
-/** Gives back a job that could not end as its handler said. */
+/** Releases the task of a job that could not end as its handler said. */
 async function giveBack(job, error) {
   try {
     await job.fail(textOf(error))
   } catch (again) {
-    // Somebody else has the task now.
+    // Another claimant has the task now.
     if (!(again instanceof classes.DependencyError)) throw again
   }
 }
 
-/** Tells whoever runs the program of such a job. */
+/** Emits a warning about such a job. */
 function warn({ task }, error) {
   const message = `the end of task ${task.id} of queue ${task.queue} was refused: ${error.message}`
   process.emitWarning(message, 'MillpondWarning')
@@ -111,11 +111,11 @@ function handling(argument, value) {
   return value
 }
 
-/** What becomes of a job: how to end it. */
+/** How to end a job. */
 async function ending(job, handler, signal) {
   try {
     const modification = (await handler(job)) ?? null
-    // What a job's own method answered is no modification.
+    // What a job's own method returned is no modification.
     if (job.isEnded) return () => undefined
     return () => (modification === null ? job.done() : job.finish(modification))
   } catch (thrown) {

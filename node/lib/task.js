@@ -5,7 +5,7 @@ const { invalid } = require('./errors.js')
 const { CHANGE, object, pushSteps, settings, wholeNumber } = require('./task-arguments.js')
 
 class Task {
-  // The value, once it was asked for.
+  // The value, once it was read.
   #parsed
 
   constructor(fields) {
@@ -46,9 +46,9 @@ class TaskChange {
   #steps = []
 
   static {
-    pushChange = (entries, place, change) => {
+    pushChange = (entries, path, change) => {
       if (!(change instanceof TaskChange)) {
-        throw invalid(`${place} has to be what change() of a Task makes`)
+        throw invalid(`${path} has to be what change() of a Task makes`)
       }
       const { id, version, queue, attempt, err, json } = change.#task
       entries.push(id, version, queue, attempt, err)

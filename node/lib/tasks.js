@@ -1,13 +1,13 @@
 'use strict'
 
-const { count, isTrue } = require('./answers.js')
+const { count, isTrue } = require('./results.js')
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { Claims } = require('./claims.js')
 const { atOnce, madeBy } = require('./errors.js')
 const { entriesOf, entriesOfOne, heldOf } = require('./modification.js')
 const { TaskStore: Native } = require('./native.js')
-const answers = require('./task-answers.js')
+const results = require('./task-results.js')
 const { INSERT_OPTIONS, PUT_OPTIONS, names, texts, wholeNumber } = require('./task-arguments.js')
 const { TaskWorker } = require('./task-worker.js')
 
@@ -78,21 +78,21 @@ class TaskStore {
     const { signal, ...said } = check.options(options, INSERTED)
     const { texts, numbers } = entriesOfOne('inserts', { queue, value, ...said })
     const send = (number) => this.#native.modify(number, texts, numbers)
-    return unwrap(await begin(signal, answers.inserted, send))
+    return unwrap(await begin(signal, results.inserted, send))
   }
 
   async modify(modification, options) {
     const { signal } = check.options(options, SIGNAL)
     const { texts, numbers } = entriesOf(modification)
     const send = (number) => this.#native.modify(number, texts, numbers)
-    return unwrap(await begin(signal, answers.modified, send))
+    return unwrap(await begin(signal, results.modified, send))
   }
 
   async claim(queues, options) {
     const { leaseMs, signal } = check.options(options, LEASE)
     const list = names('queues', queues)
     const send = (number) => this.#native.claim(number, list, leaseMs)
-    return unwrap(await begin(signal, answers.task, send))
+    return unwrap(await begin(signal, results.task, send))
   }
 
   async claimMany(queues, max, options) {
@@ -100,7 +100,7 @@ class TaskStore {
     const list = names('queues', queues)
     const most = check.smallSize('max', max)
     const send = (number) => this.#native.claimMany(number, list, most, leaseMs)
-    return unwrap(await begin(signal, answers.tasks, send))
+    return unwrap(await begin(signal, results.tasks, send))
   }
 
   claims(queues, options) {
@@ -118,13 +118,13 @@ class TaskStore {
     const { leaseMs, signal } = check.options(options, LEASE)
     const { texts, numbers } = heldOf(held)
     const send = (number) => this.#native.renew(number, texts, numbers, leaseMs)
-    return unwrap(await begin(signal, answers.renewed, send))
+    return unwrap(await begin(signal, results.renewed, send))
   }
 
   async fetch(ids, options) {
     const { signal } = check.options(options, SIGNAL)
     const list = texts('ids', ids)
-    return unwrap(await begin(signal, answers.tasks, (number) => this.#native.fetch(number, list)))
+    return unwrap(await begin(signal, results.tasks, (number) => this.#native.fetch(number, list)))
   }
 
   async list(queue, options) {
@@ -132,13 +132,13 @@ class TaskStore {
     const query = { ...said, ...after }
     check.text('queue', queue)
     const send = (number) => this.#native.list(number, queue, query)
-    return unwrap(await begin(signal, answers.taskPage, send))
+    return unwrap(await begin(signal, results.taskPage, send))
   }
 
   async queues(options) {
     const { signal, ...filter } = check.options(options, FILTER)
     const send = (number) => this.#native.queues(number, filter)
-    return unwrap(await begin(signal, answers.sizes, send))
+    return unwrap(await begin(signal, results.sizes, send))
   }
 
   async areEmpty(options) {
@@ -149,28 +149,28 @@ class TaskStore {
   async queueStats(options) {
     const { signal, ...filter } = check.options(options, FILTER)
     const send = (number) => this.#native.queueStats(number, filter)
-    return unwrap(await begin(signal, answers.queueStats, send))
+    return unwrap(await begin(signal, results.queueStats, send))
   }
 
   async claimDocs(namespace, key, options) {
     const { leaseMs, signal } = check.options(options, LEASE)
     const names = [check.text('namespace', namespace), check.text('key', key)]
     const send = (number) => this.#native.claimDocs(number, ...names, leaseMs)
-    return unwrap(await begin(signal, answers.docs, send))
+    return unwrap(await begin(signal, results.docs, send))
   }
 
   async getDoc(namespace, key, options) {
     const { secondaryKey, signal } = check.options(options, GET_DOC)
     const names = [check.text('namespace', namespace), check.text('key', key)]
     const send = (number) => this.#native.getDoc(number, ...names, secondaryKey)
-    return unwrap(await begin(signal, answers.doc, send))
+    return unwrap(await begin(signal, results.doc, send))
   }
 
   async putDoc(namespace, key, content, options) {
     const { signal, ...said } = check.options(options, PUT)
     const { texts, numbers } = entriesOfOne('docPuts', { namespace, key, content, ...said })
     const send = (number) => this.#native.modify(number, texts, numbers)
-    return unwrap(await begin(signal, answers.putDoc, send))
+    return unwrap(await begin(signal, results.putDoc, send))
   }
 
   async fetchDocs(namespace, ids, options) {
@@ -178,7 +178,7 @@ class TaskStore {
     check.text('namespace', namespace)
     const list = texts('ids', ids)
     const send = (number) => this.#native.fetchDocs(number, namespace, list)
-    return unwrap(await begin(signal, answers.docs, send))
+    return unwrap(await begin(signal, results.docs, send))
   }
 
   async listDocs(namespace, options) {
@@ -186,13 +186,13 @@ class TaskStore {
     const query = { ...said, ...after }
     check.text('namespace', namespace)
     const send = (number) => this.#native.listDocs(number, namespace, query)
-    return unwrap(await begin(signal, answers.docPage, send))
+    return unwrap(await begin(signal, results.docPage, send))
   }
 
   async namespaceStats(options) {
     const { signal, ...filter } = check.options(options, FILTER)
     const send = (number) => this.#native.namespaceStats(number, filter)
-    return unwrap(await begin(signal, answers.namespaceStats, send))
+    return unwrap(await begin(signal, results.namespaceStats, send))
   }
 
   async time(options) {

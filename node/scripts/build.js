@@ -1,10 +1,10 @@
 'use strict'
 
-// Builds the addon with cargo and puts it where lib/native.js looks for it. npm calls it in a clone,
-// before it packs the package and when somebody installs the folder; the package that is packed
-// carries the addon and has no script. With --if-stale it does nothing where the addon is younger
-// than its sources: a project that has installed the folder calls it at every `npm install`, and need
-// not have Rust then. MILLPOND_CARGO_PROFILE is the profile, release if it is not set.
+// Builds the addon with cargo and puts it where lib/native.js loads it from. npm calls it in a clone,
+// before it packs the package and when the folder is installed; the package that is packed carries
+// the addon and has no script. With --if-stale it does nothing where the addon is younger than its
+// sources: a project that has installed the folder calls it at every `npm install`, and need not have
+// Rust then. MILLPOND_CARGO_PROFILE is the profile, release if it is not set.
 
 const { execFileSync } = require('node:child_process')
 const { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, utimesSync } =
@@ -56,7 +56,7 @@ function lastChange(file) {
   return Math.max(0, ...readdirSync(file).map((name) => lastChange(path.join(file, name))))
 }
 
-/** Builds the library; answers where it is. */
+/** Builds the library; returns where it is. */
 function build() {
   const profile = process.env.MILLPOND_CARGO_PROFILE || 'release'
   const messages = ['--message-format', 'json-render-diagnostics']

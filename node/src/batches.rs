@@ -12,7 +12,7 @@ use napi::Env;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 
-use crate::convert::{self, Answer, Failure, duration};
+use crate::convert::{self, CallResult, Failure, duration};
 use crate::handle::Handle;
 
 type Loop = ick::Batches<Async>;
@@ -25,11 +25,11 @@ type Slot = Handle<RefCell<State>>;
 
 #[derive(Default)]
 struct State {
-    /// The core's batches, until one of them cannot be converted: nobody has seen that one, so it
-    /// must not be committed by asking for the next.
+    /// The core's batches, until one of them cannot be converted: no caller has received that
+    /// one, so it must not be committed by asking for the next.
     batches: Option<Loop>,
-    /// What the core has answered and JavaScript has not got yet. Whoever asked may have given up
-    /// in between; then it waits here for the next question.
+    /// What the core has returned and JavaScript has not received yet. The caller may have given
+    /// up in between; then it waits here for the next request.
     unread: Option<Result<Batch>>,
 }
 
@@ -42,8 +42,8 @@ impl State {
         Poll::Ready(Ok(self.unread.is_some()))
     }
 
-    /// Commits the batch that JavaScript has got last. If there is an unread one, asking for that
-    /// has committed the one before it.
+    /// Commits the batch that JavaScript received last. If there is an unread one, asking for
+    /// that has committed the one before it.
     fn commit(&mut self) -> Option<Pending<u64>> {
         match self.unread {
             Some(Ok(_)) => None,
@@ -52,8 +52,7 @@ impl State {
     }
 }
 
-/// A question for a batch. When it is dropped nobody waits for its answer any more, which is left
-/// to the next question.
+/// A request for a batch. When it is dropped its result is left to the next request.
 struct Asking(Rc<Slot>);
 
 impl Drop for Asking {
@@ -77,21 +76,21 @@ impl Batches {
 
 #[napi]
 impl Batches {
-    /// Answers `[member, score, …]`, or null when the loop is over.
+    /// Returns `[member, score, …]`, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         let (text, slot, asking) = (self.0.text, self.0.clone(), Asking(self.0.clone()));
         let next = poll_fn(move |context| asking.0.core.borrow_mut().poll(context));
         let entries = move |env: &Env, _| {
             let mut state = slot.core.borrow_mut();
-            let Some(batch) = state.unread.take() else { return Answer::value(env, Null) };
+            let Some(batch) = state.unread.take() else { return CallResult::value(env, Null) };
             let batch = batch.map_err(Failure::Core)?;
             convert::entries(env, &batch, text).inspect_err(|_| state.batches = None)
         };
         self.0.start(number, |_| next, entries)
     }
 
-    /// Commits the last batch, for a loop that is left before its end. Answers a count.
+    /// Commits the last batch, for a loop that is left before its end. Returns a count.
     #[napi]
     pub fn commit(&self, number: u32) -> bool {
         let commit = |state: &RefCell<State>| {
@@ -101,6 +100,6 @@ impl Batches {
                 None => Poll::Ready(Result::Ok(0)),
             })
         };
-        self.0.start(number, commit, Answer::count)
+        self.0.start(number, commit, CallResult::count)
     }
 }

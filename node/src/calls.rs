@@ -1,7 +1,7 @@
-//! The way of answers to the event loop.
+//! How results reach the event loop.
 //!
 //! The core wakes a call on its own threads: they put the call's number on a list and wake the
-//! event loop if the list was empty. So a whole pipeline of answers costs one wake-up and one call
+//! event loop if the list was empty. So a whole pipeline of results costs one wake-up and one call
 //! of [`drain`](CallsOfThread::drain), which writes numbers into a typed array; the promises are
 //! JavaScript's. The wake-up does not keep a program alive: JavaScript does while calls are under
 //! way.
@@ -21,12 +21,12 @@ use napi::bindgen_prelude::{Array, Float64Array, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
-use crate::convert::{Answer, Converted, Failure};
+use crate::convert::{CallResult, Converted, Failure};
 use crate::errors;
 
 /// What a row of the typed array says: the call's number, one of these, and two numbers.
 const NUMBERS: f64 = 0.0;
-/// The first number is the place of a value in the other array.
+/// The first number is the index of a value in the other array.
 const VALUE: f64 = 1.0;
 /// The same, of an error.
 const FAILURE: f64 = 2.0;
@@ -39,7 +39,7 @@ type Wakeup = ThreadsafeFunction<(), (), (), Status, false, true>;
 pub(crate) struct Calls {
     awake: Arc<Awake>,
     slots: RefCell<Vec<Slot>>,
-    /// The numbers of the calls that have news, and for which there may have been no room yet.
+    /// The numbers of the calls that have results, for which there may have been no room yet.
     news: RefCell<VecDeque<u32>>,
 }
 
@@ -56,15 +56,15 @@ struct Slot {
     waker: Waker,
 }
 
-/// A call under way, whatever it answers.
+/// A call under way, whatever it returns.
 trait Call {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
-    fn answer(self: Box<Self>, env: &Env) -> Converted;
+    fn result(self: Box<Self>, env: &Env) -> Converted;
 }
 
 struct Started<F, T, C> {
     future: Option<F>,
-    answer: Option<Result<T>>,
+    result: Option<Result<T>>,
     convert: C,
 }
 
@@ -75,21 +75,21 @@ where
 {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(future) = &mut self.future else { return Poll::Ready(()) };
-        let answer = match errors::catch(|| Ok(Pin::new(future).poll(context))) {
+        let result = match errors::catch(|| Ok(Pin::new(future).poll(context))) {
             Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(answer)) => answer,
+            Ok(Poll::Ready(result)) => result,
             Err(error) => Err(error),
         };
         self.future = None;
-        self.answer = Some(answer);
+        self.result = Some(result);
         Poll::Ready(())
     }
 
-    fn answer(self: Box<Self>, env: &Env) -> Converted {
-        match self.answer {
-            Some(Ok(answer)) => (self.convert)(env, answer),
+    fn result(self: Box<Self>, env: &Env) -> Converted {
+        match self.result {
+            Some(Ok(result)) => (self.convert)(env, result),
             Some(Err(error)) => Err(Failure::Core(error)),
-            None => Ok(Answer::Numbers(0.0, 0.0)),
+            None => Ok(CallResult::Numbers(0.0, 0.0)),
         }
     }
 }
@@ -111,25 +111,25 @@ impl Wake for Caller {
         let first = list.len() == 1;
         drop(list);
         if first {
-            // It is refused when the thread of JavaScript is gone, and nobody waits any more.
+            // It is refused when the thread of JavaScript has ended, and nothing waits any more.
             let _ = self.awake.wakeup.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }
 
 impl Calls {
-    /// Starts a call under a number that JavaScript has chosen. Answers whether there is news of
-    /// it already, which nobody will be woken for.
+    /// Starts a call under a number that JavaScript has chosen. Returns whether it has a result
+    /// already, for which there is no wake-up.
     pub(crate) fn start<T: 'static, F: Future<Output = Result<T>> + Unpin + 'static>(
         &self,
         number: u32,
         call: impl FnOnce() -> Result<F>,
         convert: impl FnOnce(&Env, T) -> Converted + 'static,
     ) -> bool {
-        let mut started = Started { future: None, answer: None, convert };
+        let mut started = Started { future: None, result: None, convert };
         match errors::catch(call) {
             Ok(future) => started.future = Some(future),
-            Err(error) => started.answer = Some(Err(error)),
+            Err(error) => started.result = Some(Err(error)),
         }
         let waker = self.waker(number);
         // What the embedded engine has done already needs no wake-up.
@@ -150,17 +150,17 @@ impl Calls {
         slots[number as usize].waker.clone()
     }
 
-    /// The answer of a call, if it has one.
+    /// The result of a call, if it has one.
     fn finish(&self, env: &Env, number: u32) -> Option<Converted> {
         let slot = |slots: &mut Vec<Slot>| {
             let slot = &mut slots[number as usize];
             Some((slot.call.take()?, slot.waker.clone()))
         };
-        // The slots are free meanwhile: what is dropped or polled may wake somebody.
+        // The slots are unlocked meanwhile: what is dropped or polled may wake another call.
         let (mut call, waker) = slot(&mut self.slots.borrow_mut())?;
         match call.poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(()) => {
-                let converted = errors::catch(|| Ok(call.answer(env)));
+                let converted = errors::catch(|| Ok(call.result(env)));
                 Some(converted.unwrap_or_else(|error| Err(Failure::Core(error))))
             }
             Poll::Pending => {
@@ -175,11 +175,12 @@ impl Calls {
 #[napi(js_name = "Calls")]
 pub struct CallsOfThread(pub(crate) Rc<Calls>);
 
-/// The thread of JavaScript is gone. Its calls have handles, which have the [`Calls`]: unless they
-/// are let go of here, they keep each other, and a loop among them is still told of work.
+/// The thread of JavaScript has ended. Its calls hold handles, which hold the [`Calls`]: unless
+/// they are dropped here, they keep each other alive, and a loop among them still consumes
+/// notifications.
 impl Drop for CallsOfThread {
     fn drop(&mut self) {
-        // The slots are free when the calls are dropped, which may wake somebody.
+        // The slots are unlocked when the calls are dropped, which may wake other calls.
         let slots = self.0.slots.take();
         self.0.news.take();
         drop(slots);
@@ -197,8 +198,8 @@ impl CallsOfThread {
         Ok(Self(Rc::new(calls)))
     }
 
-    /// Fills `rows` and `values` with what calls have answered; the number of rows that are
-    /// written. If that is all there are, there may be more.
+    /// Fills `rows` and `values` with the results of calls; returns the number of rows that
+    /// are written. If that is all there are, there may be more.
     #[napi]
     pub fn drain(
         &self,
@@ -214,16 +215,16 @@ impl CallsOfThread {
         let mut written = 0;
         while rows.len() > 0 {
             let Some(number) = self.0.news.borrow_mut().pop_front() else { break };
-            let Some(answer) = self.0.finish(&env, number) else { continue };
+            let Some(result) = self.0.finish(&env, number) else { continue };
             let Some(row) = rows.next() else { break };
-            let (kind, first, second) = report(&env, answer, &mut values)?;
+            let (kind, first, second) = report(&env, result, &mut values)?;
             row.copy_from_slice(&[f64::from(number), kind, first, second]);
             written += 1;
         }
         Ok(written)
     }
 
-    /// Lets go of a call that nobody waits for any more. What it does is done all the same.
+    /// Drops a call that nothing waits for any more. What it does is done all the same.
     #[napi]
     pub fn forget(&self, number: u32) {
         let slot = |slots: &mut Vec<Slot>| slots.get_mut(number as usize)?.call.take();
@@ -231,20 +232,20 @@ impl CallsOfThread {
         drop(call);
     }
 
-    /// Panics where the core might, so that a test can show what becomes of it.
+    /// Panics where the core might, so that a test can show what happens then.
     #[napi]
     pub fn panic(&self, number: u32) -> bool {
-        let call = || -> Result<std::future::Ready<Result<()>>> { panic!("asked to") };
-        self.0.start(number, call, Answer::nothing)
+        let call = || -> Result<std::future::Ready<Result<()>>> { panic!("on request") };
+        self.0.start(number, call, CallResult::nothing)
     }
 }
 
-/// An answer as a row says it.
-fn report(env: &Env, answer: Converted, values: &mut Array<'_>) -> napi::Result<(f64, f64, f64)> {
+/// A result as a row has it.
+fn report(env: &Env, result: Converted, values: &mut Array<'_>) -> napi::Result<(f64, f64, f64)> {
     let place = f64::from(values.len());
-    match answer {
-        Ok(Answer::Numbers(first, second)) => Ok((NUMBERS, first, second)),
-        Ok(Answer::Value(value)) => {
+    match result {
+        Ok(CallResult::Numbers(first, second)) => Ok((NUMBERS, first, second)),
+        Ok(CallResult::Value(value)) => {
             // SAFETY: the value was made in this call, of this environment.
             values.insert(unsafe { napi::Unknown::from_raw_unchecked(env.raw(), value) })?;
             Ok((VALUE, place, 0.0))

@@ -1,4 +1,4 @@
-//! A client: the way to the queues of one server or embedded engine.
+//! A client: access to the queues of one server or embedded engine.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::calls::CallsOfThread;
 use crate::channel::IckChannel;
-use crate::convert::{Answer, Bytes, duration};
+use crate::convert::{Bytes, CallResult, duration};
 use crate::errors;
 use crate::handle::Handle;
 use crate::ick::Ick;
@@ -22,7 +22,7 @@ use crate::tasks::TaskStore;
 /// What `connect` takes beside the URL.
 #[napi(object, object_to_js = false)]
 pub struct ConnectOptions {
-    /// Whether answers hold strings, or else Buffers.
+    /// Whether results hold strings, or else Buffers.
     pub text: bool,
     /// For one call.
     pub timeout_ms: Option<f64>,
@@ -40,7 +40,7 @@ pub struct ConnectOptions {
 
 #[napi]
 impl CallsOfThread {
-    /// Answers a [`Client`].
+    /// Returns a [`Client`].
     #[napi]
     pub fn connect(&self, number: u32, url: String, options: ConnectOptions) -> bool {
         let text = options.text;
@@ -48,7 +48,7 @@ impl CallsOfThread {
         // An embedded engine reads its log, and TLS reads its certificates.
         let connect = move || Ok(on_thread("millpond-connect", move || open(&url, options)));
         self.0.start(number, connect, move |env, client| {
-            Answer::value(env, Client(Handle::new(client, calls, text)))
+            CallResult::value(env, Client(Handle::new(client, calls, text)))
         })
     }
 }
@@ -70,7 +70,7 @@ fn open(url: &str, given: ConnectOptions) -> Result<millpond::Client<Async>> {
     if let Some(name) = given.client_name {
         options = options.client_name(name);
     }
-    // A process warning tells what the recovery found.
+    // A process warning reports what the recovery found.
     options = options.on_warning(|_| {});
     Ok(options.connect()?.to_async())
 }
@@ -80,9 +80,9 @@ fn on_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> impl Future<Output = Result<T>> + Unpin {
-    let (done, mut answer) = oneshot::channel();
+    let (done, mut result) = oneshot::channel();
     let work = move || {
-        // Nobody may be waiting any more.
+        // The caller may have stopped waiting.
         let _ = done.send(errors::catch(work));
     };
     let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
@@ -92,8 +92,8 @@ fn on_thread<T: Send + 'static>(
             let error = Error::new(ErrorKind::Unavailable, "the system has no thread to spare");
             return Poll::Ready(Err(error.with_source(refused)));
         }
-        Pin::new(&mut answer).poll(context).map(|answer| {
-            answer.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the thread ended")))
+        Pin::new(&mut result).poll(context).map(|result| {
+            result.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the thread ended")))
         })
     })
 }
@@ -197,6 +197,6 @@ impl Client {
             let client = client.clone();
             on_thread("millpond-close", move || client.close())
         };
-        self.0.start(number, close, Answer::nothing)
+        self.0.start(number, close, CallResult::nothing)
     }
 }

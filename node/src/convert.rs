@@ -1,5 +1,5 @@
 //! Values of JavaScript as the core takes them, and back. The JavaScript half has checked their
-//! types; what is wrong all the same is a bug there.
+//! types; a wrong value is a bug there.
 
 use std::ptr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Pairs {
     }
 }
 
-/// Reads `[score, member, score, member, …]`, where a score that is no number is none.
+/// Reads `[score, member, score, member, …]`, where a score that is not a number is missing.
 pub(crate) fn pairs(env: &Env, values: &Array<'_>) -> napi::Result<Pairs> {
     let count = values.len() / 2;
     let mut pairs = Pairs {
@@ -161,22 +161,22 @@ impl FromNapiValue for Size {
     }
 }
 
-/// A time in milliseconds; what does not fit into a [`Duration`] is as good as for ever.
+/// A time in milliseconds; what does not fit into a [`Duration`] means without limit.
 pub(crate) fn duration(milliseconds: f64) -> Duration {
     Duration::try_from_secs_f64(milliseconds / 1000.0).unwrap_or(Duration::MAX)
 }
 
-/// What a call answers.
-pub(crate) enum Answer {
+/// What a call returns.
+pub(crate) enum CallResult {
     /// One number or two, which travel without a value of JavaScript.
     Numbers(f64, f64),
     /// Anything else.
     Value(sys::napi_value),
 }
 
-/// Why a call has no answer.
+/// Why a call has no result.
 pub(crate) enum Failure {
-    /// The core says why.
+    /// An error of the core.
     Core(millpond::Error),
     /// What was to be a string is not UTF-8.
     NotText,
@@ -189,25 +189,25 @@ impl From<napi::Error> for Failure {
     }
 }
 
-pub(crate) type Converted = Result<Answer, Failure>;
+pub(crate) type Converted = Result<CallResult, Failure>;
 
-impl Answer {
+impl CallResult {
     pub(crate) fn nothing(_: &Env, (): ()) -> Converted {
-        Ok(Answer::Numbers(0.0, 0.0))
+        Ok(CallResult::Numbers(0.0, 0.0))
     }
 
     /// A count, of what is in memory somewhere: always exact.
     pub(crate) fn count(_: &Env, count: u64) -> Converted {
-        Ok(Answer::Numbers(count as f64, 0.0))
+        Ok(CallResult::Numbers(count as f64, 0.0))
     }
 
     pub(crate) fn bool(_: &Env, is: bool) -> Converted {
-        Ok(Answer::Numbers(f64::from(is), 0.0))
+        Ok(CallResult::Numbers(f64::from(is), 0.0))
     }
 
     pub(crate) fn value(env: &Env, value: impl ToNapiValue) -> Converted {
         // SAFETY: the environment is the one of the thread this runs on.
-        Ok(Answer::Value(unsafe { ToNapiValue::to_napi_value(env.raw(), value) }?))
+        Ok(CallResult::Value(unsafe { ToNapiValue::to_napi_value(env.raw(), value) }?))
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn entries(env: &Env, entries: &[Entry], text: bool) -> Converted {
         list.set(index * 2, text_or_buffer(env, &entry.member, text)?)?;
         list.set(index * 2 + 1, number(env, entry.score)?)?;
     }
-    Ok(Answer::Value(list.array))
+    Ok(CallResult::Value(list.array))
 }
 
 fn number(env: &Env, number: f64) -> napi::Result<sys::napi_value> {

@@ -36,7 +36,7 @@ pub fn error_kinds() -> Vec<Kind> {
     ErrorKind::ALL.iter().map(kind).collect()
 }
 
-/// Calls the core. A panic there is a bug, but it is no reason to end the program.
+/// Calls the core. A panic there is a bug, but it does not end the program.
 pub(crate) fn catch<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -61,7 +61,7 @@ pub(crate) fn failure<'env>(env: &'env Env, error: &Error) -> napi::Result<Objec
     Ok(failure)
 }
 
-/// Throws it, for the few calls that answer at once.
+/// Throws it, for the few calls that return at once.
 pub(crate) fn thrown(env: &Env, error: &Error) -> napi::Error {
     match failure(env, error).and_then(|failure| env.throw(failure)) {
         Ok(()) => napi::Error::from_status(napi::Status::PendingException),

@@ -1,4 +1,4 @@
-//! What every handle of a queue has beside the core's: where its answers go, and what keeps the
+//! What every handle of a queue has beside the core's: where its results go, and what keeps the
 //! garbage collector from closing a client on the event loop's thread.
 
 use std::future::Future;
@@ -17,7 +17,7 @@ pub(crate) struct Handle<T> {
     pub(crate) core: T,
     open: Rc<Open>,
     calls: Rc<Calls>,
-    /// Whether answers hold strings, or else Buffers.
+    /// Whether results hold strings, or else Buffers.
     pub(crate) text: bool,
 }
 
@@ -28,7 +28,7 @@ struct Open(Option<Client<Async>>);
 impl Drop for Open {
     fn drop(&mut self) {
         let client = self.0.take();
-        // If there is no room for one more thread, this one has to do it.
+        // If no other thread can be started, this one has to do it.
         let _ = thread::Builder::new().name("millpond-close".into()).spawn(|| drop(client));
     }
 }
@@ -47,7 +47,7 @@ impl<T> Handle<T> {
         Handle { core, open, calls, text: self.text }
     }
 
-    /// The same with another kind of answers.
+    /// The same with another kind of results.
     pub(crate) fn texts(self, text: bool) -> Self {
         Self { text, ..self }
     }

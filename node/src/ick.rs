@@ -7,7 +7,7 @@ use napi::bindgen_prelude::{Array, Null};
 use napi_derive::napi;
 
 use crate::batches::Batches;
-use crate::convert::{self, Answer, Converted, Failure, Size, duration, text_or_buffer};
+use crate::convert::{self, CallResult, Converted, Failure, Size, duration, text_or_buffer};
 use crate::handle::Handle;
 use crate::lease::ConsumerLease;
 
@@ -17,14 +17,14 @@ pub struct Ick(pub(crate) Handle<millpond::ick::Ick<Async>>);
 
 #[napi]
 impl Ick {
-    /// `pairs` is `[score, member, …]`; answers how many are new and how many were lowered.
+    /// `pairs` is `[score, member, …]`; returns how many are new and how many were lowered.
     #[napi]
     pub fn add(&self, env: Env, number: u32, pairs: Array<'_>) -> napi::Result<bool> {
         let pairs = convert::pairs(&env, &pairs)?;
         Ok(self.0.start(number, |ick| ick.add(pairs.iter()), added))
     }
 
-    /// Answers `[member, score, …]`.
+    /// Returns `[member, score, …]`.
     #[napi]
     pub fn reserve(&self, number: u32, max: Size, backwash: bool) -> bool {
         let text = self.0.text;
@@ -36,14 +36,14 @@ impl Ick {
         self.0.start(number, reserve, entries)
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn commit(&self, env: Env, number: u32, members: Array<'_>) -> napi::Result<bool> {
         let members = convert::members(&env, &members)?;
-        Ok(self.0.start(number, |ick| ick.commit(members.iter()), Answer::count))
+        Ok(self.0.start(number, |ick| ick.commit(members.iter()), CallResult::count))
     }
 
-    /// Answers `[member, score, …]`.
+    /// Returns `[member, score, …]`.
     #[napi]
     pub fn exchange(
         &self,
@@ -63,7 +63,7 @@ impl Ick {
         Ok(self.0.start(number, exchange, entries))
     }
 
-    /// Answers the values of the JavaScript object in its order, or null.
+    /// Returns the values of the JavaScript object in its order, or null.
     #[napi]
     pub fn stats(&self, number: u32) -> bool {
         let text = self.0.text;
@@ -71,7 +71,7 @@ impl Ick {
         self.0.start(number, |ick| ick.stats(), stats)
     }
 
-    /// Answers `[member, score, …]`.
+    /// Returns `[member, score, …]`.
     #[napi]
     pub fn peek(&self, number: u32, max: Size, set: String) -> napi::Result<bool> {
         let text = self.0.text;
@@ -84,24 +84,24 @@ impl Ick {
         Ok(self.0.start(number, |ick| ick.peek(set, max.0), entries))
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn delete(&self, number: u32) -> bool {
-        self.0.start(number, |ick| ick.delete(), Answer::count)
+        self.0.start(number, |ick| ick.delete(), CallResult::count)
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn unlink(&self, number: u32) -> bool {
-        self.0.start(number, |ick| ick.unlink(), Answer::count)
+        self.0.start(number, |ick| ick.unlink(), CallResult::count)
     }
 
-    /// Answers a lease or null.
+    /// Returns a lease or null.
     #[napi]
     pub fn lease(&self, number: u32, ttl_ms: f64) -> bool {
         let handle = self.0.with(());
         let lease = move |env: &Env, lease: Option<_>| {
-            Answer::value(env, lease.map(|lease| ConsumerLease::new(handle.with(lease))))
+            CallResult::value(env, lease.map(|lease| ConsumerLease::new(handle.with(lease))))
         };
         self.0.start(number, |ick| ick.lease(duration(ttl_ms)), lease)
     }
@@ -114,11 +114,11 @@ impl Ick {
 }
 
 pub(crate) fn added(_: &Env, added: Added) -> Converted {
-    Ok(Answer::Numbers(added.new as f64, added.lowered as f64))
+    Ok(CallResult::Numbers(added.new as f64, added.lowered as f64))
 }
 
 fn stats(env: &Env, stats: Option<Stats>, text: bool) -> Converted {
-    let Some(stats) = stats else { return Answer::value(env, Null) };
+    let Some(stats) = stats else { return CallResult::value(env, Null) };
     let (pset_min, pset_max) = stats.producer_range.unzip();
     let (cset_min, cset_max) = stats.consumer_range.unzip();
     let (total_min, total_max) = stats.total_range().unzip();
@@ -140,10 +140,10 @@ fn stats(env: &Env, stats: Option<Stats>, text: bool) -> Converted {
         values.set(index, text_or_buffer(env, key, text)?)?;
     }
     for (index, number) in (4..).zip(numbers) {
-        match Answer::value(env, number)? {
-            Answer::Value(value) => values.set(index, value)?,
-            Answer::Numbers(..) => return Err(Failure::from(convert::unexpected("a number"))),
+        match CallResult::value(env, number)? {
+            CallResult::Value(value) => values.set(index, value)?,
+            CallResult::Numbers(..) => return Err(Failure::from(convert::unexpected("a number"))),
         }
     }
-    Ok(Answer::Value(values.array))
+    Ok(CallResult::Value(values.array))
 }

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
 use crate::batches::Batches;
-use crate::convert::{self, Answer, Converted, Size};
+use crate::convert::{self, CallResult, Converted, Size};
 use crate::errors;
 use crate::handle::Handle;
 
@@ -43,13 +43,13 @@ fn with<T>(held: &RefCell<Option<Held>>, call: impl FnOnce(&Held) -> T) -> Resul
 
 #[napi]
 impl ConsumerLease {
-    /// A lease that was released is lost as well: nobody may work on.
+    /// A lease that was released is lost as well: stop working.
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
         with(&self.0.core, Held::is_lost).unwrap_or(true)
     }
 
-    /// Answers `[member, score, …]`.
+    /// Returns `[member, score, …]`.
     #[napi]
     pub fn reserve(&self, number: u32, max: Size) -> bool {
         let text = self.0.text;
@@ -57,14 +57,14 @@ impl ConsumerLease {
         self.call(number, |lease| lease.reserve(max.0), entries)
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn commit(&self, env: Env, number: u32, members: Array<'_>) -> napi::Result<bool> {
         let members = convert::members(&env, &members)?;
-        Ok(self.call(number, |lease| lease.commit(members.iter()), Answer::count))
+        Ok(self.call(number, |lease| lease.commit(members.iter()), CallResult::count))
     }
 
-    /// Answers `[member, score, …]`.
+    /// Returns `[member, score, …]`.
     #[napi]
     pub fn exchange(
         &self,
@@ -87,12 +87,12 @@ impl ConsumerLease {
         Ok(Batches::new(self.0.with(batches), wait_ms))
     }
 
-    /// Answers whether it was held until now.
+    /// Returns whether it was held until now.
     #[napi]
     pub fn release(&self, number: u32) -> bool {
         match self.0.core.take() {
-            Some(lease) => self.0.start(number, |_| lease.release(), Answer::bool),
-            None => self.0.start(number, |_| std::future::ready(Ok(false)), Answer::bool),
+            Some(lease) => self.0.start(number, |_| lease.release(), CallResult::bool),
+            None => self.0.start(number, |_| std::future::ready(Ok(false)), CallResult::bool),
         }
     }
 }

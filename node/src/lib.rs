@@ -1,6 +1,6 @@
 //! The native half of the npm package `millpond`: converts arguments, calls the core and converts
-//! the answer. What people import is written by hand in JavaScript above it, which has checked the
-//! arguments already; nothing here knows anything about queues.
+//! the result. What people import is written by hand in JavaScript above it, which has checked the
+//! arguments already; there is no queue logic here.
 
 #![allow(unreachable_pub, reason = "what JavaScript sees has to be pub, though no crate sees it")]
 

@@ -20,7 +20,7 @@ pub struct Limits {
     pub queues: u32,
     /// Ids of a fetch.
     pub ids: u32,
-    /// Names and prefixes to look for.
+    /// Names and prefixes to filter by.
     pub names: u32,
     /// Entries of one kind, of a modification and a renewal.
     pub entries: u32,

@@ -6,7 +6,7 @@ use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
-use crate::convert::{self, Answer, Bytes, Converted, duration};
+use crate::convert::{self, Bytes, CallResult, Converted, duration};
 use crate::errors;
 use crate::handle::Handle;
 use crate::shuffle_consumer::{ConsumerOptions, ShuffleConsumer};
@@ -18,7 +18,7 @@ pub(crate) type Core = shuffle::ShuffleQueue<Async>;
 /// What `shuffleQueue` takes beside the name.
 #[napi(object, object_to_js = false)]
 pub struct QueueOptions {
-    /// Whether answers hold strings, or else Buffers.
+    /// Whether results hold strings, or else Buffers.
     pub text: bool,
     /// How many streams the queue has.
     pub streams: Option<u32>,
@@ -60,7 +60,7 @@ impl ShuffleQueue {
 
 #[napi]
 impl ShuffleQueue {
-    /// `fields` is `[field, value, …]`; answers `[stream, id]`.
+    /// `fields` is `[field, value, …]`; returns `[stream, id]`.
     #[napi]
     pub fn write(
         &self,
@@ -76,7 +76,7 @@ impl ShuffleQueue {
     }
 
     /// `strings` is `[shard key, field, value, …, shard key, …]`, `counts` how many fields each
-    /// message has; answers `[stream, id, …]`.
+    /// message has; returns `[stream, id, …]`.
     #[napi]
     pub fn write_many(
         &self,
@@ -91,10 +91,10 @@ impl ShuffleQueue {
         Ok(self.0.start(number, write, receipts))
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn resize(&self, number: u32, streams: u32) -> bool {
-        let count = |env: &Env, streams: u32| Answer::count(env, streams.into());
+        let count = |env: &Env, streams: u32| CallResult::count(env, streams.into());
         self.0.start(number, |queue| queue.resize(streams), count)
     }
 
@@ -112,32 +112,32 @@ impl ShuffleQueue {
         Ok(ShuffleConsumer::new(self.0.with(made), options))
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn len(&self, number: u32) -> bool {
-        self.0.start(number, |queue| queue.len(), Answer::count)
+        self.0.start(number, |queue| queue.len(), CallResult::count)
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn backlog(&self, number: u32) -> bool {
-        self.0.start(number, |queue| queue.backlog(), Answer::count)
+        self.0.start(number, |queue| queue.backlog(), CallResult::count)
     }
 
-    /// Answers a count.
+    /// Returns a count.
     #[napi]
     pub fn pending_count(&self, number: u32, group: Bytes) -> bool {
-        self.0.start(number, |queue| queue.pending_count(&group.0), Answer::count)
+        self.0.start(number, |queue| queue.pending_count(&group.0), CallResult::count)
     }
 
-    /// Answers the sums and each stream's own: `[len, pending, lag, len, pending, lag, oldest idle,
+    /// Returns the sums and each stream's own: `[len, pending, lag, len, pending, lag, oldest idle,
     /// …]`, with null for no oldest.
     #[napi]
     pub fn stats(&self, number: u32, group: Bytes) -> bool {
         self.0.start(number, |queue| queue.stats(&group.0), stats)
     }
 
-    /// Answers messages, each after its letter's id, group, consumer and deliveries.
+    /// Returns messages, each after its letter's id, group, consumer and deliveries.
     #[napi]
     pub fn dead_letters(&self, number: u32, max: u32) -> bool {
         let text = self.0.text;
@@ -145,14 +145,14 @@ impl ShuffleQueue {
         self.0.start(number, |queue| queue.dead_letters(max as usize), letters)
     }
 
-    /// Takes ids; answers a count.
+    /// Takes ids; returns a count.
     #[napi]
     pub fn delete_dead_letters(&self, number: u32, ids: Vec<String>) -> bool {
         let delete = |queue: &Core| {
             let ids = ids.iter().map(|id| message_id(id)).collect::<millpond::Result<Vec<_>>>()?;
             Ok(queue.delete_dead_letters(ids))
         };
-        self.0.try_start(number, delete, Answer::count)
+        self.0.try_start(number, delete, CallResult::count)
     }
 }
 

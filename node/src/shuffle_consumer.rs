@@ -8,7 +8,7 @@ use millpond::{Async, Pending, Result};
 use napi::Env;
 use napi_derive::napi;
 
-use crate::convert::{Answer, Converted, duration};
+use crate::convert::{CallResult, Converted, duration};
 use crate::handle::Handle;
 use crate::shuffle_convert::{self as shuffled, Texts, receipts_of};
 use crate::shuffle_messages::Messages;
@@ -18,7 +18,7 @@ type Core = shuffle::ShuffleConsumer<Async>;
 /// What `consumer` takes beside the names.
 #[napi(object, object_to_js = false)]
 pub struct ConsumerOptions {
-    /// The stream to take from first.
+    /// The stream to read from first.
     pub prefer_stream: Option<u32>,
     /// Whether to take from the stream at the queue's name as well.
     pub default_stream: Option<bool>,
@@ -58,13 +58,13 @@ impl ShuffleConsumer {
         call: impl FnOnce(&Core, Vec<Receipt>) -> Pending<u64>,
     ) -> bool {
         let call = |core: &Core| Ok(call(core, receipts_of(streams, ids)?));
-        self.0.try_start(number, call, Answer::count)
+        self.0.try_start(number, call, CallResult::count)
     }
 }
 
 #[napi]
 impl ShuffleConsumer {
-    /// Answers messages, one at most.
+    /// Returns messages, one at most.
     #[napi]
     pub fn read(&self, number: u32, block_ms: Option<f64>) -> bool {
         match block_ms {
@@ -73,7 +73,7 @@ impl ShuffleConsumer {
         }
     }
 
-    /// Answers messages.
+    /// Returns messages.
     #[napi]
     pub fn read_many(&self, number: u32, max: u32, block_ms: Option<f64>) -> bool {
         let max = max as usize;
@@ -89,7 +89,7 @@ impl ShuffleConsumer {
         Messages::new(self.0.with(self.0.core.clone()), max as usize, wait_ms)
     }
 
-    /// Takes streams and ids; answers a count.
+    /// Takes streams and ids; returns a count.
     #[napi]
     pub fn ack(&self, number: u32, streams: Vec<f64>, ids: Vec<String>) -> bool {
         self.send(number, &streams, &ids, |core, receipts| core.ack(&receipts))
@@ -107,7 +107,7 @@ impl ShuffleConsumer {
         self.send(number, &streams, &ids, |core, receipts| core.extend(&receipts))
     }
 
-    /// Answers how many messages are dead letters now, and messages, each after its deliveries.
+    /// Returns how many messages are dead letters now, and messages, each after its deliveries.
     #[napi]
     pub fn reclaim(&self, number: u32, min_idle_ms: f64, max: u32) -> bool {
         let text = self.0.text;

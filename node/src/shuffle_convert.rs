@@ -6,14 +6,14 @@ use napi::Env;
 use napi::bindgen_prelude::{Null, ToNapiValue};
 use napi::sys::napi_value;
 
-use crate::convert::{Answer, Converted, Failure, Values, text_or_buffer};
+use crate::convert::{CallResult, Converted, Failure, Values, text_or_buffer};
 
 /// The default stream, which has no number.
 const DEFAULT: f64 = -1.0;
 
 /// A list that grows. It begins with whether all in it is as the handle wants it: where strings
-/// are wanted and some bytes are not UTF-8, these are a Buffer all the same. JavaScript hands out
-/// what they belong to, and says so when they are read.
+/// are wanted and some bytes are not UTF-8, these are a Buffer all the same. JavaScript returns
+/// what they belong to, and throws when they are read.
 pub(crate) struct Texts<'env> {
     env: &'env Env,
     list: Values<'env>,
@@ -57,7 +57,7 @@ impl<'env> Texts<'env> {
 
     pub(crate) fn finish(self) -> Converted {
         self.list.set(0, to_value(self.env, self.is_text)?)?;
-        Ok(Answer::Value(self.list.array))
+        Ok(CallResult::Value(self.list.array))
     }
 
     fn set(&mut self, value: napi_value) -> napi::Result<()> {
@@ -81,7 +81,7 @@ pub(crate) fn receipts(env: &Env, receipts: &[Receipt]) -> Converted {
         list.set(index * 2, to_value(env, number_of(receipt.stream))?)?;
         list.set(index * 2 + 1, to_value(env, receipt.id.to_string())?)?;
     }
-    Ok(Answer::Value(list.array))
+    Ok(CallResult::Value(list.array))
 }
 
 /// The receipts of streams and ids, as JavaScript names them.
@@ -111,7 +111,7 @@ pub(crate) fn list<T: ToNapiValue>(
     for (index, value) in (0..).zip(values) {
         list.set(index, to_value(env, value)?)?;
     }
-    Ok(Answer::Value(list.array))
+    Ok(CallResult::Value(list.array))
 }
 
 /// Strings or Buffers; what is not UTF-8 fails where strings are wanted.
@@ -120,12 +120,12 @@ pub(crate) fn texts(env: &Env, values: &[Vec<u8>], text: bool) -> Converted {
     for (index, value) in (0..).zip(values) {
         list.set(index, text_or_buffer(env, value, text)?)?;
     }
-    Ok(Answer::Value(list.array))
+    Ok(CallResult::Value(list.array))
 }
 
 /// Null, for what is not there.
 pub(crate) fn nothing(env: &Env) -> Converted {
-    Answer::value(env, Null)
+    CallResult::value(env, Null)
 }
 
 fn number_of(stream: Stream) -> f64 {

@@ -23,10 +23,12 @@ pub struct Garbage(Rc<Handle<RefCell<State>>>);
 
 struct State {
     garbage: Loop,
-    /// What the core has answered and JavaScript has not got yet. Whoever asked may have given up
-    /// in between; then it waits here for the next question, since asking the core would delete it.
+    /// What the core has returned and JavaScript has not received yet. The caller may have given
+    /// up in between; then it waits here for the next request, since asking the core would delete
+    /// it.
     unread: Option<Result<Vec<Vec<u8>>>>,
-    /// Set by a batch that cannot be converted: nobody has seen it, so it must not be deleted.
+    /// Set by a batch that cannot be converted: no caller has received it, so it must not be
+    /// deleted.
     is_over: bool,
 }
 
@@ -51,7 +53,7 @@ impl Garbage {
 
 #[napi]
 impl Garbage {
-    /// How many entries were looked at.
+    /// How many entries were scanned.
     #[napi(getter)]
     pub fn scanned(&self) -> f64 {
         self.0.core.borrow().garbage.scanned() as f64
@@ -63,7 +65,7 @@ impl Garbage {
         self.0.core.borrow().garbage.deleted() as f64
     }
 
-    /// Answers values, or null when the loop is over.
+    /// Returns values, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         let (text, slot, asking) = (self.0.text, self.0.clone(), self.0.clone());

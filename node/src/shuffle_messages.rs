@@ -25,8 +25,8 @@ type Loop = shuffle::Messages<Async>;
 
 struct State {
     messages: Loop,
-    /// What the core has answered and JavaScript has not got yet. Whoever asked may have given up
-    /// in between; then it waits here for the next question.
+    /// What the core has returned and JavaScript has not received yet. The caller may have given
+    /// up in between; then it waits here for the next request.
     unread: Option<Result<Vec<Message>>>,
 }
 
@@ -40,11 +40,10 @@ impl State {
     }
 }
 
-/// A question for a batch. When it is dropped nobody waits for its answer any more, which is left
-/// to the next question.
+/// A request for a batch. When it is dropped its result is left to the next request.
 struct Asking(Rc<Slot>);
 
-/// A loop that listens is told of messages in place of another one that waits.
+/// A listening loop may consume the notification that another waiting loop needs.
 impl Drop for Asking {
     fn drop(&mut self) {
         self.0.core.borrow_mut().messages.stop_waiting();
@@ -67,7 +66,7 @@ impl Messages {
 
 #[napi]
 impl Messages {
-    /// Answers messages, or null when the loop is over.
+    /// Returns messages, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         let (text, slot, asking) = (self.0.text, self.0.clone(), Asking(self.0.clone()));

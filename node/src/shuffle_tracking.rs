@@ -60,14 +60,14 @@ impl ShuffleQueue {
         Ok(self.0.start(number, write, receipts))
     }
 
-    /// Answers `[stream, id]`, or nothing in it.
+    /// Returns `[stream, id]`, or nothing in it.
     #[napi]
     pub fn delete_tracked(&self, number: u32, value: Bytes) -> bool {
         let receipt = |env: &Env, found: Option<Receipt>| shuffled::receipts(env, found.as_slice());
         self.0.start(number, |queue| queue.delete_tracked(&value.0), receipt)
     }
 
-    /// Answers values.
+    /// Returns values.
     #[napi]
     pub fn cordon_deadline_exceeded(&self, number: u32, within_ms: f64) -> bool {
         let text = self.0.text;
@@ -83,7 +83,7 @@ impl ShuffleQueue {
     }
 }
 
-/// Nobody gets them again: none may be lost with one that is no text.
+/// They are not returned again: none may be lost with one that is no text.
 fn cordoned(env: &Env, values: &[Vec<u8>], text: bool) -> Converted {
     let mut texts = Texts::new(env, text)?;
     values.iter().try_for_each(|value| texts.push_bytes(value))?;

@@ -6,7 +6,7 @@ use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
-use crate::convert::{Answer, duration};
+use crate::convert::{CallResult, duration};
 use crate::handle::Handle;
 use crate::tasks_convert as converted;
 use crate::tasks_entries::Entries;
@@ -30,9 +30,9 @@ pub struct ClaimsOptions {
 pub struct WorkerOptions {
     /// How long tasks are leased.
     pub lease_ms: Option<f64>,
-    /// How long a task is put off that failed for the first time.
+    /// How long a task is delayed after its first failure.
     pub backoff_ms: Option<f64>,
-    /// The longest that a task is put off.
+    /// The longest such delay.
     pub backoff_max_ms: Option<f64>,
     /// After how many attempts a task goes to the error queue.
     pub max_attempts: Option<u32>,
@@ -51,7 +51,7 @@ pub struct TaskListOptions {
     pub after_at_ms: Option<f64>,
     /// See `after_at_ms`.
     pub after_id: Option<String>,
-    /// The most tasks to look at.
+    /// The most tasks to read.
     pub limit: Option<f64>,
     /// Whose tasks, beside those that are available.
     pub claimant: Option<String>,
@@ -78,14 +78,14 @@ pub struct DocListOptions {
     pub omit_contents: Option<bool>,
 }
 
-/// Which queues or namespaces to look at.
+/// Which queues or namespaces to include.
 #[napi(object, object_to_js = false)]
 pub struct Filter {
     /// These.
     pub exact: Option<Vec<String>>,
     /// Those that begin like this.
     pub prefixes: Option<Vec<String>>,
-    /// At most so many.
+    /// How many at most.
     pub limit: Option<f64>,
 }
 
@@ -123,7 +123,7 @@ impl TaskStore {
         self.0.core.claimant_id()
     }
 
-    /// Takes a modification as [`Entries`] reads it; answers what was modified.
+    /// Takes a modification as [`Entries`] reads it; returns what was modified.
     #[napi]
     pub fn modify(
         &self,
@@ -137,14 +137,14 @@ impl TaskStore {
         Ok(self.0.start(number, |store| store.modify(modification), modified))
     }
 
-    /// Answers tasks, one at most.
+    /// Returns tasks, one at most.
     #[napi]
     pub fn claim(&self, number: u32, queues: Vec<String>, lease_ms: Option<f64>) -> bool {
         let claim = |store: &Core| store.claim(queues, lease(lease_ms));
         self.0.start(number, claim, |env, task| converted::tasks(env, task.as_slice()))
     }
 
-    /// Answers tasks.
+    /// Returns tasks.
     #[napi]
     pub fn claim_many(
         &self,
@@ -209,14 +209,14 @@ impl TaskStore {
         Ok(self.0.start(number, renew, |env, renewed| converted::renewed(env, &renewed)))
     }
 
-    /// Answers tasks.
+    /// Returns tasks.
     #[napi]
     pub fn fetch(&self, number: u32, ids: Vec<String>) -> bool {
         let fetch = |store: &Core| store.fetch(ids);
         self.0.start(number, fetch, |env, tasks| converted::tasks(env, &tasks))
     }
 
-    /// Answers a page.
+    /// Returns a page.
     #[napi]
     pub fn list(&self, number: u32, queue: String, given: TaskListOptions) -> bool {
         let mut query = TaskQuery::new();
@@ -236,27 +236,27 @@ impl TaskStore {
         self.0.start(number, list, |env, page| converted::task_page(env, &page))
     }
 
-    /// Answers queues and their sizes.
+    /// Returns queues and their sizes.
     #[napi]
     pub fn queues(&self, number: u32, filter: Filter) -> bool {
         let queues = |store: &Core| store.queues(filter.into());
         self.0.start(number, queues, |env, sizes| converted::sizes(env, &sizes))
     }
 
-    /// Answers whether they are.
+    /// Returns whether they are.
     #[napi]
     pub fn are_empty(&self, number: u32, filter: Filter) -> bool {
-        self.0.start(number, |store| store.are_empty(filter.into()), Answer::bool)
+        self.0.start(number, |store| store.are_empty(filter.into()), CallResult::bool)
     }
 
-    /// Answers statistics.
+    /// Returns statistics.
     #[napi]
     pub fn queue_stats(&self, number: u32, filter: Filter) -> bool {
         let stats = |store: &Core| store.queue_stats(filter.into());
         self.0.start(number, stats, |env, stats| converted::queue_stats(env, &stats))
     }
 
-    /// Answers documents.
+    /// Returns documents.
     #[napi]
     pub fn claim_docs(
         &self,
@@ -269,7 +269,7 @@ impl TaskStore {
         self.0.start(number, claim, |env, docs| converted::docs(env, &docs))
     }
 
-    /// Answers documents, one at most.
+    /// Returns documents, one at most.
     #[napi]
     pub fn get_doc(
         &self,
@@ -283,14 +283,14 @@ impl TaskStore {
         self.0.start(number, get, |env, doc| converted::docs(env, doc.as_slice()))
     }
 
-    /// Answers documents.
+    /// Returns documents.
     #[napi]
     pub fn fetch_docs(&self, number: u32, namespace: String, ids: Vec<String>) -> bool {
         let fetch = |store: &Core| store.fetch_docs(namespace, ids);
         self.0.start(number, fetch, |env, docs| converted::docs(env, &docs))
     }
 
-    /// Answers a page.
+    /// Returns a page.
     #[napi]
     pub fn list_docs(&self, number: u32, namespace: String, given: DocListOptions) -> bool {
         let mut query = DocQuery::new();
@@ -315,17 +315,17 @@ impl TaskStore {
         self.0.start(number, list, |env, page| converted::doc_page(env, &page))
     }
 
-    /// Answers statistics.
+    /// Returns statistics.
     #[napi]
     pub fn namespace_stats(&self, number: u32, filter: Filter) -> bool {
         let stats = |store: &Core| store.namespace_stats(filter.into());
         self.0.start(number, stats, |env, stats| converted::namespace_stats(env, &stats))
     }
 
-    /// Answers milliseconds.
+    /// Returns milliseconds.
     #[napi]
     pub fn time(&self, number: u32) -> bool {
-        self.0.start(number, |store| store.time(), Answer::count)
+        self.0.start(number, |store| store.time(), CallResult::count)
     }
 }
 

@@ -8,7 +8,7 @@ use millpond::tasks::{
 use napi::Env;
 use napi::bindgen_prelude::{Object, ToNapiValue};
 
-use crate::convert::{Answer, Converted, Failure, Values, text_or_buffer};
+use crate::convert::{CallResult, Converted, Failure, Values, text_or_buffer};
 
 /// A list that grows.
 pub(crate) struct List<'env> {
@@ -90,7 +90,7 @@ impl<'env> List<'env> {
     }
 
     pub(crate) fn finish(self) -> Converted {
-        Ok(Answer::Value(self.list.array))
+        Ok(CallResult::Value(self.list.array))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::tasks_entries::Entries;
 type Core = tasks::Job<Async>;
 
 /// A job, there until it is left. What is missing here about a method is in the declarations of the
-/// package. What ends a job answers what was modified.
+/// package. What ends a job returns what was modified.
 #[napi]
 pub struct Job(Handle<RefCell<Option<Core>>>);
 
@@ -54,13 +54,13 @@ impl Job {
         with(&self.0.core, |job| job.handle().version as f64).ok()
     }
 
-    /// A job that was left is lost as well: nobody may work on.
+    /// A job that was left is lost as well: stop working.
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
         with(&self.0.core, Core::is_lost).unwrap_or(true)
     }
 
-    /// Answers documents.
+    /// Returns documents.
     #[napi]
     pub fn claim_docs(
         &self,
@@ -95,13 +95,13 @@ impl Job {
         self.end(number, Core::done)
     }
 
-    /// What becomes of the task when its handler throws an error of this text.
+    /// What happens to the task when its handler throws an error of this text.
     #[napi]
     pub fn fail(&self, number: u32, err: String) -> bool {
         self.end(number, |job| job.fail(&err))
     }
 
-    /// Puts the task off, as the worker says without a time.
+    /// Schedules another attempt; without a time, after the worker's backoff.
     #[napi]
     pub fn retry(&self, number: u32, err: String, delay_ms: Option<f64>) -> bool {
         self.end(number, |job| match delay_ms {
@@ -116,7 +116,7 @@ impl Job {
         self.end(number, |job| job.move_to(&queue, &err))
     }
 
-    /// Gives the task back, for a short random time without a time.
+    /// Releases the task; without a time, after a short random delay.
     #[napi]
     pub fn release(&self, number: u32, delay_ms: Option<f64>) -> bool {
         self.end(number, |job| match delay_ms {

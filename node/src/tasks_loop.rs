@@ -12,7 +12,7 @@ use napi::Env;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 
-use crate::convert::{Answer, Converted, Failure};
+use crate::convert::{CallResult, Converted, Failure};
 use crate::handle::Handle;
 use crate::tasks_convert as converted;
 use crate::tasks_job::Job;
@@ -48,7 +48,7 @@ impl Source for tasks::Jobs<Async> {
     }
 }
 
-/// A loop. JavaScript asks for one thing at a time.
+/// A loop. JavaScript makes one request at a time.
 struct Loop<S: Source>(Rc<Slot<S>>);
 
 type Slot<S> = Handle<RefCell<State<S>>>;
@@ -56,8 +56,8 @@ type Slot<S> = Handle<RefCell<State<S>>>;
 struct State<S: Source> {
     /// Nothing when the loop was left.
     source: Option<S>,
-    /// What the core has answered and JavaScript has not got yet. Whoever asked may have given up
-    /// in between; then it waits here for the next question.
+    /// What the core has returned and JavaScript has not received yet. The caller may have given
+    /// up in between; then it waits here for the next request.
     unread: Option<Result<S::Item>>,
 }
 
@@ -71,11 +71,10 @@ impl<S: Source> State<S> {
     }
 }
 
-/// A question. When it is dropped nobody waits for its answer any more, which is left to the next
-/// one.
+/// A request. When it is dropped its result is left to the next one.
 struct Asking<S: Source>(Rc<Slot<S>>);
 
-/// A loop that listens is told of tasks in place of another one that waits.
+/// A listening loop may consume the notification that another waiting loop needs.
 impl<S: Source> Drop for Asking<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.0.core.borrow_mut().source {
@@ -98,14 +97,14 @@ impl<S: Source> Loop<S> {
     ) -> bool {
         let (slot, asking) = (self.0.clone(), Asking(self.0.clone()));
         let next = poll_fn(move |context| asking.0.core.borrow_mut().poll(context));
-        let answer = move |env: &Env, ()| {
+        let result = move |env: &Env, ()| {
             let unread = slot.core.borrow_mut().unread.take();
             match unread {
                 Some(item) => convert(env, item.map_err(Failure::Core)?),
-                None => Answer::value(env, Null),
+                None => CallResult::value(env, Null),
             }
         };
-        self.0.start(number, |_| next, answer)
+        self.0.start(number, |_| next, result)
     }
 
     fn end(&self) {
@@ -128,13 +127,13 @@ impl Claims {
 
 #[napi]
 impl Claims {
-    /// Answers tasks, or null when the loop is over.
+    /// Returns tasks, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         self.0.next(number, |env, tasks| converted::tasks(env, &tasks))
     }
 
-    /// Lets go of all that nobody has seen.
+    /// Drops everything that no caller has received.
     #[napi]
     pub fn end(&self) {
         self.0.end();
@@ -153,7 +152,7 @@ impl Jobs {
 
 #[napi]
 impl Jobs {
-    /// Answers a task and its job, or null when the loop is over.
+    /// Returns a task and its job, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         let handle = self.0.0.with(());
@@ -165,7 +164,7 @@ impl Jobs {
         })
     }
 
-    /// Lets go of all that nobody has seen.
+    /// Drops everything that no caller has received.
     #[napi]
     pub fn end(&self) {
         self.0.end();

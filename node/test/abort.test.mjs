@@ -61,7 +61,7 @@ test('what is aborted while it is under way is done all the same', async () => {
     assert.equal(outcome.status, number % 2 ? 'rejected' : 'fulfilled')
   }
   assert.equal((await ick.stats()).psetSize, 101)
-  // A lease that came when nobody waited for it any more is given back.
+  // A lease that came after the caller stopped waiting is released.
   await until(async () => (await ick.lease(60_000)) !== null, 'the lease is free')
   assert.deepEqual(getEventListeners(signal, 'abort'), [])
   await client.close()
@@ -104,7 +104,7 @@ onEveryBackend('a loop that was aborted can be committed', async ({ connect, nam
   assert.equal((await ick.stats()).totalSize, 0)
 })
 
-onEveryBackend('an aborted wait leaves its question to the next', async ({ connect, name }) => {
+onEveryBackend('an aborted wait leaves its request to the next', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   await ick.add([[1, 'a']])
   const controller = new AbortController()
@@ -117,7 +117,7 @@ onEveryBackend('an aborted wait leaves its question to the next', async ({ conne
   assert.equal(await batches.commit(), 0)
 })
 
-onEveryBackend('a batch that nobody has seen is not committed', async ({ connect, name }) => {
+onEveryBackend('a batch that was not received is not committed', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   await ick.add([[1, 'a'], [2, 'b']])
   const controller = new AbortController()
@@ -132,7 +132,7 @@ onEveryBackend('a batch that nobody has seen is not committed', async ({ connect
   assert.equal((await ick.stats()).totalSize, 1)
 })
 
-onEveryBackend('a batch that comes too late is for the next question', async ({ connect, name }) => {
+onEveryBackend('a batch that comes too late is for the next request', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   await ick.add([[1, 'a'], [2, 'b']])
   const { aborted, signal } = once()
@@ -148,7 +148,7 @@ onEveryBackend('a batch that comes too late is for the next question', async ({ 
   assert.equal((await ick.stats()).totalSize, 0)
 })
 
-/** A signal of somebody else's making, which aborts what is under way and can be used again. */
+/** A signal of another library, which aborts what is under way and can be used again. */
 function once() {
   const target = new EventTarget()
   const signal = {
@@ -213,7 +213,7 @@ onEveryBackend('loops that wait no more take no work from others', async ({ conn
   const over = ick.batches(1, { waitMs: 20 })
   assert.equal((await over.next()).done, true)
   idle.push(over)
-  // It waits for ever if another one is told. On a server it looks for itself after a while.
+  // It waits forever if another one is notified. On a server it polls after a while.
   const signal = AbortSignal.timeout(20_000)
   const asked = ick.batches(1, { waitMs: Infinity, signal }).next()
   await sleep(100)

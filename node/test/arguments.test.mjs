@@ -1,4 +1,4 @@
-// Wrong arguments are refused before anything is sent, with the name and the place.
+// Wrong arguments are refused before anything is sent, with the name and the index.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -63,7 +63,8 @@ const CALLS = [
 onEveryBackend('calls', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   for (const [call, message] of CALLS) {
-    // A promise that rejects, and nothing that is thrown: callers have one place to look.
+    // A promise that rejects, and nothing that is thrown: callers have one kind of error to
+    // handle.
     const made = call(ick)
     await assert.rejects(made, (error) => {
       assert.ok(error instanceof InvalidArgumentError, `${error}`)

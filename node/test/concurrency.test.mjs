@@ -11,7 +11,7 @@ import { Redis } from 'ioredis'
 import { sharedServer, startServers } from './servers.mjs'
 import { directory, newName, onEveryBackend } from './support.mjs'
 
-// How often answers are fetched from the native half is counted from its first use on.
+// How often results are fetched from the native half is counted from its first use on.
 const native = createRequire(import.meta.url)('../lib/native.js')
 const { drain } = native.Calls.prototype
 let drains = 0
@@ -21,7 +21,7 @@ native.Calls.prototype.drain = function (...given) {
 }
 const { connect } = await import('millpond')
 
-test('a thousand calls share a connection, and their answers come in batches', async () => {
+test('a thousand calls share a connection, and their results come in batches', async () => {
   const { url } = await sharedServer()
   const name = newName()
   const client = await connect(url, { clientName: name })
@@ -42,21 +42,21 @@ test('a thousand calls share a connection, and their answers come in batches', a
 onEveryBackend('more calls than rows', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   const count = 3000
-  const answers = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: count }, (_, number) => {
       if (number % 3 === 0) return ick.add([[number, `${number}`]])
       return number % 3 === 1 ? ick.peek(1) : ick.add([[NaN, 'x']]).catch((error) => error.code)
     })
   )
-  for (const [number, answer] of answers.entries()) {
-    if (number % 3 === 0) assert.equal(answer.new, 1)
-    else if (number % 3 === 1) assert.ok(Array.isArray(answer))
-    else assert.equal(answer, 'INVALID_ARGUMENT')
+  for (const [number, result] of results.entries()) {
+    if (number % 3 === 0) assert.equal(result.new, 1)
+    else if (number % 3 === 1) assert.ok(Array.isArray(result))
+    else assert.equal(result, 'INVALID_ARGUMENT')
   }
   assert.equal((await ick.stats()).psetSize, count / 3)
 })
 
-onEveryBackend('answers come in the order of the calls', async ({ connect, name }) => {
+onEveryBackend('results come in the order of the calls', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   const order = []
   const calls = Array.from({ length: 20 }, (_, number) => ick.stats().then(() => order.push(number)))

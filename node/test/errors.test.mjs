@@ -71,7 +71,7 @@ test('an error of the server, with the caller in its stack', async () => {
   await client.close()
 })
 
-test('nobody listens', async () => {
+test('no server listens', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address()
@@ -86,7 +86,7 @@ test('nobody listens', async () => {
   await client.close()
 })
 
-test('no answer', async () => {
+test('no reply', async () => {
   const server = await startServers()
   const client = await connect(server.url, { timeoutMs: 1500 })
   const ick = client.ick('x')
@@ -101,7 +101,7 @@ test('no answer', async () => {
   })
   await Promise.all([added, assert.rejects(batches.next(), millpond.TimeoutError)])
   await server.run('cont')
-  // A loop goes on after an error that trying again can mend.
+  // A loop goes on after an error that a retry can fix.
   assert.deepEqual((await batches.next()).value, [['b', 2]])
   await server.run('kill')
   await assert.rejects(ick.stats(), MillpondError)
@@ -162,7 +162,7 @@ test('a panic is an error', async () => {
   const panic = async () => {
     unwrap(await begin(undefined, () => undefined, (number) => native.panic(number)))
   }
-  const expected = { code: 'INTERNAL', message: 'Millpond panicked: asked to' }
+  const expected = { code: 'INTERNAL', message: 'Millpond panicked: on request' }
   await assert.rejects(panic(), expected)
   await assert.rejects(panic(), expected)
   const client = await connect('memory:')

@@ -39,7 +39,7 @@ test('with clients, leases and loops that are idle', async () => {
   }
 })
 
-test('not before a call has its answer', async () => {
+test('not before a call has its result', async () => {
   const waits = `
 const ick = (await connect(given[0])).ick(given[1])
 ick.batches(1, { waitMs: 300 }).next().then(({ done }) => console.log('over', done))

@@ -33,7 +33,7 @@ async function elapsedMs(url, member) {
 
 test('every call ends in time', { timeout: 60_000 }, async () => {
   const endsInTime = async (url, index, { length }) => {
-    // The last one is deaf: it takes what the buffers hold.
+    // The last one never reads: it takes only what the buffers hold.
     const member = index === length - 1 ? large : 'x'
     const took = []
     while (took.length < attempts) {

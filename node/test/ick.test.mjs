@@ -91,7 +91,7 @@ onEveryBackend('what is not UTF-8 is no string', async ({ connect, name }) => {
   await assert.rejects(ick.peek(1), notText)
   const batches = ick.batches(10)
   await assert.rejects(batches.next(), notText)
-  // Nobody has seen the batch, so nothing may commit it.
+  // No caller has received the batch, so nothing may commit it.
   assert.equal((await batches.next()).done, true)
   assert.equal(await batches.commit(), 0)
   assert.equal((await ick.stats()).csetSize, 1)
@@ -169,7 +169,7 @@ onEveryBackend('a loop that is left keeps its batch', async ({ connect, name }) 
   const batches = ick.batches(1)
   for await (const _ of batches) break
   assert.deepEqual(await ick.reserve(1), [['a', 1]])
-  // It is over: going on would commit what may not have been done.
+  // It is over: continuing would commit what may not have been done.
   assert.deepEqual(await collect(batches), [])
   assert.equal((await ick.stats()).csetSize, 1)
 
@@ -207,11 +207,11 @@ onEveryBackend('waiting sees what comes', async ({ connect, name }) => {
   assert.deepEqual(seen, ['0', '1', '2'])
 })
 
-onEveryBackend('one question at a time', async ({ connect, name }) => {
+onEveryBackend('one request at a time', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   const batches = ick.batches(1, { waitMs: Infinity })
   const asked = batches.next()
-  await assert.rejects(batches.next(), { code: 'INVALID_ARGUMENT', message: /asked for already/ })
+  await assert.rejects(batches.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
   await ick.add([[1, 'a']])
   assert.deepEqual((await asked).value, [['a', 1]])
 })

@@ -12,7 +12,7 @@ import { directory, newName } from './support.mjs'
 
 const GROWTH_BYTES_MAX = 16 * 1024 * 1024
 
-/** Makes so many calls, of every kind, 50 at a time; some fail and some are aborted. */
+/** Makes this many calls, of every kind, 50 at a time; some fail and some are aborted. */
 async function use(client, name, calls) {
   const CALLS_A_TURN = 10
   const one = async (number) => {
@@ -199,7 +199,7 @@ test('what waits keeps what it needs', async () => {
   assert.deepEqual([claimed.value[0].queue, job.value.task.queue], ['q', 'p'])
 })
 
-test('nobody renews a job that is forgotten', async () => {
+test('a job that is dropped is not renewed', async () => {
   const store = (await connect('memory:')).tasks('x')
   await store.insert('q', 1)
   const forget = async () => {

@@ -26,7 +26,7 @@ async function cleanFolder() {
   return folder
 }
 
-/** Node and npm alone: whoever installs the package has no Rust. */
+/** Node and npm alone: users of the package need no Rust. */
 function withoutRust() {
   const { CARGO_TARGET_DIR, CARGO_HOME, RUSTUP_HOME, ...env } = process.env
   return { ...env, PATH: `${path.dirname(process.execPath)}:/bin` }
@@ -121,7 +121,7 @@ describe('packed', { timeout: 600_000 }, () => {
     assert.match(await example('tasks_worker.js', url), /eve[^]*6 mails archived/)
   })
 
-  test('another machine is told what is missing', async () => {
+  test('on another machine an error names what is missing', async () => {
     const copied = await directory()
     const installed = path.join(folder, 'node_modules/millpond')
     await cp(installed, copied, { recursive: true, filter: (from) => !/prebuilt/.test(from) })

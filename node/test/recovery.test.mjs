@@ -1,4 +1,4 @@
-/** What opening a directory found is told by the client and as warnings. */
+/** What opening a directory found is returned by the client and reported as warnings. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { directory } from './support.mjs'
 
 const LOG = '00000000000000000001.log'
 
-/** Connects, and answers the client and the one warning that was told. */
+/** Connects, and returns the client and the one warning that was emitted. */
 async function warned(url) {
   const told = once(process, 'warning')
   const client = await connect(url)

@@ -31,8 +31,8 @@ export async function startServers(kind = 'redis') {
     /** Kills, stops, continues or restarts it: see the binary. */
     async run(command) {
       child.stdin.write(`${command}\n`)
-      const answer = await line()
-      if (answer !== 'ok') throw new Error(answer)
+      const response = await line()
+      if (response !== 'ok') throw new Error(response)
     },
     async stop() {
       if (child.exitCode !== null) return

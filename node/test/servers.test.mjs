@@ -28,7 +28,7 @@ test('a Unix socket', async () => {
   await client.close()
 })
 
-test('a certificate that nobody vouches for', async () => {
+test('a certificate of an unknown authority', async () => {
   const server = await startServers('tls')
   const client = await connect(server.url, { retries: 0 })
   await assert.rejects(client.ick('documents').stats(), (error) => {

@@ -1,4 +1,4 @@
-// Wrong arguments are refused before anything is sent, with the name and the place.
+// Wrong arguments are refused before anything is sent, with the name and the index.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -84,7 +84,8 @@ onEveryBackend('calls', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const consumer = queue.consumer('g', 'c')
   for (const [call, message] of CALLS) {
-    // A promise that rejects, and nothing that is thrown: callers have one place to look.
+    // A promise that rejects, and nothing that is thrown: callers have one kind of error to
+    // handle.
     await assert.rejects(call({ queue, consumer }), refused(message), message)
   }
   assert.equal(await queue.len(), 0)

@@ -61,7 +61,7 @@ test('a message that another thread has read can be acknowledged', async () => {
   }
 })
 
-test('a worker that is ended while it waits is told of no message', async () => {
+test('a worker that is ended while it waits gets no message', async () => {
   for (const url of await urls()) {
     const client = await connect(url)
     const name = newName()

@@ -31,7 +31,7 @@ onEveryBackend('a read waits for what comes', async ({ connect, name }) => {
   assert.deepEqual(seen.sort(), ['2', '3'])
 })
 
-onEveryBackend('a read waits no longer than it is told', async ({ connect, name }) => {
+onEveryBackend('a read waits no longer than blockMs', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const consumer = queue.consumer('g', 'c')
   const began = performance.now()
@@ -118,11 +118,11 @@ onEveryBackend('many that wait share what comes', async ({ connect, name }) => {
   assert.deepEqual(getEventListeners(stop.signal, 'abort'), [])
 })
 
-onEveryBackend('one question at a time', async ({ connect, name }) => {
+onEveryBackend('one request at a time', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const messages = queue.consumer('g', 'c').messages({ waitMs: Infinity })
   const asked = messages.next()
-  await assert.rejects(messages.next(), { code: 'INVALID_ARGUMENT', message: /asked for already/ })
+  await assert.rejects(messages.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
   await write(queue, 1)
   assert.deepEqual(numbersOf((await asked).value), ['1'])
 })
@@ -203,7 +203,7 @@ onEveryBackend('a loop that was aborted goes on', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name, { streams: 1 })
   await write(queue, 1, 2)
   const target = new EventTarget()
-  // Of somebody else's making: it aborts what is under way and can be used again.
+  // Of another library: it aborts what is under way and can be used again.
   const signal = {
     aborted: false,
     addEventListener: (...given) => target.addEventListener(...given),
@@ -213,7 +213,7 @@ onEveryBackend('a loop that was aborted goes on', async ({ connect, name }) => {
   const asked = messages.next()
   target.dispatchEvent(new Event('abort'))
   await assert.rejects(asked, { name: 'AbortError' })
-  // What was on its way is there for the next question.
+  // What was on its way is there for the next request.
   assert.deepEqual(numbersOf((await messages.next()).value), ['1'])
   assert.deepEqual(numbersOf((await messages.next()).value), ['2'])
   assert.equal((await messages.next()).done, true)
@@ -237,7 +237,7 @@ test('a read that is aborted on its way leaves its message pending', async () =>
   await server.stop()
 })
 
-test('a loop goes on after an error that trying again can mend', async () => {
+test('a loop continues after an error that a retry can fix', async () => {
   const server = await startServers()
   const client = await connect(server.url, { timeoutMs: 1500 })
   const queue = client.shuffleQueue('jobs')
@@ -248,7 +248,7 @@ test('a loop goes on after an error that trying again can mend', async () => {
   await assert.rejects(messages.next(), { code: 'TIMEOUT', retry: 'unknown' })
   await server.run('cont')
   const asked = messages.next()
-  await until(() => write(queue, 2).then(() => true, () => false), 'it answers again')
+  await until(() => write(queue, 2).then(() => true, () => false), 'it replies again')
   assert.equal(numbersOf((await asked).value)[0], '2')
   await client.close()
   await server.stop()

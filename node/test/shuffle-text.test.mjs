@@ -1,4 +1,4 @@
-// What is not UTF-8 is no string; in a message it spoils nothing but that message's text.
+// What is not UTF-8 is no string; in a message it affects only that message's text.
 
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'

@@ -1,4 +1,4 @@
-// Tracked messages: deleted by a value, and looked after when their deadline has passed. The
+// Tracked messages: deleted by a value, and collected when their deadline has passed. The
 // queues keep their records in keys of their own, unless a test is about the others.
 
 import assert from 'node:assert/strict'
@@ -112,10 +112,10 @@ onEveryBackend('strings or Buffers', async ({ connect, name }) => {
   const notText = { name: 'TypeError', code: 'ERR_ENCODING_INVALID_ENCODED_DATA' }
   const garbage = queue.gc()
   await assert.rejects(garbage.next(), notText)
-  // Nobody has seen the batch, so nothing may delete it.
+  // No caller has received the batch, so nothing may delete it.
   assert.equal((await garbage.next()).done, true)
   assert.equal(garbage.deleted, 0)
-  // What is cordoned nobody gets again, so that one is a Buffer, and the others are none.
+  // What is cordoned is not returned again, so that one is a Buffer, and the others are not.
   await track(queue, ['é'], Math.floor(Date.now() / 1000) - 5)
   const cordoned = await queue.cordonDeadlineExceeded(60_000)
   assert.deepEqual(cordoned, [broken, 'é'])
@@ -137,7 +137,7 @@ onEveryBackend('an abort ends a collection', async ({ connect, name }) => {
   await assert.rejects(asked, { name: 'AbortError' })
   await assert.rejects(garbage.next(), { name: 'AbortError' })
   assert.equal(garbage.deleted, 0)
-  // Nobody has seen them, and another one collects them.
+  // No caller has received them, and another one collects them.
   assert.deepEqual((await collect(queue.gc())).flat().sort(), ['a', 'b'])
 })
 
@@ -145,7 +145,7 @@ onEveryBackend('a batch that comes too late is for the next', async ({ connect, 
   const queue = open(await connect(), name)
   await track(queue, ['a'], LONG_AGO)
   const target = new EventTarget()
-  // Of somebody else's making: it aborts what is under way and can be used again. Node's cannot.
+  // Of another library: it aborts what is under way and can be used again. Node's cannot.
   const signal = {
     aborted: false,
     addEventListener: (...given) => target.addEventListener(...given),
@@ -205,7 +205,7 @@ onEveryBackend('wrong arguments', async ({ connect, name }) => {
   assert.throws(() => open(client, name, { trackKeys: 'all' }), unknown)
   const garbage = queue.gc()
   const asked = garbage.next()
-  await assert.rejects(garbage.next(), { code: 'INVALID_ARGUMENT', message: /asked for already/ })
+  await assert.rejects(garbage.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
   assert.equal((await asked).done, true)
   assert.equal(await queue.len(), 0)
 })

@@ -15,7 +15,7 @@ async function produce() {
   await client.close()
 }
 
-/** Waits for messages that never come, in front of everybody else. */
+/** Waits for messages that never come, before everything else. */
 async function wait() {
   const asked = [consumer.read({ blockMs: Infinity }), consumer.messages({ waitMs: Infinity }).next()]
   await queue.len()

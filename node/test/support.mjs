@@ -26,7 +26,7 @@ const URLS = {
   redis: async () => (await sharedServer()).url
 }
 
-/** The name of a queue that nobody else uses. */
+/** The name of a queue that no other test uses. */
 export function newName() {
   return randomUUID()
 }

@@ -185,7 +185,8 @@ onEveryBackend('calls', async ({ connect, name }) => {
   const client = await connect()
   const store = client.tasks(name)
   for (const [call, message] of CALLS) {
-    // A promise that rejects, and nothing that is thrown: callers have one place to look.
+    // A promise that rejects, and nothing that is thrown: callers have one kind of error to
+    // handle.
     await assert.rejects(call({ client, store }), refused(message), message)
   }
   assert.deepEqual(await store.queues(), new Map())

@@ -64,7 +64,7 @@ test('a task that another thread has claimed can be changed', async () => {
   }
 })
 
-test('a thread that is ended while it waits is told of no task', async () => {
+test('a thread that is ended while it waits gets no task', async () => {
   for (const url of await urls()) {
     const name = newName()
     const client = await connect(url)
@@ -80,7 +80,7 @@ test('a thread that is ended while it waits is told of no task', async () => {
   }
 })
 
-test('nobody renews the job of a thread that is ended', async () => {
+test('the job of a thread that is ended is not renewed', async () => {
   for (const url of await urls()) {
     const name = newName()
     const client = await connect(url)

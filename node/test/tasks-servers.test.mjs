@@ -46,7 +46,7 @@ test('on a cluster', { timeout: 60_000 }, async () => {
   await server.stop()
 })
 
-test('no answer', { timeout: 60_000 }, async () => {
+test('no reply', { timeout: 60_000 }, async () => {
   const server = await startServers()
   const client = await connect(server.url, { timeoutMs: 1500 })
   const store = client.tasks('shop')
@@ -58,10 +58,10 @@ test('no answer', { timeout: 60_000 }, async () => {
   await assert.rejects(job.done(), { code: 'TIMEOUT', retry: 'unknown' })
   await asked
   await server.run('cont')
-  // A job whose end was not answered can be ended once more; it may have been done.
+  // A job whose end got no reply can be ended once more; it may have been done.
   await job.done().catch((error) => assert.equal(error.code, 'DEPENDENCY'))
   assert.deepEqual(await store.queues(), new Map())
-  // A loop goes on after an error that trying again can mend.
+  // A loop goes on after an error that a retry can fix.
   assert.deepEqual(await claims.next(), { done: true, value: undefined })
   await client.close()
   await server.stop()

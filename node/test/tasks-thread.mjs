@@ -14,7 +14,7 @@ async function produce() {
   await client.close()
 }
 
-/** Waits for tasks that never come, in front of everybody else. */
+/** Waits for tasks that never come, before everything else. */
 async function wait() {
   const options = { waitMs: Infinity }
   const worker = store.worker('q', options)
@@ -31,7 +31,7 @@ async function handOn() {
   }
 }
 
-/** Keeps a job, for ever. */
+/** Keeps a job, forever. */
 async function keep() {
   const { value: job } = await store.worker('q', { leaseMs: 500 }).jobs().next()
   parentPort.postMessage('kept')

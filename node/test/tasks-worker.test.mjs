@@ -75,7 +75,7 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
   assert.deepEqual([stats.size, stats.available], [6, 0])
 })
 
-onEveryBackend('what is given back', async ({ connect, name }) => {
+onEveryBackend('what is released', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
   let turns = 0
@@ -88,7 +88,7 @@ onEveryBackend('what is given back', async ({ connect, name }) => {
   assert.deepEqual(await store.queues(), new Map())
 })
 
-onEveryBackend('what fails or is claimed too often is put aside', async ({ connect, name }) => {
+onEveryBackend('what fails or is claimed too often goes to the error queue', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 'fails')
   let turns = 0
@@ -146,7 +146,7 @@ onEveryBackend('a lease that is lost', async ({ connect, name }) => {
     const { signal } = job
     assert.equal(signal, job.signal)
     assert.equal(signal.aborted, false)
-    // Somebody poses as this claimant.
+    // Another client uses this claimant's name.
     const [task] = await store.fetch([job.task.id])
     await assert.rejects(store.modify(job.delete()), { code: 'DEPENDENCY', claims: [job.handle] })
     const thief = client.tasks(name, { claimant: job.task.claimant })
@@ -208,7 +208,7 @@ onEveryBackend('a modification that no store could do is a failure', async ({ co
   assert.deepEqual(await store.queues(), new Map())
 })
 
-onEveryBackend('a refused end is given back and told', async ({ connect, name }) => {
+onEveryBackend('a refused end releases the task and is reported', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
   const told = []
@@ -277,7 +277,7 @@ onEveryBackend('a job waits for documents', async ({ connect, name }) => {
   assert.equal(taken.code, 'DEPENDENCY')
   await other.renew({ docs: [doc] }, { leaseMs: 50 })
   assert.equal((await job.claimDocs('n', 'k', { waitMs: 60_000 })).length, 1)
-  // What it says of a document that was taken is no failed attempt; anything else is.
+  // Its message for a document that was claimed is no failed attempt; any other is.
   const [released] = (await job.fail(`as it was: ${taken.message}`)).changed
   assert.deepEqual([released.attempt, released.err], [0, ''])
   assert.ok(released.atMs >= released.modifiedMs + 8 && released.atMs <= released.modifiedMs + 16)
@@ -340,7 +340,7 @@ onEveryBackend('an abort while a handler works', async ({ connect, name }) => {
     await store.modify({ deletes: tasks })
     return tasks.map(({ attempt, atMs, modifiedMs }) => [attempt, atMs - modifiedMs])
   }
-  // One that is done is done, one that stops with the signal has given its task back.
+  // One that is done is done, one that stops with the signal has released its task.
   assert.deepEqual(await run((_, controller) => controller.abort()), [])
   const stops = async (_, controller) => {
     controller.abort()
@@ -377,11 +377,11 @@ onEveryBackend('a claim waits for a task and for its time', async ({ connect, na
   assert.ok(performance.now() - began > 145)
 })
 
-onEveryBackend('one question at a time', async ({ connect, name }) => {
+onEveryBackend('one request at a time', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   const jobs = store.worker('q', { waitMs: Infinity }).jobs()
   const asked = jobs.next()
-  await assert.rejects(jobs.next(), { code: 'INVALID_ARGUMENT', message: /asked for already/ })
+  await assert.rejects(jobs.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
   assert.deepEqual(await jobs.return(), { done: true, value: undefined })
   assert.deepEqual(await asked, { done: true, value: undefined })
   assert.deepEqual(await jobs.next(), { done: true, value: undefined })

@@ -1,4 +1,4 @@
-// Tests of programs replace the timers of Node by ones that stand still.
+// Tests of programs replace the timers of Node by fake ones.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ test('calls need no timer of the program', async (context) => {
   const ick = (await connect('memory:')).ick('x')
   const { setImmediate, setTimeout, clearTimeout } = globalThis
   const late = new Promise((_, reject) => {
-    const timer = setTimeout(() => reject(new Error('no answer')), 20_000)
+    const timer = setTimeout(() => reject(new Error('no result')), 20_000)
     context.after(() => clearTimeout(timer))
   })
   context.mock.timers.enable()

@@ -33,7 +33,7 @@ const SYMBOLS = new Map([
 /** The names of what instances of a class have, as types. */
 function publicNames(found) {
   const own = Reflect.ownKeys(found.prototype).filter((name) => name !== 'constructor')
-  // Only these hold something that everybody can see.
+  // Only these have public properties.
   if (found === millpond.Message) own.push(...Object.keys(new millpond.Message()))
   if (found === millpond.Job) own.push('task')
   if (found === millpond.Task || found === millpond.Doc) own.push(...Object.keys(new found({})))

@@ -14,7 +14,7 @@ async function produce() {
   await client.close()
 }
 
-/** Keeps calls of every kind under way, for ever. */
+/** Keeps calls of every kind under way, forever. */
 async function busy() {
   await client.ick(`${name}-lease-${number}`).lease(60_000)
   client.ick(`${name}-empty`).batches(1, { waitMs: Infinity }).next()
@@ -30,7 +30,7 @@ async function busy() {
   await Promise.all(workers)
 }
 
-/** Waits for work that never comes, in front of everybody else. */
+/** Waits for work that never comes, before everything else. */
 async function wait() {
   const ick = client.ick(name)
   const asked = ick.batches(1, { waitMs: Infinity }).next()

@@ -50,7 +50,7 @@ test('a worker that is ended in the middle of its calls', async () => {
       const workers = [0, 1].map((number) => startWorker('busy', url, name, number))
       await Promise.all(workers.map((worker) => once(worker, 'message')))
       await Promise.all(workers.map((worker) => worker.terminate()))
-      // Its leases are given back, long before they would run out.
+      // Its leases are released, long before they would expire.
       for (const number of [0, 1]) {
         const lease = () => client.ick(`${name}-lease-${number}`).lease(60_000)
         await until(async () => (await lease()) !== null, 'the lease is free')
@@ -62,7 +62,7 @@ test('a worker that is ended in the middle of its calls', async () => {
   }
 })
 
-test('a worker that is ended while it waits is told of no work', async () => {
+test('a worker that is ended while it waits gets no work', async () => {
   for (const url of await urls()) {
     const client = await connect(url)
     const name = newName()
@@ -96,7 +96,7 @@ test('an addon that only workers have loaded', async () => {
         const worker = new Worker(new URL(program), { workerData })
         await once(worker, 'message')
         await worker.terminate()
-        // The threads of the core go on: they give leases back, and renew what is left.
+        // The threads of the core continue: they release leases, and renew what is left.
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
       console.log('done')

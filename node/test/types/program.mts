@@ -246,7 +246,7 @@ await ick.peek(1, { set: 'both' })
 ick.batches(1, { wait: 1 })
 // @ts-expect-error times are numbers
 await ick.lease('30s')
-// @ts-expect-error a lease may be held by somebody else
+// @ts-expect-error a lease may be held by another consumer
 lease.release()
 // @ts-expect-error there may be no Ick
 stats.psetSize
@@ -280,7 +280,7 @@ await store.modify({ docDeletes: [task] })
 task.queue = 'x'
 // @ts-expect-error times say what they are in
 await store.claim('inbox', { lease: 30 })
-// @ts-expect-error what a handler answers is a modification
+// @ts-expect-error what a handler returns is a modification
 await worker.run(() => 5)
 // @ts-expect-error a filter has names
 await store.areEmpty()

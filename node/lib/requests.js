@@ -4,18 +4,18 @@ const { begin, giveUp, unwrap } = require('./calls.js')
 const { invalid } = require('./errors.js')
 
 /**
- * The questions of a loop for its next batch, one at a time, until one is answered by null. `read`
- * makes a batch of the native half's answer; `own` is what two who ask at once need, and `kept`
- * what must not become garbage before the loop does.
+ * The requests of a loop for its next batch, one at a time, until one returns null. `read` makes a
+ * batch of the native half's result; `own` is what concurrent callers need, and `kept` what must
+ * not become garbage before the loop does.
  */
-class Questions {
+class Requests {
   #native
   #signal
   #read
   #own
   #kept
   #number
-  #isAsking = false
+  #isRequested = false
   #isOver = false
 
   constructor(native, signal, read, own, kept) {
@@ -28,23 +28,23 @@ class Questions {
 
   async next() {
     if (this.#isOver) return { done: true, value: undefined }
-    if (this.#isAsking) {
-      throw invalid(`a batch was asked for already; whoever works at once needs ${this.#own}`)
+    if (this.#isRequested) {
+      throw invalid(`a batch was requested already; concurrent callers need ${this.#own}`)
     }
-    this.#isAsking = true
+    this.#isRequested = true
     const send = (number) => {
       this.#number = number
       return this.#native.next(number)
     }
     const batch = await begin(this.#signal, this.#read, send, this)
-    this.#isAsking = false
-    // An error does not end the loop: the next question goes on, if going on can help.
+    this.#isRequested = false
+    // An error does not end the loop: the next request continues it, if a retry can help.
     if (unwrap(batch) !== null) return { done: false, value: batch }
     this.#isOver = true
     return { done: true, value: undefined }
   }
 
-  /** Ends the loop, and the question that is under way. */
+  /** Ends the loop, and the request that is under way. */
   end(value) {
     this.#isOver = true
     giveUp(this.#number, this)
@@ -52,4 +52,4 @@ class Questions {
   }
 }
 
-module.exports = { Questions }
+module.exports = { Requests }

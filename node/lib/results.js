@@ -1,6 +1,6 @@
 'use strict'
 
-// What the answers of the native half mean. Each takes two numbers or one value.
+// What the results of the native half mean. Each takes two numbers or one value.
 
 /** A count of something, or nothing. */
 function count(number) {

@@ -1,6 +1,6 @@
 'use strict'
 
-// What the answers of the native half about shuffle queues mean; see answers.js.
+// What the results of the native half about shuffle queues mean; see results.js.
 
 const check = require('./arguments.js')
 const { notText } = require('./calls.js')
@@ -35,8 +35,8 @@ class Message {
 }
 
 /**
- * Sets a property. One that is no text where text is wanted throws when it is read, and spoils
- * nothing else. Whoever copies the object reads it as well: what is not there would go unnoticed.
+ * Sets a property. One that is no text where text is wanted throws when it is read, and does not
+ * affect the others. Copying the object reads it as well: a missing property would go unnoticed.
  */
 function set(object, name, value, isText) {
   const get = () => {
@@ -49,7 +49,7 @@ function set(object, name, value, isText) {
 function unreadable(name) {
   return notText(
     `${name}: this is not UTF-8 and would be damaged as a string; a message has its bytes, and ` +
-      '{ returnBuffers: true } answers Buffers'
+      '{ returnBuffers: true } returns Buffers'
   )
 }
 
@@ -153,7 +153,7 @@ function receipt(list) {
   return receipts(list)[0] ?? null
 }
 
-/** Strings, or Buffers for what is no text. */
+/** Strings, or Buffers for anything but text. */
 function cordoned(list) {
   return list.slice(1)
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// What the answers of the native half about tasks mean; see answers.js.
+// What the results of the native half about tasks mean; see results.js.
 
 const { Doc } = require('./doc.js')
 const { Task } = require('./task.js')
@@ -55,7 +55,7 @@ class Reader {
     })
   }
 
-  /** As many as the next number says. */
+  /** As many as the next number. */
   some(read) {
     return Array.from({ length: this.one() }, read)
   }
