@@ -37,8 +37,8 @@ fn slot<M: Mode>(batches: ick::Batches<M>, wait: Option<Duration>) -> Arc<Slot<i
     })
 }
 
-/// A batch as Python has it. Nobody has seen one that cannot be converted, so it must not be
-/// committed by asking for the next: the loop ends.
+/// A batch as Python has it. No caller has received one that cannot be converted, so it must
+/// not be committed by asking for the next: the loop ends.
 fn list<M: Mode>(
     py: Python<'_>,
     slot: &Slot<ick::Batches<M>>,

@@ -1,4 +1,4 @@
-//! A client: the way to the queues of one server or embedded engine.
+//! A client: access to the queues of one server or embedded engine.
 
 use millpond::shuffle::TrackKeys;
 use millpond::{Async, Options};
@@ -49,7 +49,7 @@ pub(crate) fn connect(
     if let Some(name) = client_name {
         options = options.client_name(name);
     }
-    // Python's own warnings tell what the recovery found.
+    // A Python warning reports what the recovery found.
     options = options.on_warning(|_| {});
     let connected = py.detach(|| errors::catch(|| options.connect()));
     let client = errors::answer(py, connected)?;

@@ -1,9 +1,9 @@
-//! The way of answers to an event loop.
+//! How results reach an event loop.
 //!
 //! The core wakes a call on its own threads, which never take the interpreter's lock: they put
 //! the call's number on a list and make a file descriptor readable if the list was empty. The
-//! loop watches the descriptor, so a whole pipeline of answers costs it one wake-up, and a thread
-//! that wakes a loop which is gone, or a process that is ending, does no harm.
+//! loop watches the descriptor, so a whole pipeline of results costs it one wake-up, and a thread
+//! that wakes a loop that has ended, or a process that is ending, does no harm.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -22,8 +22,8 @@ use pyo3::types::PyDict;
 use crate::errors;
 use crate::wakeup::Wakeup;
 
-/// For how long calls may be answered at once before the loop has to run. Awaiting a future that
-/// is done does not let it run, and the embedded engine is done with nearly every call.
+/// For how long calls may return at once before the loop has to run. Awaiting a future that is
+/// done does not let it run, and the embedded engine is done with nearly every call.
 const AT_ONCE_MAX: Duration = Duration::from_millis(1);
 
 /// The calls of one event loop that are under way.
@@ -32,11 +32,11 @@ pub(crate) struct Completions {
     awake: Arc<Awake>,
     pending: Mutex<HashMap<u64, Pending>>,
     next: AtomicU64,
-    /// When the first call was answered at once since the loop has drained.
+    /// When the first call returned at once since the loop has drained.
     at_once_since: Mutex<Option<Instant>>,
 }
 
-/// The numbers of the calls that have news.
+/// The numbers of the calls that have results.
 struct Awake {
     list: Mutex<Vec<u64>>,
     wakeup: Wakeup,
@@ -48,7 +48,7 @@ struct Pending {
     call: Box<dyn Call>,
 }
 
-/// A call under way, whatever it answers.
+/// A call under way, whatever it returns.
 trait Call: Send {
     fn poll(&mut self, py: Python<'_>, context: &mut Context<'_>) -> Poll<PyResult<Py<PyAny>>>;
 }
@@ -101,7 +101,7 @@ impl Wake for Caller {
 
 #[pymethods]
 impl Completions {
-    /// Resolves the futures of the calls that have news; the loop calls it.
+    /// Resolves the futures of the calls that have results; the loop calls it.
     fn drain(&self, py: Python<'_>) {
         self.awake.wakeup.clear();
         *lock(&self.at_once_since) = None;
@@ -130,7 +130,7 @@ impl Completions {
         }
     }
 
-    /// Lets go of a call whose future was cancelled, which nobody might ever wake.
+    /// Drops a call whose future was cancelled, which might never be woken.
     fn forget_cancelled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         if !future.call_method0("cancelled")?.is_truthy()? {
             return Ok(());
@@ -154,8 +154,8 @@ impl Completions {
         if let Some(known) = loops.get_item(&running)? {
             return Ok(known.cast_into::<Self>()?);
         }
-        // A closed loop never comes back. The calls that it left behind hold on to it, and so go
-        // with it here.
+        // A closed loop never comes back. The calls that it left behind reference it, and are
+        // dropped with it here.
         for other in loops.keys() {
             if other.call_method0("is_closed")?.is_truthy()?
                 && let Some(gone) = loops.get_item(&other)?
@@ -179,7 +179,7 @@ impl Completions {
         Ok(made)
     }
 
-    /// Has a call forgotten as soon as its future is cancelled, in place of when it is woken.
+    /// Drops a call as soon as its future is cancelled, instead of when it is woken.
     pub(crate) fn forget_when_cancelled(py: Python<'_>, future: &Py<PyAny>) -> PyResult<()> {
         let future = future.bind(py);
         if !is_done(future)? {
@@ -201,8 +201,8 @@ impl Completions {
         let waker = Waker::from(Arc::new(Caller { awake: self.awake.clone(), number }));
         let mut call = Converted { future: call, convert: Some(convert) };
         if self.has_to_let_the_loop_run() {
-            // Polled when the loop has run, and not now: whoever cancels meanwhile has not been
-            // answered yet.
+            // Polled when the loop has run, and not now: a call that is cancelled meanwhile has
+            // no result yet.
             waker.wake_by_ref();
         } else if let Poll::Ready(answer) = call.poll(py, &mut Context::from_waker(&waker)) {
             // What the embedded engine has done already needs no wake-up.

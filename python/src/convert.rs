@@ -1,5 +1,5 @@
-//! Values of Python as the core takes them, and back. What is wrong is said with the name of the
-//! argument and the index in it, before anything is sent.
+//! Values of Python as the core takes them, and back. Errors name the argument and the index in
+//! it, before anything is sent.
 
 use std::time::Duration;
 
@@ -44,21 +44,21 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
     let mut pairs = Pairs::default();
     for (index, item) in iterable(|| "pairs".to_owned(), values, CALL_ITEMS_MAX)?.enumerate() {
         let item = item?;
-        let place = |part: &str| format!("pairs[{index}]{part}");
+        let path = |part: &str| format!("pairs[{index}]{part}");
         let (score, member, part) = match item.cast::<PyTuple>() {
             Ok(pair) if pair.len() == 2 => (Some(pair.get_item(0)?), pair.get_item(1)?, "[1]"),
             Ok(tuple) => {
                 return Err(PyTypeError::new_err(format!(
                     "{} must be (score, member), not a tuple of {}",
-                    place(""),
+                    path(""),
                     tuple.len()
                 )));
             }
             Err(_) => (None, item, ""),
         };
         let score = score.filter(|score| !score.is_none());
-        let score = score.map(|score| number(|| place("[0]"), &score)).transpose()?;
-        push(&mut pairs.members, || place(part), &member)?;
+        let score = score.map(|score| number(|| path("[0]"), &score)).transpose()?;
+        push(&mut pairs.members, || path(part), &member)?;
         pairs.scores.push(score);
     }
     Ok(pairs)
@@ -84,7 +84,7 @@ pub(crate) fn text(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String>
     Ok(text.to_cow()?.into_owned())
 }
 
-/// A text that need not be given.
+/// An optional text.
 pub(crate) fn some_text(
     argument: &str,
     value: Option<&Bound<'_, PyAny>>,
@@ -115,23 +115,23 @@ pub(crate) fn texts(
 
 pub(crate) fn push(
     list: &mut ByteList,
-    place: impl Fn() -> String,
+    path: impl Fn() -> String,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    with_bytes(&place, value, |bytes| list.push(bytes))?;
-    check_bytes(value.py(), place, list.total_bytes())
+    with_bytes(&path, value, |bytes| list.push(bytes))?;
+    check_bytes(value.py(), path, list.total_bytes())
 }
 
 /// Refuses the part of an argument with which the strings of a call become too long.
 pub(crate) fn check_bytes(
     py: Python<'_>,
-    place: impl Fn() -> String,
+    path: impl Fn() -> String,
     total_bytes: usize,
 ) -> PyResult<()> {
     match total_bytes > CALL_BYTES_MAX {
         true => {
-            let place = place();
-            let message = format!("up to {place} there are more than {CALL_BYTES_MAX} bytes");
+            let path = path();
+            let message = format!("up to {path} there are more than {CALL_BYTES_MAX} bytes");
             Err(invalid(py, message))
         }
         false => Ok(()),
@@ -139,7 +139,7 @@ pub(crate) fn check_bytes(
 }
 
 pub(crate) fn with_bytes<T>(
-    place: impl Fn() -> String,
+    path: impl Fn() -> String,
     value: &Bound<'_, PyAny>,
     take: impl FnOnce(&[u8]) -> T,
 ) -> PyResult<T> {
@@ -153,15 +153,15 @@ pub(crate) fn with_bytes<T>(
         let copy = value.call_method0("tobytes")?;
         Ok(take(copy.cast::<PyBytes>()?.as_bytes()))
     } else {
-        Err(wrong_type(&place(), BYTES, value))
+        Err(wrong_type(&path(), BYTES, value))
     }
 }
 
 /// Items of an iterable, which may have no end: more than `max` are refused. Iterators that are not
-/// written in Python neither handle signals nor let go of the interpreter's lock, so this does.
+/// written in Python neither handle signals nor release the interpreter's lock, so this does.
 pub(crate) struct Items<'py, P> {
     iterator: Bound<'py, PyIterator>,
-    place: P,
+    path: P,
     max: usize,
     read: usize,
 }
@@ -170,7 +170,7 @@ impl<'py, P: Fn() -> String> Items<'py, P> {
     fn take_turn(&self) -> PyResult<()> {
         let py = self.iterator.py();
         if self.read > self.max {
-            let message = format!("{} has more than {} items", (self.place)(), self.max);
+            let message = format!("{} has more than {} items", (self.path)(), self.max);
             return Err(invalid(py, message));
         }
         if self.read.is_multiple_of(TURN_ITEMS) {
@@ -191,9 +191,10 @@ impl<'py, P: Fn() -> String> Iterator for Items<'py, P> {
     }
 }
 
-/// An iterable of up to `max` things. A string is one too, of its letters, which nobody means.
+/// An iterable of up to `max` items. A string is iterable too, by its letters, which is never
+/// intended.
 pub(crate) fn iterable<'py, P: Fn() -> String>(
-    place: P,
+    path: P,
     values: &Bound<'py, PyAny>,
     max: usize,
 ) -> PyResult<Items<'py, P>> {
@@ -202,21 +203,21 @@ pub(crate) fn iterable<'py, P: Fn() -> String>(
         || values.is_instance_of::<PyByteArray>()
         || values.is_instance_of::<PyMemoryView>();
     match values.try_iter() {
-        Ok(iterator) if !is_one => Ok(Items { iterator, place, max, read: 0 }),
+        Ok(iterator) if !is_one => Ok(Items { iterator, path, max, read: 0 }),
         Err(failure) if !failure.is_instance_of::<PyTypeError>(values.py()) => Err(failure),
-        _ => Err(wrong_type(&place(), "an iterable, such as a list", values)),
+        _ => Err(wrong_type(&path(), "an iterable, such as a list", values)),
     }
 }
 
-/// A float or an int; a bool is an int too, which nobody means.
-fn number(place: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+/// A float or an int; a bool is an int too, which is never intended.
+fn number(path: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let is_number = value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>();
     if !is_number || value.is_instance_of::<PyBool>() {
-        return Err(wrong_type(&place(), "float or int", value));
+        return Err(wrong_type(&path(), "float or int", value));
     }
     value.extract().map_err(|failure: PyErr| {
         match failure.is_instance_of::<PyOverflowError>(value.py()) {
-            true => invalid(value.py(), format!("{} is beyond the range of a float", place())),
+            true => invalid(value.py(), format!("{} is beyond the range of a float", path())),
             false => failure,
         }
     })
@@ -260,7 +261,7 @@ pub(crate) fn integer(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i64>
     })
 }
 
-/// How many things to take at most.
+/// How many items to take at most.
 pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     let count = whole(argument, value)?.and_then(|count| usize::try_from(count).ok());
     // What does not fit is above every limit.
@@ -289,7 +290,7 @@ pub(crate) fn small_sizes(
     indexed.map(|(index, value)| small_size(&format!("{argument}[{index}]"), &value?)).collect()
 }
 
-/// A time in seconds or a timedelta; infinity is for ever.
+/// A time in seconds or a timedelta; infinity is forever.
 pub(crate) fn duration(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let seconds: f64 = match value.cast::<PyDelta>() {
         Ok(delta) => delta.call_method0("total_seconds")?.extract()?,
@@ -304,7 +305,7 @@ pub(crate) fn duration(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Dur
             format!("{argument} is {seconds}; a time has to be 0 or more seconds"),
         ));
     }
-    // What does not fit into a Duration is as good as for ever.
+    // What does not fit into a Duration means without limit.
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
@@ -318,10 +319,10 @@ pub(crate) fn some_time(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Du
     }
 }
 
-pub(crate) fn wrong_type(place: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn wrong_type(path: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let found = value.get_type().name();
     let found = found.map_or_else(|_| "something else".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{place} must be {expected}, not {found}"))
+    PyTypeError::new_err(format!("{path} must be {expected}, not {found}"))
 }
 
 /// Bytes as the client's option wants them: bytes, or str from UTF-8.

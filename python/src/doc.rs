@@ -1,4 +1,4 @@
-//! Documents, and what becomes of them.
+//! Documents, and changes of them.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,8 +11,8 @@ use crate::task::time;
 use crate::when::{self, When};
 use crate::{convert, errors};
 
-/// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a time
-/// as tasks are, but never consumed.
+/// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a
+/// time as tasks are, but never consumed.
 ///
 /// >>> import millpond
 /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -27,7 +27,7 @@ pub(crate) struct Doc {
 }
 
 impl Hash for Doc {
-    /// Few documents share an id, so the rest need not be looked at.
+    /// Few documents share an id, so the rest is not compared.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.core.namespace, &self.core.id, self.core.version).hash(state);
     }
@@ -112,7 +112,7 @@ impl Doc {
         json::load(py, self.core.content.as_ref())
     }
 
-    /// Its JSON text as it was given; None if there is none.
+    /// Its JSON text as it was written; None if there is none.
     #[getter]
     fn json(&self) -> Option<&str> {
         self.core.content.as_deref()
@@ -124,7 +124,7 @@ impl Doc {
         self.core.at_ms
     }
 
-    /// Who holds it until ``at_ms``; empty for nobody.
+    /// The claimant that holds it until ``at_ms``; empty if there is none.
     #[getter]
     fn claimant(&self) -> &str {
         &self.core.claimant
@@ -142,11 +142,11 @@ impl Doc {
         self.core.modified_ms
     }
 
-    /// What is to become of the document, for :meth:`Modification.change_doc`: another content if one
-    /// is given, and the rest stays, whoever holds it included.
+    /// A change of the document, for :meth:`Modification.change_doc`: another content if one is
+    /// given; the rest stays, and so does its claimant.
     ///
-    /// With ``at_ms``, milliseconds since the Unix epoch, or ``delay``, seconds from now, whoever changes
-    /// it holds it until then; a time in the past, or ``release``, lets go of it.
+    /// With ``at_ms``, milliseconds since the Unix epoch, or ``delay``, seconds from now, the claimant
+    /// that changes it holds it until then; a time in the past, or ``release``, releases it.
     #[pyo3(signature = (content = Given(None), *, json = Given(None), at_ms = None, delay = None,
         release = false))]
     fn change(
@@ -167,8 +167,7 @@ impl Doc {
             When::LeftOut if release => core.release(),
             When::LeftOut => core,
             _ if release => {
-                let message =
-                    "release also says until when; at_ms and delay cannot be given with it";
+                let message = "release sets the time too; at_ms and delay cannot be given with it";
                 return Err(errors::invalid(py, message.to_owned()));
             }
             When::At(at_ms) => core.at_ms(at_ms),
@@ -203,7 +202,7 @@ impl Doc {
     }
 }
 
-/// What is to become of a document; made by :meth:`Doc.change`.
+/// A change of a document; made by :meth:`Doc.change`.
 #[pyclass(frozen, eq, module = "millpond.tasks")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct DocChange {

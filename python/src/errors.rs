@@ -25,7 +25,7 @@ pub(crate) fn table() -> Vec<(u32, &'static str, &'static str)> {
     ErrorKind::ALL.iter().map(row).collect()
 }
 
-/// Calls the core. A panic there is a bug, but it is no reason to end the program.
+/// Calls the core. A panic there is a bug, but it does not end the program.
 pub(crate) fn catch<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -34,7 +34,7 @@ pub(crate) fn catch<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// What a call on this thread answered, unless a signal handler raised something meanwhile.
+/// The result of a call on this thread, unless a signal handler raised something meanwhile.
 pub(crate) fn answer<T>(py: Python<'_>, answer: Result<T>) -> PyResult<T> {
     match process::take_raised() {
         Some(raised) => Err(raised),

@@ -30,9 +30,9 @@ impl Fields {
         }
     }
 
-    fn push(&mut self, place: impl Fn() -> String, string: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn push(&mut self, path: impl Fn() -> String, string: &Bound<'_, PyAny>) -> PyResult<()> {
         self.texts += usize::from(string.is_instance_of::<PyString>());
-        push(&mut self.strings, place, string)
+        push(&mut self.strings, path, string)
     }
 }
 
@@ -43,12 +43,12 @@ impl From<Fields> for Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Reads a mapping, or an iterable of `(field, value)`.
-pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyResult<Fields> {
+pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyResult<Fields> {
     let mut fields = Fields::default();
     if let Ok(dict) = values.cast_exact::<PyDict>() {
         for (field, value) in dict.iter() {
-            fields.push(|| format!("the key {field:?} of {}", place()), &field)?;
-            fields.push(|| format!("{}[{field:?}]", place()), &value)?;
+            fields.push(|| format!("the key {field:?} of {}", path()), &field)?;
+            fields.push(|| format!("{}[{field:?}]", path()), &value)?;
         }
         return Ok(fields);
     }
@@ -56,11 +56,11 @@ pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyR
         Ok(mapping) => mapping.call_method0("items")?,
         Err(_) => values.clone(),
     };
-    for (index, item) in iterable(&place, &items, FIELDS_MAX)?.enumerate() {
-        let place = || format!("{}[{index}]", place());
-        let (field, value) = pair(place, "(field, value)", &item?)?;
-        fields.push(|| format!("{}[0]", place()), &field)?;
-        fields.push(|| format!("{}[1]", place()), &value)?;
+    for (index, item) in iterable(&path, &items, FIELDS_MAX)?.enumerate() {
+        let path = || format!("{}[{index}]", path());
+        let (field, value) = pair(path, "(field, value)", &item?)?;
+        fields.push(|| format!("{}[0]", path()), &field)?;
+        fields.push(|| format!("{}[1]", path()), &value)?;
     }
     Ok(fields)
 }
@@ -68,16 +68,16 @@ pub(crate) fn read(place: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyR
 /// Reads an iterable of `(shard_key, fields)`.
 pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fields)>> {
     let items = iterable(|| "messages".to_owned(), values, CALL_ITEMS_MAX)?;
-    // No room is made ahead: a length is only what the argument says of itself.
+    // No room is made ahead: a length is only a claim of the argument.
     let mut messages = Vec::new();
     let mut bytes = 0;
     for (index, item) in items.enumerate() {
-        let place = || format!("messages[{index}]");
-        let (shard_key, fields) = pair(place, "(shard_key, fields)", &item?)?;
-        let key = with_bytes(|| format!("{}[0]", place()), &shard_key, <[u8]>::to_vec)?;
-        let fields = read(|| format!("{}[1]", place()), &fields)?;
+        let path = || format!("messages[{index}]");
+        let (shard_key, fields) = pair(path, "(shard_key, fields)", &item?)?;
+        let key = with_bytes(|| format!("{}[0]", path()), &shard_key, <[u8]>::to_vec)?;
+        let fields = read(|| format!("{}[1]", path()), &fields)?;
         bytes += key.len() + fields.strings.total_bytes();
-        check_bytes(values.py(), place, bytes)?;
+        check_bytes(values.py(), path, bytes)?;
         messages.push((key, fields));
     }
     Ok(messages)
@@ -85,7 +85,7 @@ pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fiel
 
 /// A tuple of two, or a list, which is what JSON makes of one.
 fn pair<'py>(
-    place: impl Fn() -> String,
+    path: impl Fn() -> String,
     expected: &str,
     item: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
@@ -98,6 +98,6 @@ fn pair<'py>(
     {
         Ok((list.get_item(0)?, list.get_item(1)?))
     } else {
-        Err(wrong_type(&place(), expected, item))
+        Err(wrong_type(&path(), expected, item))
     }
 }

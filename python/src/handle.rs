@@ -14,7 +14,7 @@ pub(crate) enum Handle<B, A> {
     Async(A),
 }
 
-/// Calls the core through a [`Handle`] and converts what it answers: at once for callers that
+/// Calls the core through a [`Handle`] and converts its result: at once for callers that
 /// block, through a future of the running event loop for the others.
 macro_rules! call {
     ($py:expr, $handle:expr, |$core:ident| $call:expr, $convert:expr) => {
@@ -50,7 +50,8 @@ pub(crate) fn block<T: Send>(
 }
 
 /// Starts a call and returns the event loop's future for it. The interpreter's lock is kept: a
-/// call only hands the step over, and whoever lets go of the lock may wait long to get it back.
+/// call only hands the step over, and a thread that releases the lock may wait long to get it
+/// back.
 pub(crate) fn start<T: Send + 'static, F: Future<Output = Result<T>> + Unpin + Send + 'static>(
     py: Python<'_>,
     call: impl FnOnce() -> F,
@@ -61,11 +62,11 @@ pub(crate) fn start<T: Send + 'static, F: Future<Output = Result<T>> + Unpin + S
     completions.get().start(py, started, convert)
 }
 
-/// Panics where the core might, so that a test can show what becomes of it.
+/// Panics where the core might, so that a test can show what happens then.
 #[pyfunction(name = "_panic")]
 pub(crate) fn panic(py: Python<'_>, is_async: bool) -> PyResult<Py<PyAny>> {
     match is_async {
-        false => block(py, || -> Result<()> { panic!("asked to") }, |py, ()| Ok(py.None())),
-        true => start(py, || -> Ready<Result<()>> { panic!("asked to") }, |py, ()| Ok(py.None())),
+        false => block(py, || -> Result<()> { panic!("on request") }, |py, ()| Ok(py.None())),
+        true => start(py, || -> Ready<Result<()>> { panic!("on request") }, |py, ()| Ok(py.None())),
     }
 }

@@ -21,7 +21,7 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
-/// What a caller says of a value.
+/// How a caller gives a value.
 pub(crate) enum Json {
     LeftOut,
     /// `json=None`: no value, which is not the same as the text `null`.
@@ -42,7 +42,7 @@ pub(crate) fn read(
         (None, Some(text)) if text.is_none() => Json::Absent,
         (None, Some(text)) => Json::Text(convert::text("json", &text)?),
         (Some(_), Some(_)) => {
-            let message = format!("{what} and json say the same thing; only one can be given");
+            let message = format!("{what} and json are both given; only one is allowed");
             return Err(errors::invalid(py, message));
         }
     })

@@ -16,7 +16,7 @@ type Held = Handle<Arc<ick::ConsumerLease>, Arc<ick::ConsumerLease<Async>>>;
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct ConsumerLease {
     /// There until it is released. Calls take a reference out, so that none waits for another
-    /// with the interpreter's lock in its hands.
+    /// while it holds the interpreter's lock.
     held: Mutex<Option<Held>>,
     text: bool,
 }
@@ -53,7 +53,7 @@ impl ConsumerLease {
 
 #[pymethods]
 impl ConsumerLease {
-    /// A lease that was released is lost as well: nobody may work on.
+    /// A lease that was released is lost as well: stop working.
     #[getter]
     fn is_lost(&self) -> bool {
         match &*self.slot() {

@@ -1,6 +1,6 @@
 //! The native half of the Python package `millpond`: converts arguments, releases the
-//! interpreter's lock, calls the core and converts the answer. What people import is written by
-//! hand in Python above it; nothing here knows anything about queues.
+//! interpreter's lock, calls the core and converts the result. What people import is written by
+//! hand in Python above it; there is no queue logic here.
 
 mod batches;
 mod channel;

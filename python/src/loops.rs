@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::completions::Completions;
 use crate::handle::start;
 
-/// A loop of the core's, for whoever asks it next.
+/// A loop of the core, for the next caller.
 pub(crate) struct Slot<L> {
     running: Mutex<Option<L>>,
     process: u32,
@@ -22,15 +22,15 @@ impl<L> Slot<L> {
         Arc::new(Self { running: Mutex::new(Some(running)), process: std::process::id() })
     }
 
-    /// The loop, unless it was ended. Never waits: whoever has it may be waiting for work, for
-    /// ever.
+    /// The loop, unless it was ended. Never waits: the thread that uses it may wait for work
+    /// without limit.
     pub(crate) fn running(&self) -> Result<MutexGuard<'_, Option<L>>> {
         match self.running.try_lock() {
             Ok(running) => Ok(running),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => Err(Error::new(
                 ErrorKind::InvalidArgument,
-                "another thread is asking for the next batch; each thread needs a loop of its own",
+                "another thread is requesting the next batch; each thread needs a loop of its own",
             )),
         }
     }
@@ -47,8 +47,8 @@ impl<B, L: Iterator<Item = Result<B>>> Slot<L> {
 }
 
 impl<L> Drop for Slot<L> {
-    /// The child of a fork leaves its parent's listener alone: it could wait for a lock that a
-    /// thread had which the child does not have.
+    /// The child of a fork does not touch its parent's listener: its lock may be held by a
+    /// thread that does not exist in the child.
     fn drop(&mut self) {
         if self.process != std::process::id() {
             let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -59,18 +59,18 @@ impl<L> Drop for Slot<L> {
 
 /// A loop of an event loop's.
 pub(crate) trait AsyncLoop: Send + 'static {
-    /// What it brings.
+    /// What it returns.
     type Batch: Send + 'static;
 
-    /// The future of the next batch; one that is dropped is gone on with by the next one.
+    /// The future of the next batch; the next one continues one that is dropped.
     fn next(&mut self) -> impl Future<Output = Option<Result<Self::Batch>>>;
 
-    /// Stops listening until the next batch is asked for.
+    /// Stops listening until the next batch is requested.
     fn stop_waiting(&mut self);
 }
 
-/// The question for the next batch. One that is dropped is left to the next, but does not listen
-/// meanwhile: it would be told of work in place of another loop.
+/// The request for the next batch. One that is dropped is left to the next, but does not listen
+/// meanwhile: it would consume notifications that another loop needs.
 struct Asking<L: AsyncLoop> {
     slot: Arc<Slot<L>>,
     is_answered: bool,
@@ -108,7 +108,7 @@ pub(crate) fn ask<L: AsyncLoop>(
     start_waiting(py, || poll_fn(move |context| asking.poll(context)), convert)
 }
 
-/// Starts a call that may wait for work, for ever: it is forgotten as soon as it is cancelled.
+/// Starts a call that may wait for work without limit: it is dropped as soon as it is cancelled.
 pub(crate) fn start_waiting<
     T: Send + 'static,
     F: Future<Output = Result<T>> + Unpin + Send + 'static,

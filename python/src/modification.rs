@@ -12,7 +12,7 @@ use crate::when::{self, When};
 use crate::{convert, task_handles};
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for :meth:`TaskStore.modify`: all
-/// happen or none does. Each method adds an entry and answers the modification. A task or document may
+/// happen or none does. Each method adds an entry and returns the modification. A task or document may
 /// be named only once; 100,000 entries are allowed.
 ///
 /// >>> import millpond
@@ -46,7 +46,7 @@ impl Modification {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an entry, which has been read already: nothing of Python's runs under the lock.
+    /// Adds an entry, which has been read already: no Python code runs under the lock.
     fn add<'py>(
         this: &Bound<'py, Self>,
         entry: impl FnOnce(tasks::Modification) -> tasks::Modification,
@@ -133,7 +133,7 @@ impl Modification {
         Ok(Self::add(this, |gathered| gathered.delete(task)))
     }
 
-    /// Is refused if this task is not there at that version, whoever holds it.
+    /// Is refused if this task is not there at that version, claimed or not.
     fn depend<'py>(this: &Bound<'py, Self>, task: &Bound<'_, PyAny>) -> PyResult<Bound<'py, Self>> {
         let task = task_handles::task("task", task)?;
         Ok(Self::add(this, |gathered| gathered.depend(task)))
@@ -170,9 +170,9 @@ impl Modification {
         Ok(Self::add(this, |gathered| gathered.insert_doc(doc)))
     }
 
-    /// Inserts a document, or replaces the content of the one of its id: without an ``id``, of the one of
-    /// its keys. The arguments are those of :meth:`insert_doc`; it needs a content. Whoever holds the
-    /// document still does, and another claimant is refused; so is a document of other keys that has
+    /// Inserts a document, or replaces the content of the one of its id: without an ``id``, of the one
+    /// of its keys. The arguments are those of :meth:`insert_doc`; it needs a content. The document's
+    /// claimant stays the same, and another claimant is refused; so is a document of other keys that has
     /// the id. It is among the inserted documents of what the modification did.
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None,
         secondary_key = None))]
@@ -210,7 +210,7 @@ impl Modification {
         Ok(Self::add(this, |gathered| gathered.delete_doc(doc)))
     }
 
-    /// Is refused if this document is not there at that version, whoever holds it.
+    /// Is refused if this document is not there at that version, claimed or not.
     fn depend_doc<'py>(
         this: &Bound<'py, Self>,
         doc: &Bound<'_, PyAny>,

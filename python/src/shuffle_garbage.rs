@@ -18,8 +18,8 @@ pub(crate) struct Garbage {
     text: bool,
 }
 
-/// The core's collection, until a batch of it cannot be converted: nobody has seen that one, so it
-/// must not be deleted by asking for the next.
+/// The core's collection, until a batch of it cannot be converted: no caller has received that
+/// one, so it must not be deleted by asking for the next.
 struct Collection<M: Mode = Blocking> {
     garbage: shuffle::Garbage<M>,
     is_over: bool,
@@ -96,7 +96,7 @@ impl Garbage {
         }
     }
 
-    /// How many entries were looked at and how many records were deleted so far.
+    /// How many entries were scanned and how many records were deleted so far.
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         fn read<M: Mode>(slot: &Slot<Collection<M>>) -> Result<(u64, u64)> {
             let collection = slot.running()?;

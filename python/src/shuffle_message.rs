@@ -1,7 +1,7 @@
 //! Messages of shuffle queues and where they are.
 //!
-//! A message keeps what the core read and makes Python's objects when it is asked for them: a
-//! batch costs little, and a message that is no text spoils nothing but itself.
+//! A message keeps what the core read and makes Python's objects when they are read: a batch
+//! costs little, and a message that is no text affects only itself.
 
 use std::hash::{Hash, Hasher};
 
@@ -60,10 +60,10 @@ impl Receipt {
     }
 }
 
-/// A message that a consumer took.
+/// A message that was delivered to a consumer.
 ///
 /// Its fields hold bytes, or str if the client has ``decode_responses``. They are read when they
-/// are asked for, so a message that is not UTF-8 can still be acknowledged.
+/// are requested, so a message that is not UTF-8 can still be acknowledged.
 ///
 /// >>> import millpond
 /// >>> fields = [("task", "resize"), ("image", "a.png")]
@@ -82,7 +82,7 @@ pub(crate) struct Message {
 }
 
 impl Hash for Message {
-    /// Few messages share an id, so the fields need not be looked at.
+    /// Few messages share an id, so the fields are not compared.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.receipt().hash(state);
     }
@@ -147,8 +147,7 @@ impl Message {
         self.list(py, self.text)
     }
 
-    /// How often it was delivered, this time included: 1 of a read, more of a message that was
-    /// reclaimed.
+    /// How often it was delivered, this time included: 1 after a read, more after a reclaim.
     #[getter]
     fn deliveries(&self) -> u64 {
         self.core.deliveries
@@ -161,7 +160,7 @@ impl Message {
         found.map(|value| text_or_bytes(name.py(), value, self.text)).transpose()
     }
 
-    /// Shows bytes where text was asked for and there is none.
+    /// Shows bytes where text was requested and there is none.
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let fields = self.list(py, self.text).or_else(|_| self.list(py, false))?.repr()?;
         let deliveries = match self.core.deliveries {
@@ -171,7 +170,7 @@ impl Message {
         Ok(format!("Message({}, fields={fields}{deliveries})", shown(&self.receipt())))
     }
 
-    /// Also a message that is not the text that was asked for comes back as it was.
+    /// Also a message that is not the text that was requested comes back as it was.
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -188,7 +187,7 @@ impl Message {
     }
 }
 
-/// Makes a message of a client that decodes answers from bytes that are not UTF-8.
+/// Makes a message of a client that decodes results from bytes that are not UTF-8.
 #[pyfunction(name = "_undecodable")]
 pub(crate) fn undecodable(
     stream: Option<&Bound<'_, PyAny>>,
@@ -219,11 +218,11 @@ pub(crate) fn receipts(messages: &Bound<'_, PyAny>) -> PyResult<Vec<shuffle::Rec
     }
     let read = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
         let item = item?;
-        let place = format!("messages[{index}]");
-        receipt(&item).ok_or_else(|| convert::wrong_type(&place, "a Message or a Receipt", &item))
+        let path = format!("messages[{index}]");
+        receipt(&item).ok_or_else(|| convert::wrong_type(&path, "a Message or a Receipt", &item))
     };
-    let place = || "messages".to_owned();
-    convert::iterable(place, messages, millpond::CALL_ITEMS_MAX)?.enumerate().map(read).collect()
+    let path = || "messages".to_owned();
+    convert::iterable(path, messages, millpond::CALL_ITEMS_MAX)?.enumerate().map(read).collect()
 }
 
 fn receipt(value: &Bound<'_, PyAny>) -> Option<shuffle::Receipt> {

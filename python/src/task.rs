@@ -1,7 +1,7 @@
-//! Tasks, and what becomes of them.
+//! Tasks, and changes of them.
 //!
-//! A task keeps what the core read and makes Python's objects when it is asked for them: a batch
-//! costs little.
+//! A task keeps what the core read and makes Python's objects when they are read: a batch costs
+//! little.
 
 use std::hash::{Hash, Hasher};
 
@@ -15,8 +15,8 @@ use crate::when::{self, When};
 
 /// A task as the store holds it.
 ///
-/// ``(id, version)`` is its handle: each claim, renewal and change adds 1 to ``version``, and whoever
-/// shows an old one is refused.
+/// ``(id, version)`` is its handle: each claim, renewal and change adds 1 to ``version``, and a
+/// modification with a stale version is refused.
 ///
 /// >>> import millpond
 /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -32,7 +32,7 @@ pub(crate) struct Task {
 }
 
 impl Hash for Task {
-    /// Few tasks share an id, so the rest need not be looked at.
+    /// Few tasks share an id, so the rest is not compared.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.core.id, self.core.version).hash(state);
     }
@@ -126,7 +126,7 @@ impl Task {
         self.core.modified_ms
     }
 
-    /// Who holds it until ``at_ms``, or put it there; empty for nobody.
+    /// The claimant that holds it until ``at_ms``, or that set ``at_ms``; empty if there is none.
     #[getter]
     fn claimant(&self) -> &str {
         &self.core.claimant
@@ -138,13 +138,13 @@ impl Task {
         self.core.claims
     }
 
-    /// How often it was tried, as its workers say.
+    /// How often it was tried, as its workers recorded.
     #[getter]
     fn attempt(&self) -> u32 {
         self.core.attempt
     }
 
-    /// What went wrong, as its workers say.
+    /// What went wrong, as its workers recorded.
     #[getter]
     fn err(&self) -> &str {
         &self.core.err
@@ -156,7 +156,7 @@ impl Task {
         json::load(py, self.core.value.as_ref())
     }
 
-    /// Its JSON text as it was given; None if there is none.
+    /// Its JSON text as it was written; None if there is none.
     #[getter]
     fn json(&self) -> Option<&str> {
         self.core.value.as_deref()
@@ -168,17 +168,17 @@ impl Task {
         self.core.priority
     }
 
-    /// When it vanishes, whoever holds it, in milliseconds since the Unix epoch; None for never.
+    /// When it is deleted, leased or not, in milliseconds since the Unix epoch; None for never.
     #[getter]
     fn expires_ms(&self) -> Option<u64> {
         self.core.expires_ms
     }
 
-    /// What is to become of the task, for :meth:`Modification.change`: what is said here, and the rest
-    /// stays. ``json=None`` takes the value away.
+    /// A change of the task, for :meth:`Modification.change`: what is given here changes, the rest
+    /// stays. ``json=None`` removes the value.
     ///
     /// Without ``at_ms``, milliseconds since the Unix epoch, or ``delay``, seconds from now, the task is
-    /// released: available at once. Until a time in the future whoever changes it holds it.
+    /// released: available at once. Until a time in the future the claimant that changes it holds it.
     ///
     /// >>> import millpond
     /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -229,7 +229,7 @@ impl Task {
     }
 }
 
-/// What is to become of a task; made by :meth:`Task.change`.
+/// A change of a task; made by :meth:`Task.change`.
 ///
 /// >>> import millpond
 /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -246,7 +246,7 @@ pub(crate) struct TaskChange {
 
 #[pymethods]
 impl TaskChange {
-    /// The same, but for what is said here: see :meth:`Task.change`.
+    /// The same, but for what is given here: see :meth:`Task.change`.
     #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at_ms = None,
         delay = None, attempt = None, err = None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]

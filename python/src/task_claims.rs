@@ -1,4 +1,4 @@
-//! The loop over the tasks that a claimant is given.
+//! The loop over the tasks that a claimant leases.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tasks and documents at a version, and places in listings: tuples, which Python names.
+//! Tasks and documents at a version, and positions in listings: tuples, which Python names.
 
 use millpond::tasks::{Dependency, DocId, DocPosition, MODIFICATION_ENTRIES_MAX, Position, TaskId};
 use pyo3::prelude::*;
@@ -9,24 +9,24 @@ use crate::doc::Doc;
 use crate::task::Task;
 
 /// Reads a [`Task`] or `(id, version)`.
-pub(crate) fn task(place: &str, value: &Bound<'_, PyAny>) -> PyResult<TaskId> {
+pub(crate) fn task(path: &str, value: &Bound<'_, PyAny>) -> PyResult<TaskId> {
     if let Ok(task) = value.cast::<Task>() {
         return Ok(task.get().core.handle());
     }
-    let [id, version] = parts(place, "a Task or (id, version)", value)?;
-    let id = convert::text(&format!("{place}[0]"), &id)?;
-    Ok(TaskId::new(id, convert::large_size(&format!("{place}[1]"), &version)?))
+    let [id, version] = parts(path, "a Task or (id, version)", value)?;
+    let id = convert::text(&format!("{path}[0]"), &id)?;
+    Ok(TaskId::new(id, convert::large_size(&format!("{path}[1]"), &version)?))
 }
 
 /// Reads a [`Doc`] or `(namespace, id, version)`.
-pub(crate) fn doc(place: &str, value: &Bound<'_, PyAny>) -> PyResult<DocId> {
+pub(crate) fn doc(path: &str, value: &Bound<'_, PyAny>) -> PyResult<DocId> {
     if let Ok(doc) = value.cast::<Doc>() {
         return Ok(doc.get().core.handle());
     }
-    let [namespace, id, version] = parts(place, "a Doc or (namespace, id, version)", value)?;
-    let namespace = convert::text(&format!("{place}[0]"), &namespace)?;
-    let id = convert::text(&format!("{place}[1]"), &id)?;
-    Ok(DocId::new(namespace, id, convert::large_size(&format!("{place}[2]"), &version)?))
+    let [namespace, id, version] = parts(path, "a Doc or (namespace, id, version)", value)?;
+    let namespace = convert::text(&format!("{path}[0]"), &namespace)?;
+    let id = convert::text(&format!("{path}[1]"), &id)?;
+    Ok(DocId::new(namespace, id, convert::large_size(&format!("{path}[2]"), &version)?))
 }
 
 /// Reads one or an iterable of several; a tuple of the parts of one is one.
@@ -38,8 +38,8 @@ pub(crate) fn many<T>(
     if let Ok(one) = read(argument, values) {
         return Ok(vec![one]);
     }
-    let place = || argument.to_owned();
-    let indexed = convert::iterable(place, values, MODIFICATION_ENTRIES_MAX)?.enumerate();
+    let path = || argument.to_owned();
+    let indexed = convert::iterable(path, values, MODIFICATION_ENTRIES_MAX)?.enumerate();
     indexed.map(|(index, value)| read(&format!("{argument}[{index}]"), &value?)).collect()
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn doc_position(value: &Bound<'_, PyAny>) -> PyResult<DocPosition> {
 
 /// The parts of a tuple, or of a list, which is what JSON makes of one.
 fn parts<'py, const N: usize>(
-    place: &str,
+    path: &str,
     expected: &str,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<[Bound<'py, PyAny>; N]> {
@@ -79,7 +79,7 @@ fn parts<'py, const N: usize>(
     } else {
         Vec::new()
     };
-    found.try_into().map_err(|_| wrong_type(place, expected, value))
+    found.try_into().map_err(|_| wrong_type(path, expected, value))
 }
 
 pub(crate) fn of_task(task: &TaskId) -> (&str, u64) {

@@ -13,7 +13,7 @@ pub(crate) struct Job {
     pub(crate) core: Handle<tasks::Job, tasks::Job<Async>>,
 }
 
-/// What a job answers at once, whoever calls.
+/// What a job returns at once, to any kind of caller.
 macro_rules! ask {
     ($handle:expr, |$job:ident| $question:expr) => {
         match $handle {

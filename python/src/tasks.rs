@@ -293,7 +293,7 @@ fn read_queues(queues: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     convert::texts("queues", queues, CLAIM_QUEUES_MAX)
 }
 
-/// Which queues or namespaces to look at.
+/// Which queues or namespaces to include.
 fn filter(
     exact: &Bound<'_, PyAny>,
     prefixes: &Bound<'_, PyAny>,

@@ -42,7 +42,7 @@ impl Wakeup {
     }
 
     pub(crate) fn wake(&self) {
-        // It fails only when it is full, and then the loop is as good as awake.
+        // It fails only when it is full, and then the loop is awake anyway.
         let _ = (&*self.writer).write(&1_u64.to_ne_bytes());
     }
 

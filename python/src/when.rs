@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::{convert, errors};
 
-/// What a caller says of a time.
+/// How a caller gives a time.
 pub(crate) enum When {
     LeftOut,
     At(u64),
@@ -25,7 +25,7 @@ pub(crate) fn read(
         (Some(at), None) => When::At(convert::whole("at_ms", at)?.unwrap_or(u64::MAX)),
         (None, Some(delay)) => When::After(convert::duration("delay", delay)?),
         (Some(_), Some(_)) => {
-            let message = "at_ms and delay both say when; only one can be given";
+            let message = "at_ms and delay are both given; only one is allowed";
             return Err(errors::invalid(py, message.to_owned()));
         }
     })

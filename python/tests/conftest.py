@@ -22,7 +22,7 @@ limit: subprocess.Popen[str] | None = None
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Has a test that hangs named and ended from another process: a native call may hold the GIL.
+    """Names and ends a test that hangs, from another process: a native call may hold the GIL.
 
     pytest-timeout, which fails just the one test, comes first; it needs the GIL.
     """
@@ -63,7 +63,7 @@ def own_server() -> Iterator[Servers]:
 
 @pytest.fixture
 def name() -> str:
-    """The name of a queue that nobody else uses."""
+    """The name of a queue that no other test uses."""
     return uuid.uuid4().hex
 
 

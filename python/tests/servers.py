@@ -29,7 +29,7 @@ class Servers:
     def __init__(self, kind: str = "redis") -> None:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen([binary(), kind], stdin=pipe, stdout=pipe, text=True)
-        # What it says of itself: its addresses, and with TLS the file of its authority.
+        # What it reports: its addresses, and with TLS the file of its authority.
         self.started: dict[str, str] = json.loads(self._line())
         self.url: str = self.started["url"]
 

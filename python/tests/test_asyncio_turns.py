@@ -1,4 +1,4 @@
-"""An event loop gets its turn although an embedded engine answers at once."""
+"""An event loop gets its turn although an embedded engine completes calls at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import millpond.aio
 from millpond import Modification
 
 ENDLESS = 10.0
-"""How long work goes on that nobody stops, in seconds: longer than any test of it may take."""
+"""How long work takes that is not stopped, in seconds: longer than any test of it may take."""
 
 
 async def write_read_ack(client: Any, until: float) -> None:

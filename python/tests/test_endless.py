@@ -80,7 +80,8 @@ async def test_handles(connect: Any) -> None:
 
 
 def doing(call: Any) -> Any:
-    """An iterable without items that makes a call of C's, with no bytecode that could let go."""
+    """An iterable without items that makes a call of C's, with no bytecode that could release the
+    lock."""
     return filter(None, starmap(call, [()]))
 
 

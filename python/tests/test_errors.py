@@ -64,7 +64,7 @@ async def test_wrong_type(connect: Any, shared_server: Any, name: str) -> None:
     assert str(error).startswith("ick.add: ")
 
 
-async def test_nobody_listens(connect: Any) -> None:
+async def test_no_server_listens(connect: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     ick = connect(f"redis://127.0.0.1:{port}", retries=0).ick("x")
@@ -101,11 +101,11 @@ async def test_client_name(connect: Any, shared_server: Any, name: str) -> None:
 
 
 def test_a_panic_is_an_error() -> None:
-    with pytest.raises(millpond.InternalError, match="Millpond panicked: asked to"):
+    with pytest.raises(millpond.InternalError, match="Millpond panicked: on request"):
         _native._panic(False)
 
     async def main() -> None:
-        with pytest.raises(millpond.InternalError, match="Millpond panicked: asked to"):
+        with pytest.raises(millpond.InternalError, match="Millpond panicked: on request"):
             await _native._panic(True)
 
     asyncio.run(main())

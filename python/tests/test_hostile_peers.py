@@ -30,7 +30,7 @@ def urls() -> Iterator[list[str]]:
 
 
 def member(url: str, urls: list[str]) -> bytes:
-    # The last one is deaf: it takes what the buffers hold.
+    # The last one never reads: it takes only what the buffers hold.
     return LARGE if url == urls[-1] else b"x"
 
 
@@ -43,7 +43,7 @@ def test_blocking_calls(urls: list[str]) -> None:
             return time.monotonic() - began
 
     def least(url: str) -> float:
-        # A call that is in time is followed by no other.
+        # A call that is in time is not followed by another.
         took = (call(url) for _ in range(ATTEMPTS))
         return next((one for one in took if one < TIMEOUT + TOLERANCE), 60)
 

@@ -1,4 +1,4 @@
-"""The package as it is handed out: the wheel in an environment that has nothing else."""
+"""The package as it is published: the wheel in an environment that has nothing else."""
 
 from __future__ import annotations
 

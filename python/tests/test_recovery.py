@@ -1,4 +1,4 @@
-"""What opening a directory found is told by the client and as warnings."""
+"""What opening a directory found is returned by the client and reported as warnings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_rights_are_warned_about(connect: Callable[..., Any], tmp_path: Pa
     data.chmod(0o755)
     with pytest.warns(RuntimeWarning, match="mode 0755") as told:
         client = connect(f"file:{data}")
-    # It names whoever called connect.
+    # It names the caller of connect.
     assert Path(told[0].filename).name in {"callers.py", Path(__file__).name}
     assert client.recovery().suspicion is None
     await client.close()

@@ -39,7 +39,7 @@ def test_unix_socket(shared_server: Servers) -> None:
         assert ick.add(["a.txt"]).new == 1
 
 
-def test_certificate_that_nobody_vouches_for() -> None:
+def test_certificate_of_an_unknown_authority() -> None:
     with Servers("tls") as servers, millpond.connect(servers.url, retries=0) as client:
         with pytest.raises(millpond.ConnectionFailedError, match="certificate"):
             client.ick("documents").stats()

@@ -88,7 +88,7 @@ async def test_decode_responses(connect: Any, url: str, name: str) -> None:
     text, other = await consumer.read_many(2)
     assert text.fields == [("n", "é")]
     assert (text.field("n"), text.field(b"n"), text.field("m")) == ("é", "é", None)
-    # What is no text spoils nothing but itself.
+    # What is not text affects only itself.
     assert other.field("m") is None
     for look in (lambda: other.fields, lambda: other.field("n")):
         with pytest.raises(UnicodeDecodeError):
@@ -231,7 +231,7 @@ async def test_stats(connect: Any, url: str, name: str) -> None:
         assert one.oldest_idle is None or 0 <= one.oldest_idle < 60
 
 
-async def test_what_nobody_writes_to_lives_for_its_time(
+async def test_what_is_not_written_to_lives_for_its_time(
     connect: Any, shared_server: Any, name: str
 ) -> None:
     queue = connect(shared_server.url).shuffle_queue(name, ttl=datetime.timedelta(seconds=90))

@@ -1,4 +1,4 @@
-"""Wrong arguments are refused before anything is sent, with the name and the place."""
+"""Wrong arguments are refused before anything is sent, with the name and the index."""
 
 from __future__ import annotations
 

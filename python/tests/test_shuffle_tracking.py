@@ -93,7 +93,7 @@ async def test_gc(connect: Any, url: str, name: str) -> None:
     assert (garbage.scanned, garbage.deleted) == (0, 0)
     first = await garbage.__anext__()
     assert garbage.deleted == 0
-    # Whoever stops keeps that batch for the next collection.
+    # A loop that stops early leaves that batch for the next collection.
     garbage = queue.gc()
     values = await collected(garbage)
     assert sorted(values) == sorted(f"j-{number}".encode() for number in range(30))

@@ -241,7 +241,7 @@ async def test_a_loop_can_go_on_after_an_error(own_server: Any) -> None:
     with pytest.raises(millpond.TimeoutError):
         await loop.__anext__()
     own_server.run("cont")
-    # The read whose answer nobody saw may have taken the second one, which is then to be reclaimed.
+    # The read whose reply was lost may have read the second one, which is then to be reclaimed.
     seen = [len(batch) async for batch in loop]
     assert seen in ([1], [])
     assert await queue.pending_count("g") == 2

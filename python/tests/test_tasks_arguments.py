@@ -1,4 +1,4 @@
-"""Wrong arguments are refused before anything is sent, with the name and the place."""
+"""Wrong arguments are refused before anything is sent, with the name and the index."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def modify(call: Any) -> Any:
         (lambda s: s.insert("q", json="{'a': 1}"), Invalid, "the value is not a JSON text"),
         (lambda s: s.insert("q", json=""), Invalid, "the value is not a JSON text"),
         (lambda s: s.insert("q", json=b"1"), TypeError, "json must be str, not bytes"),
-        (lambda s: s.insert("q", 1, json="1"), Invalid, "value and json say the same thing"),
+        (lambda s: s.insert("q", 1, json="1"), Invalid, "value and json are both given"),
         (lambda s: s.insert("q", 1, "id"), TypeError, "positional"),
         (lambda s: s.insert("q", id=1), TypeError, "id must be str, not int"),
         (lambda s: s.insert("q", id=""), Invalid, "the id is empty"),
@@ -66,7 +66,7 @@ def modify(call: Any) -> Any:
         (lambda s: s.insert("q", at_ms=-1), Invalid, "at_ms is negative"),
         (lambda s: s.insert("q", at_ms=10**15), Invalid, "behind the year 9999"),
         (lambda s: s.insert("q", at_ms=2**64), Invalid, "behind the year 9999"),
-        (lambda s: s.insert("q", at_ms=1, delay=1), Invalid, "at_ms and delay both say when"),
+        (lambda s: s.insert("q", at_ms=1, delay=1), Invalid, "at_ms and delay are both given"),
         (lambda s: s.insert("q", delay="1"), TypeError, "delay must be a number of seconds"),
         (lambda s: s.insert("q", delay=-1), Invalid, "delay is -1"),
         (lambda s: s.insert("q", delay=math.nan), Invalid, "delay is NaN"),
@@ -96,12 +96,16 @@ def modify(call: Any) -> Any:
         (modify(lambda m: m.insert_doc("", "k")), Invalid, "the namespace is empty"),
         (modify(lambda m: m.insert_doc("n", None)), TypeError, "key must be str"),
         (modify(lambda m: m.insert_doc("n", "k", json="x")), Invalid, "the content is not a JSON"),
-        (modify(lambda m: m.insert_doc("n", "k", 1, json="1")), Invalid, "content and json say"),
+        (
+            modify(lambda m: m.insert_doc("n", "k", 1, json="1")),
+            Invalid,
+            "content and json are both",
+        ),
         (modify(lambda m: m.insert_doc("n", "", 1)), Invalid, "without a key needs an id"),
         (modify(lambda m: m.put_doc("n", "k")), Invalid, "is put needs a content"),
         (modify(lambda m: m.put_doc("n", "k", json=None)), Invalid, "is put needs a content"),
         (modify(lambda m: m.put_doc("n", None, 1)), TypeError, "key must be str"),
-        (lambda s: s.put_doc("n", "k", 1, json="1"), Invalid, "content and json say"),
+        (lambda s: s.put_doc("n", "k", 1, json="1"), Invalid, "content and json are both"),
         (lambda s: s.get_doc("n", None), TypeError, "key must be str"),
         (lambda s: s.get_doc("n", "k", 1), TypeError, "secondary_key must be str"),
         (lambda s: s.get_doc("n", ""), Invalid, "the key is empty"),
@@ -178,12 +182,12 @@ async def test_handles(connect: Any) -> None:
         (lambda: Task("t", -1), Invalid, "version is negative"),
         (lambda: Task("t", 1, claims=2**32), Invalid, "claims is too large"),
         (lambda: Doc("n", "d", "1"), TypeError, "version must be int, not str"),
-        (lambda: task.change(1, json="1"), Invalid, "value and json say the same thing"),
-        (lambda: task.change(at_ms=1, delay=1), Invalid, "at_ms and delay both say when"),
+        (lambda: task.change(1, json="1"), Invalid, "value and json are both given"),
+        (lambda: task.change(at_ms=1, delay=1), Invalid, "at_ms and delay are both given"),
         (lambda: task.change(queue=1), TypeError, "queue must be str"),
         (lambda: task.change().retry(1), TypeError, "err must be str, not int"),
         (lambda: task.change().retry_or_quarantine("e", "q", -1), Invalid, "max is negative"),
-        (lambda: doc.change(delay=1, release=True), Invalid, "release also says until when"),
+        (lambda: doc.change(delay=1, release=True), Invalid, "release sets the time too"),
         (lambda: Modification(1), TypeError, "positional"),
     ]:
         with pytest.raises(error) as raised:

@@ -228,6 +228,6 @@ async def test_a_loop_can_go_on_after_an_error(own_server: Any) -> None:
     with pytest.raises(millpond.TimeoutError):
         await loop.__anext__()
     own_server.run("cont")
-    # The claim whose answer nobody saw may have leased the second one.
+    # The claim whose reply was lost may have leased the second one.
     assert [len(batch) async for batch in loop] in ([1], [])
     assert (await store.queue_stats())[0].claimed == 2

@@ -1,4 +1,4 @@
-"""Workers: jobs that renew themselves, and what becomes of those that fail."""
+"""Workers: jobs that renew themselves, and what happens to those that fail."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_a_handler_says_how_its_job_ends(connect: Any, url: str, name: str
     }
 
 
-async def test_a_handler_gives_back(connect: Any, url: str, name: str) -> None:
+async def test_a_handler_releases(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
     await store.insert("q")
     claims = []
@@ -125,7 +125,9 @@ async def test_a_handler_can_be_a_coroutine(url: str, name: str) -> None:
     assert (doc.content, doc.claimant) == (2, "")
 
 
-async def test_what_fails_too_often_is_put_aside(connect: Any, url: str, name: str) -> None:
+async def test_what_fails_too_often_goes_to_the_error_queue(
+    connect: Any, url: str, name: str
+) -> None:
     store = connect(url).tasks(name)
     await store.insert("q", id="a")
     tries = []
@@ -144,7 +146,9 @@ async def test_what_fails_too_often_is_put_aside(connect: Any, url: str, name: s
     assert (await only(store, "bad")).id == "b"
 
 
-async def test_what_ends_its_workers_is_put_aside(connect: Any, url: str, name: str) -> None:
+async def test_what_kills_its_workers_goes_to_the_error_queue(
+    connect: Any, url: str, name: str
+) -> None:
     store = connect(url).tasks(name)
     await store.insert("q")
     for _ in range(2):
@@ -178,7 +182,7 @@ async def test_a_busy_handler_keeps_its_job(connect: Any, url: str, name: str) -
 
     def handle(job: Any) -> None:
         until = time.monotonic() + 1
-        while time.monotonic() < until:  # and nobody else gets the interpreter's lock for long
+        while time.monotonic() < until:  # and no other thread gets the interpreter's lock for long
             pass
         assert not job.is_lost
 
@@ -196,7 +200,8 @@ async def test_a_handler_sees_that_its_lease_is_lost(
 
     def handle(job: Any) -> None:
         if job.task.value == 1:
-            # Somebody poses as the claimant, by a call that blocks for a handler of either kind.
+            # Another client uses the claimant's name, by a call that blocks for a handler of
+            # either kind.
             claimant = job.task.claimant
             thief = millpond.connect(shared_server.url).tasks(name, claimant=claimant)
             thief.modify(Modification().delete(job.handle))
@@ -450,7 +455,7 @@ async def test_a_job_waits_for_documents(connect: Any, url: str, name: str) -> N
     assert time.monotonic() - start >= 0.1
     await other.renew([], [held], lease=0.05)
     assert len(await job.claim_docs("n", "k", wait=60)) == 1
-    # What it says of a document that was taken is no failed attempt; anything else is.
+    # Its message for a document that was claimed is no failed attempt; any other is.
     (released,) = (await job.fail(f"as it was: {raised.value}")).changed
     assert (released.attempt, released.err) == (0, "")
     assert 8 <= released.at_ms - released.modified_ms <= 16

@@ -1,5 +1,5 @@
-# The private native half has one set of classes for both kinds of callers, so what a call answers
-# is the answer itself for a client that blocks and an awaitable of it for one that does not.
+# The private native half has one set of classes for both kinds of callers, so what a call returns
+# is the result itself for a client that blocks and an awaitable of it for one that does not.
 
 import datetime
 from collections.abc import Iterable, Mapping

@@ -54,9 +54,9 @@ class MillpondError(Exception):
     """The stable name of the kind of error, the same in every language."""
     retry: ClassVar[Literal["never", "later", "unknown"]] = "never"
     """Whether the same call can help: ``"never"``, not before something changes; ``"later"``,
-    nothing was done; ``"unknown"``, it may have been done, so look before you repeat it."""
+    nothing was done; ``"unknown"``, it may have been done, so check before you repeat it."""
     operation: str
-    """The operation that failed, such as ``"ick.add"``; empty where none was under way."""
+    """The operation that failed, such as ``"ick.add"``; empty if there was none."""
 
     def __init__(self, message: str = "", operation: str = "") -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class CrossSlotError(MillpondError):
 
 
 class WrongTypeError(MillpondError):
-    """A key of the queue holds something that is not the queue's."""
+    """A key of the queue holds data of another kind."""
 
 
 class IncompatibleVersionError(MillpondError):
@@ -92,7 +92,7 @@ class ConnectionLostError(MillpondError, ConnectionError):
 
 
 class TimeoutError(MillpondError, builtins.TimeoutError):
-    """No answer came in time: the call may or may not have been done."""
+    """No reply came in time: the call may or may not have been done."""
 
 
 class AuthenticationFailedError(MillpondError, PermissionError):
@@ -112,11 +112,11 @@ class OutOfMemoryError(MillpondError):
 
 
 class ServerError(MillpondError):
-    """The server answered an error that Millpond has no kind for."""
+    """The server returned an error that Millpond has no kind for."""
 
 
 class LeaseLostError(MillpondError):
-    """The lease had run out or belongs to somebody else: nothing was done."""
+    """The lease has expired or another client holds it: nothing was done."""
 
 
 class LockedError(MillpondError):
@@ -151,7 +151,8 @@ class InternalError(MillpondError):
 
 
 class DependencyError(MillpondError):
-    """A task or a document is not as a modification says: nothing was done. It has all that is not.
+    """A task or a document is not as a modification says: nothing was done. It lists all that is
+    not.
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")
@@ -163,29 +164,29 @@ class DependencyError(MillpondError):
     """
 
     inserts: list[TaskId]
-    """Tasks to insert whose id is taken, at the version that is there."""
+    """Tasks to insert whose id is taken, with the current version."""
     changes: list[TaskId]
-    """Tasks to change that are not there at the version that was asked for."""
+    """Tasks to change that are missing at the given version."""
     deletes: list[TaskId]
-    """Tasks to delete that are not there at the version that was asked for."""
+    """Tasks to delete that are missing at the given version."""
     depends: list[TaskId]
-    """Tasks to depend on that are not there at the version that was asked for."""
+    """Tasks to depend on that are missing at the given version."""
     claims: list[TaskId]
     """Tasks to delete or to change that another claimant holds."""
     doc_inserts: list[DocId]
-    """Documents to insert whose id is taken, at the version that is there."""
+    """Documents to insert whose id is taken, with the current version."""
     doc_changes: list[DocId]
-    """Documents to change that are not there at the version that was asked for."""
+    """Documents to change that are missing at the given version."""
     doc_deletes: list[DocId]
-    """Documents to delete that are not there at the version that was asked for."""
+    """Documents to delete that are missing at the given version."""
     doc_depends: list[DocId]
-    """Documents to depend on that are not there at the version that was asked for."""
+    """Documents to depend on that are missing at the given version."""
     doc_claims: list[DocId]
     """Documents to delete, to change or to claim that another claimant holds."""
     has_missing: bool
-    """Whether a task is not there at the version that was asked for."""
+    """Whether a task is missing at the given version."""
     has_missing_docs: bool
-    """Whether a document is not there at the version that was asked for."""
+    """Whether a document is missing at the given version."""
     has_claims: bool
     """Whether another claimant holds a task."""
     has_claimed_docs: bool
@@ -193,7 +194,7 @@ class DependencyError(MillpondError):
     has_collisions: bool
     """Whether an id is taken."""
     only_claims: bool
-    """Whether nothing is wrong but that others hold something: the same can succeed later."""
+    """Whether the only problem is that others hold something: the same can succeed later."""
 
     def __init__(self, message: str = "", operation: str = "", found: Any = None) -> None:
         super().__init__(message, operation)
@@ -206,7 +207,7 @@ class DependencyError(MillpondError):
             setattr(self, name, answer)
 
 
-# In the order in which the native half tells them.
+# In the order in which the native half returns them.
 _TASKS = ("inserts", "changes", "deletes", "depends", "claims")
 _DOCS = tuple(f"doc_{name}" for name in _TASKS)
 _ANSWERS = (
@@ -220,7 +221,7 @@ _ANSWERS = (
 
 
 def _class_of(code: int, name: str, retry: str) -> type[MillpondError]:
-    """Fills in what the table of the core says about a class. CONNECTION_LOST is the kind of
+    """Fills in a class from the core's table. CONNECTION_LOST is the kind of
     ConnectionLostError.
     """
     found: type[MillpondError] = globals()[name.title().replace("_", "") + "Error"]

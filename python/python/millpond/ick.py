@@ -2,8 +2,8 @@
 
 For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
 dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
-worked on is not forgotten, and one that is dirtied often keeps its place, since a member keeps the
-lowest of its scores.
+worked on is processed again, and one that is dirtied often does not move back in the order, since
+a member keeps the lowest of its scores.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ick(Generic[AnyStr]):
         return Added(*self._native.add(pairs))
 
     def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
-        """Moves the lowest members to the consumer set until that holds ``max``, and answers its
+        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
         first ``max`` with their scores, lowest first.
 
         What was reserved before and not committed is part of the batch: a consumer that crashed
@@ -62,7 +62,7 @@ class Ick(Generic[AnyStr]):
         return self._native.reserve(max, backwash)  # type: ignore[no-any-return]
 
     def commit(self, members: Members) -> int:
-        """Removes members that are done from the consumer set; answers how many were there. A
+        """Removes members that are done from the consumer set; returns how many were there. A
         member that was added again meanwhile stays dirty.
         """
         return self._native.commit(members)  # type: ignore[no-any-return]
@@ -84,8 +84,8 @@ class Ick(Generic[AnyStr]):
         return self._native.peek(max, set)  # type: ignore[no-any-return]
 
     def delete(self, unlink: bool = False) -> int:
-        """Removes the Ick's keys, whatever they hold: the way out of a broken Ick. Answers how
-        many there were. With ``unlink`` Redis frees the memory in the background.
+        """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
+        how many there were. With ``unlink`` Redis frees the memory in the background.
         """
         return self._native.delete(unlink)  # type: ignore[no-any-return]
 
@@ -100,7 +100,8 @@ class Ick(Generic[AnyStr]):
         """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
 
         Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for so long; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+        come for ``wait`` seconds; ``math.inf`` waits without limit. Waiting costs the server
+        almost nothing.
         """
         return Batches(self._native.batches(max, wait))
 
@@ -120,8 +121,8 @@ class Batches(Iterator[list[tuple[AnyStr, float]]]):
     0
 
     A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
-    reserve brings it again. In a ``with`` block the last batch is committed when the block ends,
-    also after a ``break``, but not when an exception ends it.
+    reserve returns it again. In a ``with`` block the last batch is committed when the block
+    ends, also after a ``break``, but not when an exception ends it.
 
     >>> ick.add([(1, "a.txt"), (2, "b.txt")]).new
     2
@@ -147,7 +148,7 @@ class Batches(Iterator[list[tuple[AnyStr, float]]]):
         return batch
 
     def commit(self) -> int:
-        """Commits the last batch, for a loop that is left before its end; answers how many of its
+        """Commits the last batch, for a loop that is left before its end; returns how many of its
         members were still reserved.
         """
         return self._native.commit()  # type: ignore[no-any-return]
@@ -170,8 +171,8 @@ class ConsumerLease(Generic[AnyStr]):
 
     A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
     it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
-    stopped for too long cannot commit what another one works on. A ``with`` block gives the lease
-    back at its end.
+    paused for too long cannot commit what another one works on. A ``with`` block releases the
+    lease at its end.
 
     >>> import millpond
     >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
@@ -214,7 +215,7 @@ class ConsumerLease(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
     def release(self) -> bool:
-        """Gives the lease back, so that another consumer can take it at once. Answers False if it
+        """Releases the lease, so that another consumer can take it at once. Returns False if it
         was not held any more.
         """
         if self._released:
@@ -260,7 +261,7 @@ class IckChannel(Generic[AnyStr]):
 
     @property
     def readable(self) -> int:
-        """How many Icks consumers have to read, which is more while an earlier size is drained."""
+        """How many Icks consumers have to read, more than that while an earlier size is drained."""
         return self._native.readable  # type: ignore[no-any-return]
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
@@ -284,5 +285,5 @@ class IckChannel(Generic[AnyStr]):
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None
     ) -> Batches[AnyStr]:
-        """The loop of a consumer of the Icks with these numbers: takes from each in turn."""
+        """The loop of a consumer of the Icks with these numbers: reserves from each in turn."""
         return Batches(self._native.batches(numbers, max, wait))

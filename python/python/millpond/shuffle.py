@@ -1,11 +1,12 @@
 """Shuffle queues: many tenants share one queue, and one tenant's burst delays only itself.
 
 A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
-the one of these with the least to do. Consumers take from all streams in turn. A tenant that writes
-a thousand times more than the others fills its own streams, and everybody else has others to go to.
+the one of these with the least to do. Consumers read from all streams in turn. A tenant that
+writes a thousand times more than the others fills its own streams, and the other tenants have
+others.
 
-Messages are delivered at least once: one that was taken is its consumer's until it is acknowledged,
-and what a consumer that died left is reclaimed by another one.
+Messages are delivered at least once: a delivered message belongs to its consumer until it is
+acknowledged, and another consumer reclaims what a dead one left.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class ShuffleQueue(Generic[AnyStr]):
 
     def write(self, shard_key: Member, fields: Fields) -> Receipt:
         """Writes one message of a tenant, to the stream of its shard that has the least to do, and
-        answers where it is.
+        returns where it is.
 
         ``fields`` is a mapping, or pairs of a field and its value, which may have a field several
         times; their order is kept. A message has 1 to 32,768 of them, each at most 64 MiB.
@@ -78,7 +79,7 @@ class ShuffleQueue(Generic[AnyStr]):
 
     def write_many(self, messages: Written) -> list[Receipt]:
         """Writes many messages, pairs of a shard key and fields, as :meth:`write` would one after
-        the other. Answers where they are, in their order. A message that is refused refuses all.
+        the other. Returns where they are, in their order. A message that is refused refuses all.
 
         One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
         first of these may be done.
@@ -94,8 +95,8 @@ class ShuffleQueue(Generic[AnyStr]):
         written and not tracked.
 
         ``deadline`` is in whole seconds since the Unix epoch, at most 2^53; None, or 0, is the
-        server's time plus the queue's ``ttl``, or a day without one. The record stays until the message is deleted by
-        its value, or the record is collected: see :meth:`gc`.
+        server's time plus the queue's ``ttl``, or a day without one. The record stays until the
+        message is deleted by its value, or the record is collected: see :meth:`gc`.
         """
         return self._native.write_tracked(  # type: ignore[no-any-return]
             shard_key, fields, track_field, deadline
@@ -116,37 +117,37 @@ class ShuffleQueue(Generic[AnyStr]):
         )
 
     def resize(self, streams: int) -> int:
-        """Gives the queue another number of streams, 1 to 65,536: more at once, fewer as soon as
-        those beyond have nothing left to deliver or to acknowledge. Until then writers spread over
-        the new number already and readers still take from all; a later write or resize takes the
-        others away. Returns how many streams the queue has now. A queue that nobody has written to
-        is made with this number.
+        """Changes the number of streams, 1 to 65,536: more at once, fewer as soon as those beyond
+        have nothing left to deliver or to acknowledge. Until then writers spread over the new
+        number already and readers still read from all; a later write or resize removes the others.
+        Returns how many streams the queue has now. A queue that was never written to is created
+        with this number.
 
-        Queues that were given another number of ``streams`` are refused from then on.
+        Clients with another number of ``streams`` are refused from then on.
         """
         return self._native.resize(streams)  # type: ignore[no-any-return]
 
     def delete_tracked(self, value: Member) -> Receipt | None:
-        """Deletes the message that is tracked by this value, for all groups, taken or not. Answers
-        where it was, or None if there is none (any more). With the global keys it is found whatever
-        the name of its queue. A consumer that has taken the message is not stopped.
+        """Deletes the message that is tracked by this value, for all groups, delivered or not.
+        Returns where it was, or None if there is none (any more). With the global keys it is found
+        in any queue. A consumer that works on the message is not stopped.
 
         Raises :class:`~millpond.CorruptError` if the record of this value names no message; it is
         left as it is.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
-        done; done again it answers None then.
+        done; repeated, it returns None then.
         """
         return self._native.delete_tracked(value)  # type: ignore[no-any-return]
 
     def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
         """Takes the values whose deadline passed not longer ago than ``within`` (whole seconds; a
-        part of one counts as one) out of the deadlines, in one step, so that of several callers one
-        gets each. Answers them by deadline. They are garbage from then on; their messages stay
+        part of one counts as one) out of the deadlines, in one step, so that of several callers
+        one gets each. Returns them by deadline. They are garbage from then on; their messages stay
         until they are deleted.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
-        be cordoned that nobody saw; :meth:`gc` hands them out once more.
+        be cordoned that no caller received; :meth:`gc` returns them again.
         """
         return self._native.cordon_deadline_exceeded(within)  # type: ignore[no-any-return]
 
@@ -154,9 +155,9 @@ class ShuffleQueue(Generic[AnyStr]):
         """Collects what is recorded of tracked messages whose deadline has passed, those that were
         cordoned first; see :class:`Garbage`.
 
-        With ``time_digits``, 1 to 10, it looks only at deadlines that begin with as many of the
-        first digits of the time: with 6, at those of the same 10,000 seconds. What was cordoned is
-        looked at in any case.
+        With ``time_digits``, 1 to 10, it scans only deadlines that begin with as many of the first
+        digits of the time: with 6, those of the same 10,000 seconds. What was cordoned is scanned
+        in any case.
         """
         return Garbage(self._native.gc(time_digits))
 
@@ -172,10 +173,11 @@ class ShuffleQueue(Generic[AnyStr]):
         """A consumer of a group. Each message goes to one consumer of each group; a group begins
         with what the queue holds when it first reads. Makes no call.
 
-        It takes from ``prefer_stream`` first, as much as that has. With ``default_stream`` it takes
-        also from the stream at the queue's own name, whose group has that name too: a plain stream
-        becomes a shuffle queue while its writers move. A message that was delivered
-        ``max_deliveries`` times and is reclaimed then becomes a dead letter; with 0 none does.
+        It reads from ``prefer_stream`` first, as long as that has messages. With
+        ``default_stream`` it also reads from the stream at the queue's own name, whose group has
+        that name too: a plain stream becomes a shuffle queue while its writers move. A message
+        that was delivered ``max_deliveries`` times and is reclaimed then becomes a dead letter;
+        with 0 it never does.
         """
         native = self._native.consumer(
             group, consumer, prefer_stream, default_stream, max_deliveries
@@ -183,15 +185,15 @@ class ShuffleQueue(Generic[AnyStr]):
         return ShuffleConsumer(native)
 
     def len(self) -> int:
-        """How many entries the streams hold, finished ones that nobody deleted included."""
+        """How many entries the streams hold, finished ones that were not deleted included."""
         return self._native.len()  # type: ignore[no-any-return]
 
     def backlog(self) -> int:
-        """How many messages some group still has to get or to acknowledge."""
+        """How many messages are not yet delivered to some group, or not acknowledged by it."""
         return self._native.backlog()  # type: ignore[no-any-return]
 
     def pending_count(self, group: Member) -> int:
-        """How many messages a group was given and has not acknowledged."""
+        """How many messages were delivered to a group and are not acknowledged."""
         return self._native.pending_count(group)  # type: ignore[no-any-return]
 
     def stats(self, group: Member) -> ShuffleStats:
@@ -208,8 +210,8 @@ class ShuffleQueue(Generic[AnyStr]):
     def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> int:
-        """Deletes dead letters, which are given as they were read or by their ids. Returns how many
-        of these there were. Deleting twice is safe; above 10,000 letters it takes several steps.
+        """Deletes dead letters, passed as they were read or by their ids. Returns how many of
+        these there were. Deleting twice is safe; above 10,000 letters it takes several steps.
         """
         return self._native.delete_dead_letters(letter_ids(letters))  # type: ignore[no-any-return]
 
@@ -217,7 +219,8 @@ class ShuffleQueue(Generic[AnyStr]):
 class Garbage(Iterator[list[AnyStr]]):
     """Values of tracked messages whose deadline has passed, in batches; made by
     :meth:`ShuffleQueue.gc`. Asking for the next batch deletes what is recorded of the last one;
-    whoever stops keeps that one for the next collection. The messages themselves stay.
+    a loop that stops early leaves that one for the next collection. The messages themselves
+    stay.
 
     With ``decode_responses`` a batch with a value that is not UTF-8 raises
     :class:`UnicodeDecodeError`, ends the collection and is not deleted.
@@ -232,7 +235,7 @@ class Garbage(Iterator[list[AnyStr]]):
     ['j-1']
     >>> garbage.deleted
     1
-    >>> queue.delete_tracked("j-1") is None  # nobody remembers it
+    >>> queue.delete_tracked("j-1") is None  # the record is deleted
     True
     """
 
@@ -252,7 +255,7 @@ class Garbage(Iterator[list[AnyStr]]):
 
     @property
     def scanned(self) -> int:
-        """How many entries were looked at so far."""
+        """How many entries were scanned so far."""
         return self._native.counts()[0]  # type: ignore[no-any-return]
 
     @property

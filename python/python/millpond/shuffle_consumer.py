@@ -33,18 +33,18 @@ class ShuffleConsumer(Generic[AnyStr]):
         self._native = native
 
     def read(self, block: Seconds | None = None) -> Message[AnyStr] | None:
-        """Takes the next message, or None if there is none, after waiting for one for up to
-        ``block`` seconds; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+        """Reads the next message, or None if there is none, after waiting for one for up to
+        ``block`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
 
-        A message that was taken is the consumer's until it is acknowledged; asking for the next one
-        does not acknowledge it. After :class:`~millpond.ConnectionLostError`,
+        A delivered message belongs to the consumer until it is acknowledged; asking for the next
+        one does not acknowledge it. After :class:`~millpond.ConnectionLostError`,
         :class:`~millpond.TimeoutError` or an exception of a signal handler, such as Ctrl-C, a
-        message may be the consumer's that it never saw: it is until it is reclaimed.
+        message may be pending that the consumer never received, until it is reclaimed.
         """
         return self._native.read(block)  # type: ignore[no-any-return]
 
     def read_many(self, max: int, block: Seconds | None = None) -> list[Message[AnyStr]]:
-        """Takes up to ``max`` messages, at most 10,000, in one step: those that as many calls of
+        """Reads up to ``max`` messages, at most 10,000, in one step: those that as many calls of
         :meth:`read` would have taken. If there is none it waits for up to ``block`` seconds.
         """
         return self._native.read_many(max, block)  # type: ignore[no-any-return]
@@ -53,13 +53,14 @@ class ShuffleConsumer(Generic[AnyStr]):
         """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
 
         Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for so long; ``math.inf`` is for ever.
+        come for ``wait`` seconds; ``math.inf`` waits without limit.
         """
         return Messages(self._native.messages(max, wait))
 
     def ack(self, messages: Taken) -> int:
-        """Acknowledges a message, or many, or their receipts, so that the group does not get them
-        again; answers how many were waiting for that. The entries stay, for other groups.
+        """Acknowledges a message, or many, or their receipts, so that they are not delivered to
+        the group again; returns how many were waiting for that. The entries stay, for other
+        groups.
 
         Acknowledging twice is safe. Above 100,000 messages it takes several steps.
         A call takes up to 1,000,000 messages.
@@ -73,8 +74,9 @@ class ShuffleConsumer(Generic[AnyStr]):
         return self._native.ack_and_delete(messages)  # type: ignore[no-any-return]
 
     def extend(self, messages: Taken) -> int:
-        """Says that messages are still being worked on, so that nobody reclaims them. Answers how
-        many are this consumer's; those that are not have been taken over.
+        """Resets the idle time of messages that are still being worked on, so that no consumer
+        reclaims them. Returns how many are this consumer's; those that are not have been taken
+        over.
         """
         return self._native.extend(messages)  # type: ignore[no-any-return]
 
@@ -83,8 +85,8 @@ class ShuffleConsumer(Generic[AnyStr]):
         ``min_idle`` seconds ago and neither acknowledged nor extended since: those of consumers
         that are gone. What was delivered ``max_deliveries`` times becomes a dead letter instead.
 
-        A consumer that is only slow may be working on a message that is taken over: ``min_idle``
-        has to be longer than its work, or it has to :meth:`extend` what it works on.
+        A slow consumer may still be working on a message that is taken over: ``min_idle`` has to
+        be longer than its work, or it has to :meth:`extend` what it works on.
         """
         return Reclaimed(*self._native.reclaim(min_idle, max))
 
@@ -107,8 +109,8 @@ class Messages(Iterator[list[Message[AnyStr]]]):
 
     So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
     :class:`~millpond.ConnectionLostError`, :class:`~millpond.TimeoutError` or an exception of a
-    signal handler, such as Ctrl-C, it may have taken messages that it never saw: they are the
-    consumer's until they are reclaimed.
+    signal handler, such as Ctrl-C, messages may be pending that it never received, until they
+    are reclaimed.
     """
 
     __slots__ = ("_native",)

@@ -1,4 +1,4 @@
-"""What calls of task stores take and answer, for blocking and asyncio callers alike."""
+"""What calls of task stores take and return, for blocking and asyncio callers alike."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Modified(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """What is held for longer, in the order in which it was given."""
+    """What was renewed, in the order of the arguments."""
 
     tasks: list[TaskId]
     """The tasks at their new versions."""
@@ -156,4 +156,4 @@ class NamespaceStats(NamedTuple):
     size: int
     """All documents."""
     claimed: int
-    """Documents that somebody holds now."""
+    """Documents that are claimed now."""

@@ -20,7 +20,7 @@ _LOGGER = logging.getLogger("millpond")
 
 
 class Retry(Exception):
-    """Raised by a handler of :meth:`Worker.run`: try the task again, for this reason, after
+    """Raised by a handler of :meth:`Worker.run`: retry the task, for this reason, after
     ``delay`` seconds or as the worker's ``backoff`` says.
     """
 
@@ -40,8 +40,8 @@ class Move(Exception):
 
 
 class Release(Exception):
-    """Raised by a handler of :meth:`Worker.run`: give the task back untried, for another worker, after
-    ``delay`` seconds or a short random time; see :meth:`Job.release`.
+    """Raised by a handler of :meth:`Worker.run`: release the task for another worker without
+    counting an attempt, after ``delay`` seconds or a short random time; see :meth:`Job.release`.
     """
 
     def __init__(self, delay: Seconds | None = None) -> None:
@@ -80,16 +80,16 @@ class Worker:
 
         The handler is called with a :class:`Job`. The :class:`Modification` that it returns happens
         in one step, with the job's own versions; None deletes the task. It can raise
-        :class:`Retry`, :class:`Move` and :class:`Release`; any other :class:`Exception` is a failure
-        with its class and message, as :meth:`Job.fail` says. What ends a program, such as
-        :class:`KeyboardInterrupt`, ends the run and gives the task back at once. Nothing is done to
-        a job that the handler ended itself.
+        :class:`Retry`, :class:`Move` and :class:`Release`; any other :class:`Exception` is a
+        failure with its class and message, as :meth:`Job.fail` says. What ends a program, such as
+        :class:`KeyboardInterrupt`, ends the run and releases the task at once. Nothing is done to a
+        job that the handler ended itself.
 
-        A modification that the store refuses with a :class:`~millpond.DependencyError`, or that no
-        store could do, is a failure too: the task is given back at once, unless its lease was lost,
-        and ``on_error`` is called with the job and the error. By default the logger ``millpond`` is
-        told. The run goes on. Other errors of the store end the run, and so do the
-        :class:`TypeError` for what is no modification and what ``on_error`` raises.
+        A modification that the store refuses with a :class:`~millpond.DependencyError`, or that is
+        invalid, is a failure too: the task is released at once, unless its lease was lost, and
+        ``on_error`` is called with the job and the error. By default it is logged to the logger
+        ``millpond``. The run continues. Other errors of the store end the run, and so do the
+        :class:`TypeError` for anything but a modification and what ``on_error`` raises.
         """
         for job in self.jobs():
             try:
@@ -107,7 +107,7 @@ class Worker:
             try:
                 end()
             except (DependencyError, InvalidArgumentError) as error:
-                # Somebody else may have the task by now.
+                # Another claimant may have the task by now.
                 with contextlib.suppress(DependencyError):
                     failed(job, error)()
                 (on_error or log)(job, error)
@@ -129,7 +129,7 @@ def failed(job: Any, failure: Exception) -> Callable[[], Any]:
 
 
 def log(job: Any, error: MillpondError) -> None:
-    """Tells the program's log of a job that could not end as its handler said."""
+    """Logs a job that could not end as its handler said."""
     task = job.task
     _LOGGER.warning("the end of task %s of queue %s was refused: %s", task.id, task.queue, error)
 
@@ -170,12 +170,13 @@ class Job:
     """A task that is being worked on; made by :class:`Jobs`.
 
     A native thread renews it, and the documents that it claims, twice a lease, so a busy handler
-    keeps them. It ends by one of the methods that say what becomes of the task, which happens to
-    the newest versions. A job that is forgotten without that leaves the task leased until the lease
-    is over.
+    keeps them. It ends by one of the methods that decide what happens to the task, which happens
+    to the newest versions. If a job is dropped without one of these, the task stays leased until
+    the lease is over.
 
-    A job holds what it holds under a claimant of its own, ``job.task.claimant``. So no two jobs hold
-    the same, and only the job can end its task: :meth:`TaskStore.modify` is refused for it.
+    A job leases under a claimant of its own, ``job.task.claimant``. So no two jobs hold the same
+    task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
+    it.
 
     What ends a job raises :class:`~millpond.DependencyError` if the lease was lost, or if something
     else that it names is not as it has to be. It can be tried again then, or ended in another way,
@@ -228,18 +229,16 @@ class Job:
         """
         return self._native.delete()  # type: ignore[no-any-return]
 
-    def claim_docs(
-        self, namespace: str, key: str, wait: Seconds | None = None
-    ) -> list[Doc]:
-        """Leases all documents of this primary key for as long as the job goes on; no other job gets
-        them meanwhile. What ends the job releases them, unless it deletes them or says until when
-        they are to be held.
+    def claim_docs(self, namespace: str, key: str, wait: Seconds | None = None) -> list[Doc]:
+        """Leases all documents of this primary key while the job runs; no other job gets them
+        meanwhile. What ends the job releases them, unless it deletes them or sets until when they
+        are held.
 
-        Raises :class:`~millpond.DependencyError` if somebody else holds one of them, and still does
-        after ``wait`` seconds. A handler that lets this error through has not failed: the task is
-        given back for some milliseconds, as :meth:`fail` says. Those who wait have no order, and who
-        held the documents may get them again first. Raises :class:`~millpond.LeaseLostError` once the
-        job has ended.
+        Raises :class:`~millpond.DependencyError` if another claimant holds one of them, and still
+        does after ``wait`` seconds. A handler that lets this error through has not failed: the
+        task is released with a delay of some milliseconds, as :meth:`fail` says. Waiters have no
+        order: the claimant that held the documents may get them again first. Raises
+        :class:`~millpond.LeaseLostError` once the job has ended.
         """
         return self._native.claim_docs(namespace, key, wait)  # type: ignore[no-any-return]
 
@@ -255,16 +254,17 @@ class Job:
         return Modified(*self._native.done())
 
     def fail(self, err: str) -> Modified:
-        """Ends the job as an exception of its handler does: as :meth:`retry`, with this reason. If that
-        has in it the message of the error by which the job's last :meth:`claim_docs` found a document
-        taken, nothing has failed: the task is given back untried for a short random time, of 8 to
-        16 milliseconds and twice as long each time its worker finds no document free, up to 128.
+        """Ends the job as an exception of its handler does: as :meth:`retry`, with this reason. If
+        that contains the message of the error with which the job's last :meth:`claim_docs` was
+        refused, this is no failure: the task is released without counting an attempt, after a
+        random delay of 8 to 16 milliseconds that doubles each time its worker is refused again, up
+        to 128.
         """
         return Modified(*self._native.fail(err))
 
     def retry(self, err: str, delay: Seconds | None = None) -> Modified:
-        """Ends the job and puts the task off for another attempt, for ``delay`` seconds or as the
-        worker says, or into its error queue if that was the last.
+        """Ends the job and schedules another attempt, after ``delay`` seconds or the worker's
+        backoff; if that was the last attempt, moves the task to its error queue.
         """
         return Modified(*self._native.retry(err, delay))
 
@@ -273,9 +273,10 @@ class Job:
         return Modified(*self._native.move_to(queue, err))
 
     def release(self, delay: Seconds | None = None) -> Modified:
-        """Ends the job and gives the task back untried, available after ``delay`` seconds; 0 is at
-        once. By default it is a random time of 0.05 to 0.1 seconds, so that a task is not given and
-        given back all the time. This is no attempt, and does not count for ``max_claims``.
+        """Ends the job and releases the task without counting an attempt, available after
+        ``delay`` seconds; 0 is at once. By default it is a random time of 0.05 to 0.1 seconds, so
+        that a task is not claimed and released in a tight loop. It does not count for
+        ``max_claims`` either.
         """
         return Modified(*self._native.release(delay))
 
@@ -284,4 +285,4 @@ Handler = Callable[[Job], Optional[Modification]]
 """What works on a job: it returns how the job ends, or None if it is done."""
 
 OnError = Callable[[Job, MillpondError], object]
-"""What is told of a job that could not end as its handler said."""
+"""Called for a job that could not end as its handler said."""

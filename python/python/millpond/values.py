@@ -1,4 +1,4 @@
-"""What calls take and answer, for blocking and asyncio callers alike."""
+"""What calls take and return, for blocking and asyncio callers alike."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Recovery(NamedTuple):
     """Size of the log after the snapshot."""
     closed: bool
     """Whether the last process closed the engine, or there was none. After a crash or a kill it is
-    False, which alone is no reason to worry."""
+    False, which alone does not mean that anything was lost."""
     suspicion: str | None
     """What looks as if acknowledged steps were lost, in a sentence. None where nothing does."""
     warnings: tuple[str, ...]
-    """Everything that a person should be told: the suspicion, and a directory that other users can
+    """Everything that an operator should know: the suspicion, and a directory that other users can
     enter."""
 
     @classmethod
@@ -87,7 +87,7 @@ class Recovery(NamedTuple):
 
 
 def warn_of_recovery(native: Any) -> None:
-    """Warns whoever called what called this."""
+    """Warns the caller of this function's caller."""
     found = Recovery._of(native.recovery())
     for text in found.warnings if found else ():
         warnings.warn(f"millpond: {text}", RuntimeWarning, stacklevel=3)
@@ -120,7 +120,7 @@ class Stats(Generic[AnyStr]):
 
     @classmethod
     def _of(cls, groups: Any) -> Stats[AnyStr] | None:
-        """Makes stats of the groups of values that the native half answers."""
+        """Makes stats of the groups of values that the native half returns."""
         return None if groups is None else cls(*(value for group in groups for value in group))
 
 
@@ -130,13 +130,12 @@ class StreamStats(NamedTuple):
     len: int
     """Entries, finished ones included."""
     pending: int
-    """Messages that the group was given and has not acknowledged."""
+    """Messages delivered to the group and not acknowledged."""
     lag: int
-    """Messages that the group was not given yet. After messages were deleted in between, and on
-    Redis before 7, it may be ``len`` where it should be less."""
+    """Messages not yet delivered to the group. After messages were deleted in between, and on
+    Redis before 7, it may be as high as ``len`` where it should be less."""
     oldest_idle: float | None
-    """How many seconds ago the oldest pending message was delivered the last time, if there is
-    one."""
+    """How many seconds ago the oldest pending message was last delivered, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -148,13 +147,13 @@ class ShuffleStats:
     len: int
     """Entries in all streams."""
     pending: int
-    """Messages in all streams that the group was given and has not acknowledged."""
+    """Messages in all streams delivered to the group and not acknowledged."""
     lag: int
-    """Messages in all streams that the group was not given yet."""
+    """Messages in all streams not yet delivered to the group."""
 
     @classmethod
     def _of(cls, values: Any) -> ShuffleStats:
-        """Makes stats of the values that the native half answers."""
+        """Makes stats of the values that the native half returns."""
         streams, *sums = values
         return cls([StreamStats(*stream) for stream in streams], *sums)
 
@@ -171,16 +170,16 @@ class Reclaimed(Generic[AnyStr]):
 
 @dataclass(frozen=True)
 class DeadLetter(Generic[AnyStr]):
-    """A message that nobody acknowledged however often it was delivered, and its history."""
+    """A message that was delivered too often without being acknowledged, and its history."""
 
     id: str
     """Its id among the dead letters."""
     message: Message[AnyStr]
     """The message as it was."""
     group: AnyStr
-    """The group that gave it up."""
+    """The group that it was delivered to."""
     consumer: AnyStr
-    """The consumer that had it last."""
+    """The last consumer that it was delivered to."""
     deliveries: int
     """How often it was delivered."""
 

@@ -14,8 +14,8 @@
 A client can be used on several event loops, each in a thread of its own. Concurrent calls share
 connections and travel together. A call whose task is cancelled is sent all the same.
 
-An embedded engine answers most calls at once. So that timeouts, cancelling and Ctrl-C work all the
-same, a call lets the loop run first if that has not run for a millisecond.
+An embedded engine completes most calls at once. So that timeouts, cancelling and Ctrl-C work all
+the same, a call lets the loop run first if that has not run for a millisecond.
 """
 
 from .client import Client, connect

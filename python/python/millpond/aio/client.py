@@ -1,4 +1,4 @@
-"""The way to the queues, for programs with an event loop."""
+"""The client, for programs with an event loop."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def connect(
 
 
 class Client(Generic[AnyStr]):
-    """A server or an embedded engine, and the way to the queues on it; made by :func:`connect`.
+    """A server or an embedded engine, and the access to its queues; made by :func:`connect`.
     Safe to use from many event loops and, on Redis, after a fork. It closes at the end of an
     ``async with`` block.
     """
@@ -109,19 +109,19 @@ class Client(Generic[AnyStr]):
     ) -> ShuffleQueue[AnyStr]:
         """The shuffle queue of this name. Makes no call.
 
-        ``streams`` is how many streams the queue has, 1 to 65,536. The first write to a queue makes
-        it so; a write to one that has another number is refused, and
-        :meth:`ShuffleQueue.resize` changes it. By default writers take the number that the queue
-        has, and a new queue gets 16; readers need not know. Each tenant has ``streams_per_shard`` of
-        them, by default 2, or all if there are fewer.
+        ``streams`` is how many streams the queue has, 1 to 65,536. The first write to a queue sets
+        it; a write to one that has another number is refused, and
+        :meth:`ShuffleQueue.resize` changes it. By default writers use the number that the queue
+        has, and a new queue gets 16; readers need not set it. Each tenant has
+        ``streams_per_shard`` of them, by default 2, or all if there are fewer.
 
-        A stream lives for ``ttl`` seconds after it was last written to. **When that time is over the
-        stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
-        is written expires. All writers of a queue should have the same.
+        A stream lives for ``ttl`` seconds after it was last written to. **When that time is over
+        the stream is deleted with all that is in it, unprocessed messages too.** By default nothing
+        that is written expires. All writers of a queue should have the same.
 
         Dead letters stay until they are deleted, or for ``dead_ttl`` seconds: each
-        :meth:`ShuffleConsumer.reclaim` deletes those that are older. Both times are at least a second,
-        at most 100 years.
+        :meth:`ShuffleConsumer.reclaim` deletes those that are older. Both times are at least a
+        second, at most 100 years.
 
         ``track_keys`` says where the records of tracked messages are: in three keys that all queues
         of a server share, or, as a cluster needs it, in three of this queue.
@@ -134,27 +134,28 @@ class Client(Generic[AnyStr]):
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
         """The task store of this name. Makes no call.
 
-        ``claimant`` says who claims, and holds what is claimed: 1 to 64 characters, 16 random
-        hexadecimal digits for each store that is made if not said. It is no secret: whoever takes a
-        claimant's name can do what it could. Each job of a worker has a claimant of its own: this
-        one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs never hold the
-        same, and :meth:`TaskStore.modify` is refused for what a job holds. What a job's end puts off
-        to a time in the future, this claimant holds until then.
+        ``claimant`` says the name that claims are made under: 1 to 64 characters, 16 random
+        hexadecimal digits for each store by default. It is no secret: any program that uses a
+        claimant's name can do what that claimant can. Each job of a worker has a claimant of its
+        own: this one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs
+        never hold the same task or document, and :meth:`TaskStore.modify` is refused for what a
+        job holds. What a job's end delays to a time in the future, this claimant holds until then.
         """
         return TaskStore(self._native.tasks(name, claimant))
 
     def recovery(self) -> Recovery | None:
         """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
 
-        ``connect`` warns (a :class:`RuntimeWarning`) of what a person should be told, such as bytes
-        that were cut off; files that lost what no crash takes raise :class:`~millpond.CorruptError`.
-        What is not noticed stands in the documentation of the Rust method ``Client::recovery``.
+        ``connect`` warns (a :class:`RuntimeWarning`) of what an operator should know, such as
+        bytes that were cut off; files that lost data in a way that no crash explains raise
+        :class:`~millpond.CorruptError`. What is not detected is listed in the documentation of the
+        Rust method ``Client::recovery``.
         """
         return Recovery._of(self._native.recovery())
 
     async def close(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
-        embedded engine still holds back is written.
+        embedded engine has buffered is written.
         """
         # The disk may have to take a last write.
         await asyncio.to_thread(self._native.close)

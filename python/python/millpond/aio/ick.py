@@ -46,7 +46,7 @@ class Ick(Generic[AnyStr]):
         return Added(*await self._native.add(pairs))
 
     async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
-        """Moves the lowest members to the consumer set until that holds ``max``, and answers its
+        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
         first ``max`` with their scores, lowest first.
 
         What was reserved before and not committed is part of the batch: a consumer that crashed
@@ -56,7 +56,7 @@ class Ick(Generic[AnyStr]):
         return await self._native.reserve(max, backwash)  # type: ignore[no-any-return]
 
     async def commit(self, members: Members) -> int:
-        """Removes members that are done from the consumer set; answers how many were there. A
+        """Removes members that are done from the consumer set; returns how many were there. A
         member that was added again meanwhile stays dirty.
         """
         return await self._native.commit(members)  # type: ignore[no-any-return]
@@ -78,8 +78,8 @@ class Ick(Generic[AnyStr]):
         return await self._native.peek(max, set)  # type: ignore[no-any-return]
 
     async def delete(self, unlink: bool = False) -> int:
-        """Removes the Ick's keys, whatever they hold: the way out of a broken Ick. Answers how
-        many there were. With ``unlink`` Redis frees the memory in the background.
+        """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
+        how many there were. With ``unlink`` Redis frees the memory in the background.
         """
         return await self._native.delete(unlink)  # type: ignore[no-any-return]
 
@@ -94,7 +94,8 @@ class Ick(Generic[AnyStr]):
         """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
 
         Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for so long; ``math.inf`` is for ever. Waiting costs the server next to nothing.
+        come for ``wait`` seconds; ``math.inf`` waits without limit. Waiting costs the server
+        almost nothing.
         """
         return Batches(self._native.batches(max, wait))
 
@@ -103,7 +104,7 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
     """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
 
     A loop that is left by an exception, by ``break`` or by cancelling its task leaves its batch
-    reserved: the next reserve brings it again. In an ``async with`` block the last batch is
+    reserved: the next reserve returns it again. In an ``async with`` block the last batch is
     committed when the block ends, also after a ``break``, but not when an exception ends it.
 
     >>> import asyncio
@@ -127,11 +128,11 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
         return self
 
     async def commit(self) -> int:
-        """Commits the last batch, for a loop that is left before its end; answers how many of its
+        """Commits the last batch, for a loop that is left before its end; returns how many of its
         members were still reserved.
         """
-        # The question that nobody waits for any more has committed the batch before it, and what
-        # it may have brought has been seen by nobody.
+        # The abandoned request has committed the batch before it, and no caller has received
+        # what it may have returned.
         if self._asked is not None:
             return 0
         return await self._native.commit()  # type: ignore[no-any-return]
@@ -154,7 +155,7 @@ class ConsumerLease(Generic[AnyStr]):
 
     A native thread renews it, so a busy event loop keeps it. Calls through it carry its token:
     once it is lost they raise :class:`~millpond.LeaseLostError` and do nothing. An ``async with``
-    block gives the lease back at its end.
+    block releases the lease at its end.
 
     >>> import asyncio
     >>> import millpond.aio
@@ -199,7 +200,7 @@ class ConsumerLease(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
     async def release(self) -> bool:
-        """Gives the lease back, so that another consumer can take it at once. Answers False if it
+        """Releases the lease, so that another consumer can take it at once. Returns False if it
         was not held any more.
         """
         if self._released:
@@ -248,7 +249,7 @@ class IckChannel(Generic[AnyStr]):
 
     @property
     def readable(self) -> int:
-        """How many Icks consumers have to read, which is more while an earlier size is drained."""
+        """How many Icks consumers have to read, more than that while an earlier size is drained."""
         return self._native.readable  # type: ignore[no-any-return]
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
@@ -272,5 +273,5 @@ class IckChannel(Generic[AnyStr]):
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None
     ) -> Batches[AnyStr]:
-        """The loop of a consumer of the Icks with these numbers: takes from each in turn."""
+        """The loop of a consumer of the Icks with these numbers: reserves from each in turn."""
         return Batches(self._native.batches(numbers, max, wait))

@@ -10,7 +10,7 @@ Batch = TypeVar("Batch")
 
 
 class Loop(AsyncIterator[Batch]):
-    """Asks the native half for one batch after the other, until it answers None."""
+    """Asks the native half for one batch after the other, until it returns None."""
 
     __slots__ = ("_asked", "_is_asking", "_native")
 
@@ -21,9 +21,11 @@ class Loop(AsyncIterator[Batch]):
 
     async def __anext__(self) -> Batch:
         if self._is_asking:
-            raise RuntimeError("another task asks for a batch; each task needs a loop of its own")
-        # A task can be cancelled after its batch has come and before it has seen it. Nobody would
-        # ever see that one if another was asked for, so it is kept for whoever asks next.
+            raise RuntimeError(
+                "another task is requesting a batch; each task needs a loop of its own"
+            )
+        # A task can be cancelled after its batch has come and before it has seen it. That batch
+        # would be lost if another was requested, so it is kept for the next caller.
         if self._asked is None or self._asked.cancelled():
             self._asked = self._native.next()
         self._is_asking = True

@@ -33,9 +33,10 @@ class TaskStore:
     Everything that one modification spans is in one store.
 
     Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters, ids
-    of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError`
-    for wrong arguments, before anything is sent, and :class:`~millpond.WrongTypeError` or
-    :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+    of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or
+    :class:`~millpond.InvalidArgumentError` for wrong arguments, before anything is sent, and
+    :class:`~millpond.WrongTypeError` or :class:`~millpond.IncompatibleVersionError` if the keys
+    hold something else.
 
     >>> import asyncio
     >>> import millpond.aio
@@ -83,11 +84,11 @@ class TaskStore:
 
         It can be claimed at once, or from ``at_ms`` on, in milliseconds since the Unix epoch, or
         after ``delay`` seconds. Of the available tasks of a queue those with the highest
-        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task vanishes, done or
-        not, held or not. ``attempt`` and ``err`` say how often it was tried before and what went
-        wrong.
+        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task is deleted, done
+        or not, leased or not. ``attempt`` and ``err`` say how often it was tried before and what
+        went wrong.
 
-        Its ``id`` is unique in the store, 16 random hexadecimal digits if not said. Raises
+        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. Raises
         :class:`~millpond.DependencyError` if it is taken. After
         :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the task may or
         may not be there; with an id of its own it can be inserted again.
@@ -109,9 +110,10 @@ class TaskStore:
     async def modify(self, modification: Modification) -> Modified:
         """Does all of a modification, or nothing.
 
-        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with all that
-        is not, and then nothing has changed. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` tells
+        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with a list
+        of all that is not; then nothing has changed. After :class:`~millpond.ConnectionLostError`
+        or
+        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` shows
         which. Sent again, what it changed or deleted is not there at that version any more, so
         nothing is done twice unless it only inserts; give inserts an id of your own then.
         """
@@ -121,17 +123,17 @@ class TaskStore:
         """Leases one available task of these queues, up to 1,000, or None if there is none now; see
         :meth:`claims` to wait for one.
 
-        Of each queue one of the oldest is picked by chance, the oldest with a chance of one half,
-        so that a task that fails again and again does not keep back the others; which queue is
-        looked at first is left to chance. The task is available again when the lease is over,
-        unless it was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
+        Of each queue one of the oldest is picked at random, the oldest with a probability of one
+        half, so that a task that fails again and again does not block the others; the order of
+        the queues is random too. The task is available again when the lease is over, unless it
+        was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
         :class:`~millpond.TimeoutError`, and after the task of asyncio was cancelled, a task may be
-        leased that nobody saw.
+        leased that no caller received.
         """
         return await self._native.claim(queues, lease)  # type: ignore[no-any-return]
 
     async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
-        """Leases up to ``max`` available tasks, as so many calls of :meth:`claim` would, in one
+        """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would, in one
         step.
         """
         return await self._native.claim_many(queues, max, lease)  # type: ignore[no-any-return]
@@ -141,8 +143,8 @@ class TaskStore:
     ) -> Claims:
         """The loop of claims: batches of up to ``max`` leased tasks; see :class:`Claims`.
 
-        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing has been
-        for so many seconds; ``math.inf`` is for ever.
+        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing was for
+        ``wait`` seconds; ``math.inf`` is forever.
         """
         return Claims(self._native.claims(queues, max, wait, lease))
 
@@ -158,16 +160,16 @@ class TaskStore:
         max_claims: int = 0,
         error_queue: str | None = None,
     ) -> Worker:
-        """A worker for these queues, which renews what it works on, tries again what failed, and
-        puts aside what fails too often; see :class:`Worker`.
+        """A worker for these queues, which renews what it works on, retries what failed, and
+        moves what fails too often to the error queue; see :class:`Worker`.
 
-        With ``wait`` it waits so many seconds for a task when none is available, in place of ending
-        at once. A task that failed is put off for ``backoff`` seconds, then twice as long each time
-        up to ``backoff_max``, and each time by chance up to half of it less. After ``max_attempts``
-        it goes to the ``error_queue``, which is the queue that it is in with ``/err`` behind it, if
-        not said. A task that was claimed more often than ``max_claims`` since it was last inserted,
-        changed or released goes there too and to no handler, as it may be what ends the workers:
-        only leases that ran out count. Both are 0 for never.
+        With ``wait`` it waits for this many seconds for a task when none is available, instead of
+        ending at once. A task that failed is delayed for ``backoff`` seconds, then twice as long
+        each time up to ``backoff_max``, each time minus a random part of up to a half. After
+        ``max_attempts`` it goes to the ``error_queue``, by default the queue that it is in with
+        ``/err`` appended. A task that was claimed more often than ``max_claims`` since it was last
+        inserted, changed or released goes there too and to no handler, as it may be what kills the
+        workers: only expired leases count. For both 0, the default, is never.
         """
         native = self._native.worker(
             queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue
@@ -177,8 +179,8 @@ class TaskStore:
     async def renew(
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
     ) -> Renewed:
-        """Holds on to tasks and documents for so many seconds from now, all of them or none, and
-        answers their new versions. A :class:`Worker` does so by itself.
+        """Renews the leases of tasks and documents for ``lease`` seconds from now, all of them
+        or none, and returns their new versions. A :class:`Worker` does so by itself.
 
         Raises :class:`~millpond.DependencyError` if one of them is not there at that version or
         another claimant holds it, and then nothing has changed.
@@ -186,8 +188,8 @@ class TaskStore:
         return Renewed._of(await self._native.renew(tasks, docs, lease))
 
     async def fetch(self, ids: Texts) -> Tasks:
-        """The tasks of these ids, up to 10,000, in the same order, in whatever queue they are;
-        without those that are not there.
+        """The tasks of these ids, up to 10,000, from any queue, in the same order; missing
+        ones are left out.
         """
         return await self._native.fetch(ids)  # type: ignore[no-any-return]
 
@@ -200,11 +202,11 @@ class TaskStore:
         claimant: str | None = None,
         omit_values: bool = False,
     ) -> TaskPage:
-        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position. It
-        looks at up to ``limit`` tasks, 1,000 if not said, at most 10,000.
+        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position.
+        It reads up to ``limit`` tasks, 1,000 by default, at most 10,000.
 
         With a ``claimant`` there are only tasks that are this one's or available; a page may hold
-        fewer then, or none, and still have a next one. Pages are not one moment: a task that is
+        fewer then, or none, and still have a next one. Pages are not one snapshot: a task that is
         claimed between two pages may be on both or on none.
         """
         return TaskPage._of(await self._native.list(queue, after, limit, claimant, omit_values))
@@ -213,7 +215,7 @@ class TaskStore:
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
         """The queues that hold tasks, by name, with how many: those with one of these names or
-        prefixes, or all if none is said, and the first ``limit`` of them.
+        prefixes, or all if none is given, and the first ``limit`` of them.
         """
         return dict(await self._native.queues(exact, prefixes, limit))
 
@@ -224,21 +226,21 @@ class TaskStore:
     async def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]:
-        """What is in the queues that hold tasks, by name: exact at one moment for each queue, and
-        counted without a look at the tasks. See :meth:`queues` for which.
+        """What is in the queues that hold tasks, by name: exact at one point in time for each
+        queue, and counted without reading the tasks. See :meth:`queues` for which.
         """
         return [QueueStats(*one) for one in await self._native.queue_stats(exact, prefixes, limit)]
 
     async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
         """Leases all documents of this primary key, by secondary key, or none if another claimant
-        holds one of them, with a :class:`~millpond.DependencyError`. Whoever holds them can claim
-        them again.
+        holds one of them, with a :class:`~millpond.DependencyError`. The claimant that holds them
+        can claim them again.
         """
         return await self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
 
     async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc | None:
-        """The document of these keys that was inserted without an ``id`` of its own, or None if it is
-        not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
+        """The document of these keys that was inserted without an ``id`` of its own, or None if it
+        is not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
         """
         return await self._native.get_doc(namespace, key, secondary_key)  # type: ignore[no-any-return]
 
@@ -253,12 +255,12 @@ class TaskStore:
         secondary_key: str | None = None,
     ) -> Doc:
         """Inserts a document, or replaces the content of the one of its ``id``, in one step, and
-        returns it as it is now. Without an ``id`` that is the document of its keys. Its ``content`` is
-        a value that JSON has, or the JSON text itself as ``json``. Whoever holds the document still
-        does.
+        returns it as it is now. Without an ``id`` that is the document of its keys. Its
+        ``content`` is a value that JSON has, or the JSON text itself as ``json``. The document's
+        claimant stays the same.
 
-        Raises :class:`~millpond.DependencyError` if another claimant holds it, or a document of other
-        keys has its ``id``. After :class:`~millpond.ConnectionLostError` or
+        Raises :class:`~millpond.DependencyError` if another claimant holds it, or a document of
+        other keys has its ``id``. After :class:`~millpond.ConnectionLostError` or
         :class:`~millpond.TimeoutError` it may be done; sent again, it replaces what others put
         meanwhile.
         """
@@ -269,9 +271,7 @@ class TaskStore:
         return done.inserted_docs[0]
 
     async def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
-        """The documents of these ids, up to 10,000, in the same order; without those that are not
-        there.
-        """
+        """The documents of these ids, up to 10,000, in the same order; without missing ones."""
         return await self._native.fetch_docs(namespace, ids)  # type: ignore[no-any-return]
 
     async def list_docs(
@@ -284,9 +284,9 @@ class TaskStore:
         limit: int | None = None,
         omit_contents: bool = False,
     ) -> DocPage:
-        """A page of a namespace's documents, by primary key, secondary key and id: from the primary
-        key ``start`` on, up to ``end`` and without it, ``after`` a position, up to ``limit``, which
-        is 1,000 if not said and at most 10,000.
+        """A page of a namespace's documents, by primary key, secondary key and id: from the
+        primary key ``start`` on, up to ``end`` and without it, ``after`` a position, up to
+        ``limit``, 1,000 by default and at most 10,000.
         """
         values = await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
         return DocPage._of(values)
@@ -306,9 +306,9 @@ class TaskStore:
 
 
 class Claims(Loop[Tasks]):
-    """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch does
-    nothing to the one before: its tasks are leased until they are deleted or changed, or until the
-    lease is over.
+    """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch changes
+    nothing about the one before: its tasks are leased until they are deleted or changed, or until
+    the lease is over.
 
     >>> import asyncio
     >>> import millpond.aio
@@ -326,8 +326,8 @@ class Claims(Loop[Tasks]):
     True
 
     A loop that is left by an exception, by ``break`` or by cancelling its task leaves its tasks
-    leased. A task that is cancelled just when a batch comes may have leased some that it never saw,
-    and so may a loop after :class:`~millpond.ConnectionLostError` or
+    leased. A task that is cancelled just when a batch comes may have leased some that it never
+    received, and so may a loop after :class:`~millpond.ConnectionLostError` or
     :class:`~millpond.TimeoutError`.
     """
 
