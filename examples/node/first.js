@@ -1,4 +1,4 @@
-// What an Ick is for: a document that changes while it is being worked on is not forgotten.
+// What an Ick is for: a document that changes while it is being worked on is processed again.
 //
 // node examples/node/first.js [URL]
 
@@ -15,7 +15,7 @@ await ick.delete()
 let added = await ick.add([[2, 'b.txt'], [1, 'a.txt']])
 assert.deepEqual(added, { new: 2, lowered: 0 })
 
-// Flag one of them again: it is folded into the flag that is there, and keeps its place.
+// Flag one of them again: it is merged into the existing flag, which keeps its score.
 added = await ick.add([[3, 'a.txt']])
 assert.deepEqual(added, { new: 0, lowered: 0 })
 
@@ -23,7 +23,7 @@ assert.deepEqual(added, { new: 0, lowered: 0 })
 const batch = await ick.reserve(10)
 assert.deepEqual(batch.map(([member, score]) => member), ['a.txt', 'b.txt'])
 
-// While we work, somebody changes a.txt. The commit does not take that flag away.
+// While we work, a.txt changes again. The commit does not remove that flag.
 await ick.add([[4, 'a.txt']])
 assert.equal(await ick.commit(['a.txt', 'b.txt']), 2)
 

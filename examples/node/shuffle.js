@@ -11,7 +11,7 @@ const url = process.argv[2] ?? 'memory:'
 const client = await connect(url)
 const queue = client.shuffleQueue('{examples/shuffle}', { streams: 64, streamsPerShard: 4 })
 const consumer = queue.consumer('workers', 'worker-1')
-// What an earlier run left that was cut off. Two at once would see each other's messages.
+// What an interrupted earlier run left. Two at once would see each other's messages.
 for (;;) {
   const { messages: left } = await consumer.reclaim(0, 1_000)
   if (left.length === 0) break
@@ -23,15 +23,15 @@ for await (const batch of consumer.messages()) await consumer.ackAndDelete(batch
 await queue.writeMany(Array(1_000).fill(['busy', { image: 'many.png' }]))
 await queue.write('quiet', { image: 'one.png', size: '40x40' })
 
-// The busy one has four of the streams, and consumers take from all that have something in turn:
+// The busy one has four of the streams, and consumers read from all that have messages, in turn:
 // the quiet one's message is among the first five.
 const first = await consumer.readMany(5)
 const quiet = first.find((message) => message.field('image') === 'one.png')
 assert.deepEqual(quiet.fields, [['image', 'one.png'], ['size', '40x40']])
 console.log('the message of the quiet tenant had not to wait for a thousand others')
 
-// worker-1 dies here, with five messages that it has not acknowledged. Another one takes them over.
-// In earnest it waits until they have been idle for longer than any work takes, not for 0.
+// worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims them.
+// In production the idle time is much longer than the longest job, not 0.
 const other = queue.consumer('workers', 'worker-2', { maxDeliveries: 5 })
 const { messages } = await other.reclaim(0, 100)
 assert.equal(messages.length, 5)

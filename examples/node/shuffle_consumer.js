@@ -24,8 +24,8 @@ async function print(message) {
   printed += 1
 }
 
-// What others had taken a minute ago and have not finished comes first. A message that was tried
-// five times becomes a dead letter.
+// What was delivered to others a minute ago and is not finished comes first. A message that was
+// tried five times becomes a dead letter.
 const { messages, dead } = await consumer.reclaim(60_000, 100)
 for (const message of messages) {
   await print(message)
@@ -33,7 +33,7 @@ for (const message of messages) {
 }
 
 // A message is done when it is acknowledged. An exception leaves the rest of the batch pending, and
-// somebody reclaims it: at least once.
+// another consumer reclaims it: at least once.
 for await (const batch of consumer.messages({ max: 10, waitMs: 1_000 })) {
   for (const message of batch) {
     await print(message)

@@ -2,7 +2,8 @@
 //
 // node examples/node/shuffle_producer.js redis://localhost
 //
-// Any number of producers may run. With the default, memory:, nobody else sees what is written.
+// Any number of producers may run. With the default, memory:, other programs do not see what is
+// written.
 
 import assert from 'node:assert/strict'
 
@@ -25,7 +26,8 @@ for (const tenant of ['ann', 'bob', 'cy']) {
 const receipts = await queue.writeMany(jobs)
 assert.equal(receipts.length, 9)
 
-// One that can be deleted by its number, taken or not; a consumer that has taken it is not stopped.
+// One that can be deleted by its number, delivered or not; a consumer that works on it is not
+// stopped.
 const job = `ann/4/${process.pid}`
 await queue.writeTracked('ann', { tenant: 'ann', page: '4', job }, 'job')
 const deleted = await queue.deleteTracked(job)

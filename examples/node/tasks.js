@@ -1,5 +1,5 @@
 // What a task store is for: a step of work and everything that follows from it happen together,
-// once, whoever else has tried it too.
+// once, even if several workers try it.
 //
 // node examples/node/tasks.js [URL]
 
@@ -33,7 +33,7 @@ const { changedDocs } = await bob.modify({
 })
 assert.deepEqual(changedDocs[0].content, { balance: 70 })
 
-// Ann's version is old, so nothing of hers happens: no second invoice.
+// Ann's version is stale, so her modification is refused: no second invoice.
 try {
   await ann.modify({ deletes: [anns], inserts: [{ queue: 'invoices', value: anns.value }] })
   assert.fail('the order was gone')
@@ -43,8 +43,8 @@ try {
   console.log(`one order, one invoice: ${error.message}`)
 }
 
-// A worker claims, renews while the handler works, tries again what failed, and puts aside what
-// fails too often.
+// A worker claims, renews while the handler works, retries what failed, and moves to the error
+// queue what fails too often.
 const worker = bob.worker('invoices', { backoffMs: 0, backoffMaxMs: 0, maxAttempts: 2 })
 await worker.run(() => {
   throw new Retry('the printer is off')
@@ -53,7 +53,7 @@ const [aside] = (await bob.list('invoices/err')).tasks
 assert.deepEqual([aside.attempt, aside.err], [2, 'the printer is off\nthe printer is off'])
 console.log(`after ${aside.attempt} attempts in ${aside.queue}: ${aside.err.replace('\n', '; ')}`)
 
-// Somebody switches it on, and moves the invoice back.
+// It is switched on, and the invoice moved back.
 await bob.modify({ changes: [aside.change({ queue: 'invoices', attempt: 0, err: '' })] })
 await worker.run((job) => console.log('printed', job.task.json))
 assert.equal((await bob.queues()).size, 0)

@@ -2,7 +2,8 @@
 //
 // node examples/node/tasks_producer.js redis://localhost
 //
-// Any number of producers may run. With the default, memory:, nobody else sees what is inserted.
+// Any number of producers may run. With the default, memory:, other programs do not see what is
+// inserted.
 
 import assert from 'node:assert/strict'
 

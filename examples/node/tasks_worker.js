@@ -27,8 +27,9 @@ if (url === 'memory:') {
   for (const to of ['ann', 'bob', 'cy']) await store.insert('mails', { to })
 }
 
-// A task is leased and renewed while `send` runs. If it fails it is tried again, later each time;
-// after five attempts, or if its workers have died over it ten times, it goes to `mails/err`.
+// A task is leased and renewed while `send` runs. If it fails it is retried, later each time;
+// after five attempts, or if its workers died ten times while they worked on it, it goes to
+// `mails/err`.
 const worker = store.worker('mails', { maxAttempts: 5, maxClaims: 10, waitMs: 1_000 })
 await worker.run(send)
 

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What an Ick is for: a document that changes while it is being worked on is not forgotten.
+ * What an Ick is for: a document that changes while it is being worked on is processed again.
  *
  * php examples/php/first.php [URL]
  */
@@ -20,7 +20,7 @@ $ick->delete();
 $added = $ick->add([[2.0, 'b.txt'], [1.0, 'a.txt']]);
 assert([$added->new, $added->lowered] === [2, 0]);
 
-// Flag one of them again: it is folded into the flag that is there, and keeps its place.
+// Flag one of them again: it is merged into the existing flag, which keeps its score.
 $added = $ick->add([[3.0, 'a.txt']]);
 assert([$added->new, $added->lowered] === [0, 0]);
 
@@ -28,7 +28,7 @@ assert([$added->new, $added->lowered] === [0, 0]);
 $batch = $ick->reserve(10);
 assert(array_column($batch, 'member') === ['a.txt', 'b.txt']);
 
-// While we work, somebody changes a.txt. The commit does not take that flag away.
+// While we work, a.txt changes again. The commit does not remove that flag.
 $ick->add([[4.0, 'a.txt']]);
 assert($ick->commit(['a.txt', 'b.txt']) === 2);
 

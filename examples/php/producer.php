@@ -5,7 +5,8 @@
  *
  * php examples/php/producer.php redis://localhost
  *
- * Any number of producers may run. With the default, memory:, nobody else sees what is flagged.
+ * Any number of producers may run. With the default, memory:, other programs do not see what is
+ * flagged.
  */
 
 declare(strict_types=1);

@@ -17,7 +17,7 @@ require __DIR__ . '/autoload.php';
 $client = Millpond::connect($argv[1] ?? 'memory:');
 $queue = $client->shuffleQueue('{examples/shuffle}', streams: 64, streamsPerShard: 4);
 $consumer = $queue->consumer('workers', 'worker-1');
-// What a run before this one left that was cut off: what its workers had taken, and the rest.
+// What an interrupted earlier run left: what its workers had read, and the rest.
 while (($left = $consumer->reclaim(minIdle: 0, max: 1_000)->messages) !== []) {
     $consumer->ackAndDelete($left);
 }
@@ -29,15 +29,15 @@ foreach ($consumer->messages() as $batch) {
 $queue->writeMany(array_fill(0, 1_000, ['busy', ['image' => 'many.png']]));
 $queue->write('quiet', ['image' => 'one.png', 'size' => '40x40']);
 
-// The busy one has four of the streams, and consumers take from all that have something in turn:
+// The busy one has four of the streams, and consumers read from all that have messages, in turn:
 // the quiet one's message is among the first five.
 $first = $consumer->readMany(5);
 $quiet = array_filter($first, static fn (Message $message): bool => $message->field('image') === 'one.png');
 assert(array_column($quiet, 'fields') === [[['image', 'one.png'], ['size', '40x40']]]);
 echo "the message of the quiet tenant had not to wait for a thousand others\n";
 
-// worker-1 dies here, with five messages that it has not acknowledged. Another one takes them over.
-// In earnest it waits until they have been idle for longer than any work takes, not for 0.
+// worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims them.
+// In production the idle time is much longer than the longest job, not 0.
 $other = $queue->consumer('workers', 'worker-2', maxDeliveries: 5);
 $reclaimed = $other->reclaim(minIdle: 0, max: 100);
 assert(count($reclaimed->messages) === 5);

@@ -33,8 +33,8 @@ $print = static function (Message $message) use (&$printed): void {
     ++$printed;
 };
 
-// What others had taken a minute ago and have not finished comes first. A message that was tried
-// five times becomes a dead letter.
+// What was delivered to others a minute ago and is not finished comes first. A message that was
+// tried five times becomes a dead letter.
 $reclaimed = $consumer->reclaim(minIdle: 60, max: 100);
 foreach ($reclaimed->messages as $message) {
     $print($message);
@@ -42,7 +42,7 @@ foreach ($reclaimed->messages as $message) {
 }
 
 // A message is done when it is acknowledged. An exception leaves the rest of the batch pending, and
-// somebody reclaims it: at least once.
+// another consumer reclaims it: at least once.
 foreach ($consumer->messages(10, wait: 1) as $batch) {
     foreach ($batch as $message) {
         $print($message);

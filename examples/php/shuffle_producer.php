@@ -5,7 +5,8 @@
  *
  * php examples/php/shuffle_producer.php redis://localhost
  *
- * Any number of producers may run. With the default, memory:, nobody else sees what is written.
+ * Any number of producers may run. With the default, memory:, other programs do not see what is
+ * written.
  */
 
 declare(strict_types=1);
@@ -30,7 +31,7 @@ foreach (['ann', 'bob', 'cy'] as $tenant) {
 $receipts = $queue->writeMany($jobs);
 assert(count($receipts) === 9);
 
-// One that can be called off by its number, which no other producer has.
+// One that can be deleted by its number, which no other producer has.
 $job = 'ann/4/' . getmypid();
 $queue->writeTracked('ann', ['tenant' => 'ann', 'page' => '4', 'job' => $job], 'job');
 assert($queue->deleteTracked($job) !== null || $url !== 'memory:');

@@ -2,7 +2,7 @@
 
 /**
  * What a task store is for: a step of work and everything that follows from it happen together, once,
- * whoever else has tried it too.
+ * even if several workers try it.
  *
  * php examples/php/tasks.php [URL]
  */
@@ -41,7 +41,7 @@ $done = $bob->modify((new Modification())
     ->changeDoc($account->change(['balance' => $balance], release: true)));
 assert($done->changedDocs[0]->json === '{"balance":70}');
 
-// Ann's version is old, so nothing of hers happens: no second invoice.
+// Ann's version is stale, so her modification is refused: no second invoice.
 try {
     $ann->modify((new Modification())->delete($anns)->insert('invoices', $anns->value()));
     throw new LogicException('the order was gone');
@@ -50,15 +50,15 @@ try {
     echo 'one order, one invoice: ', $refused->getMessage(), "\n";
 }
 
-// A worker claims, renews while the handler works, tries again what failed, and puts aside what fails
-// too often.
+// A worker claims, renews while the handler works, retries what failed, and moves to the error queue
+// what fails too often.
 $worker = $bob->worker('invoices', backoff: 0, backoffMax: 0, maxAttempts: 2);
 $worker->run(fn (Job $job) => throw new Retry('the printer is off'));
 [$aside] = $bob->list('invoices/err')->tasks;
 assert([$aside->attempt, $aside->err] === [2, "the printer is off\nthe printer is off"]);
 echo "after $aside->attempt attempts in $aside->queue: ", strtr($aside->err, ["\n" => '; ']), "\n";
 
-// Somebody switches it on, and moves the invoice back.
+// It is switched on, and the invoice moved back.
 $bob->modify((new Modification())->change($aside->change(queue: 'invoices', attempt: 0, err: '')));
 $worker->run(function (Job $job): void {
     echo 'printed ', $job->task->json, "\n";

@@ -5,7 +5,8 @@
  *
  * php examples/php/tasks_producer.php redis://localhost
  *
- * Any number of producers may run. With the default, memory:, nobody else sees what is inserted.
+ * Any number of producers may run. With the default, memory:, other programs do not see what is
+ * inserted.
  */
 
 declare(strict_types=1);

@@ -41,8 +41,8 @@ if ($url === 'memory:') {
     }
 }
 
-// A task is leased and renewed while send() runs. If it fails it is tried again, later each time; after
-// five attempts, or if its workers have died over it ten times, it goes to `mails/err`.
+// A task is leased and renewed while send() runs. If it fails it is retried, later each time; after
+// five attempts, or if its workers died ten times while they worked on it, it goes to `mails/err`.
 $store->worker('mails', wait: 1, maxAttempts: 5, maxClaims: 10)->run(send(...));
 
 $archived = 0;

@@ -123,7 +123,7 @@ def report(consumers):
 
 
 def check(done):
-    """Answers whether all was done, and nothing more often than it was flagged."""
+    """Returns whether all was done, and nothing more often than it was flagged."""
     flags = {f"{producer}-{number}": 1 for producer in PRODUCERS for number in range(OWN)}
     flags |= {f"both-{number}": 2 for number in range(SHARED)}
     lost = [name for name in flags if not done[name]]

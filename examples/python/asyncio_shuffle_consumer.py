@@ -11,7 +11,7 @@ import millpond.aio
 
 
 async def consume(queue, number):
-    """Works until nothing has come for a second; answers how many pages it has printed."""
+    """Works until nothing has come for a second; returns how many pages it has printed."""
     consumer = queue.consumer("printers", f"printer-{os.getpid()}-{number}")
     printed = 0
     async for batch in consumer.messages(10, wait=1):
@@ -22,7 +22,7 @@ async def consume(queue, number):
 
 
 async def main(url):
-    """Starts the consumers, and a producer if nobody else can be one."""
+    """Starts the consumers, and a producer if no other program can be one."""
     async with millpond.aio.connect(url, decode_responses=True) as client:
         queue = client.shuffle_queue("{examples/jobs}")
         consumers = [asyncio.create_task(consume(queue, number)) for number in range(4)]

@@ -17,7 +17,7 @@ async def send(job):
 
 
 async def main(url):
-    """Starts four workers, and a producer if nobody else can be one."""
+    """Starts four workers, and a producer if no other program can be one."""
     async with millpond.aio.connect(url) as client:
         store = client.tasks("examples/mail")
         worker = store.worker("mails", max_attempts=5, max_claims=10, wait=1)

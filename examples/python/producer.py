@@ -2,7 +2,8 @@
 
 python examples/python/producer.py redis://localhost
 
-Any number of producers may run. With the default, memory:, nobody else sees what is flagged.
+Any number of producers may run. With the default, memory:, other programs do not see what is
+flagged.
 """
 
 import sys

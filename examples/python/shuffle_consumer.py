@@ -13,7 +13,7 @@ import millpond
 
 
 def print_page(message):
-    """The work, which has to bear being done twice."""
+    """The work, which must be safe to do twice."""
     print("printing page", message.field("page"), "for", message.field("tenant"))
 
 
@@ -26,15 +26,15 @@ with millpond.connect(url, decode_responses=True) as client:
     consumer = queue.consumer("printers", f"printer-{os.getpid()}", max_deliveries=5)
     printed = 0
 
-    # What others had taken a minute ago and have not finished comes first. A message that was tried
-    # five times becomes a dead letter.
+    # What was delivered to others a minute ago and is not finished comes first. A message that was
+    # tried five times becomes a dead letter.
     reclaimed = consumer.reclaim(min_idle=60, max=100)
     for message in reclaimed.messages:
         print_page(message)
         printed += consumer.ack_and_delete(message)
 
     # A message is done when it is acknowledged. An exception leaves the rest of the batch pending,
-    # and somebody reclaims it: at least once.
+    # and another consumer reclaims it: at least once.
     for batch in consumer.messages(10, wait=1):
         for message in batch:
             print_page(message)

@@ -2,7 +2,8 @@
 
 python examples/python/shuffle_producer.py redis://localhost
 
-Any number of producers may run. With the default, memory:, nobody else sees what is written.
+Any number of producers may run. With the default, memory:, other programs do not see what is
+written.
 """
 
 import os
@@ -25,7 +26,7 @@ with millpond.connect(url) as client:
     )
     assert len(receipts) == 9
 
-    # One that can be called off by its number, whoever has it.
+    # One that can be deleted by its number, delivered or not.
     job = f"ann/4/{os.getpid()}"
     queue.write_tracked("ann", {"tenant": "ann", "page": "4", "job": job}, "job")
     deleted = queue.delete_tracked(job)

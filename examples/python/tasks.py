@@ -1,5 +1,5 @@
 """What a task store is for: a step of work and everything that follows from it happen together,
-once, whoever else has tried it too.
+once, even if several workers try it.
 
 python examples/python/tasks.py [URL]
 """
@@ -31,7 +31,7 @@ with millpond.connect(url) as client:
     done = bob.modify(all_of_it)
     assert done.changed_docs[0].content == {"balance": 70}
 
-    # Ann's version is old, so nothing of hers happens: no second invoice.
+    # Ann's version is stale, so her modification is refused: no second invoice.
     try:
         ann.modify(millpond.Modification().delete(anns).insert("invoices", anns.value))
         raise AssertionError("the order is gone")
@@ -39,10 +39,10 @@ with millpond.connect(url) as client:
         assert error.deletes == [(anns.id, 1)]
         print("one order, one invoice:", error)
 
-    # A worker claims, renews while the handler works, tries again what failed, and puts aside what
-    # fails too often.
+    # A worker claims, renews while the handler works, retries what failed, and moves to the error
+    # queue what fails too often.
     def send(job):
-        """The work of a worker, which any exception has tried again."""
+        """The work of a worker; any exception makes it retry."""
         raise millpond.Retry("the printer is off")
 
     worker = bob.worker("invoices", backoff=0, backoff_max=0, max_attempts=2)
@@ -51,7 +51,7 @@ with millpond.connect(url) as client:
     assert (aside.attempt, aside.err) == (2, "the printer is off\nthe printer is off")
     print(f"after {aside.attempt} attempts in {aside.queue}: {aside.err!r}")
 
-    # Somebody switches it on, and moves the invoice back.
+    # It is switched on, and the invoice moved back.
     again = aside.change(queue="invoices", attempt=0, err="")
     bob.modify(millpond.Modification().change(again))
     for job in worker.jobs():

@@ -27,9 +27,9 @@ with millpond.connect(url) as client:
         for who in ("ann", "bob", "cy"):
             store.insert("mails", {"to": who})
 
-    # A task is leased and renewed while send runs. If it raises, the task is tried again, later
-    # each time; after five attempts, or if its workers have died over it ten times, it goes to
-    # mails/err.
+    # A task is leased and renewed while send runs. If it raises, the task is retried, later
+    # each time; after five attempts, or if its workers died ten times while they worked on it,
+    # it goes to mails/err.
     store.worker("mails", max_attempts=5, max_claims=10, wait=1).run(send)
 
     archived = 0

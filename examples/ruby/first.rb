@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What an Ick is for: a document that changes while it is being worked on is not forgotten.
+# What an Ick is for: a document that changes while it is being worked on is processed again.
 #
 # ruby examples/ruby/first.rb [URL]
 
@@ -19,7 +19,7 @@ Millpond.connect(url) do |client|
   added = ick.add([[2.0, "b.txt"], [1.0, "a.txt"]])
   assert added.new == 2 && added.lowered.zero?
 
-  # Flag one of them again: it is folded into the flag that is there, and keeps its place.
+  # Flag one of them again: it is merged into the existing flag, which keeps its score.
   added = ick.add([[3.0, "a.txt"]])
   assert added.new.zero? && added.lowered.zero?
 
@@ -27,7 +27,7 @@ Millpond.connect(url) do |client|
   batch = ick.reserve(10)
   assert batch.map { |member, _score| member } == ["a.txt", "b.txt"]
 
-  # While we work, somebody changes a.txt. The commit does not take that flag away.
+  # While we work, a.txt changes again. The commit does not remove that flag.
   ick.add([[4.0, "a.txt"]])
   assert ick.commit(["a.txt", "b.txt"]) == 2
 

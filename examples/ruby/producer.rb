@@ -4,7 +4,8 @@
 #
 # ruby examples/ruby/producer.rb redis://localhost
 #
-# Any number of producers may run. With the default, memory:, nobody else sees what is flagged.
+# Any number of producers may run. With the default, memory:, other programs do not see what is
+# flagged.
 
 require "millpond"
 

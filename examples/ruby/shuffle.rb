@@ -16,7 +16,7 @@ Millpond.connect(url) do |client|
   queue = client.shuffle_queue("{examples/shuffle}", streams: 64, streams_per_shard: 4)
   consumer = queue.consumer("workers", "worker-1")
 
-  # What an earlier run left that was cut off. Two at once would see each other's messages.
+  # What an interrupted earlier run left. Two at once would see each other's messages.
   loop do
     left, = consumer.reclaim(min_idle: 0, max: 1_000)
     break if left.empty?
@@ -29,15 +29,15 @@ Millpond.connect(url) do |client|
   queue.write_many([["busy", { "image" => "many.png" }]] * 1_000)
   queue.write("quiet", { "image" => "one.png", "size" => "40x40" })
 
-  # The busy one has four of the streams, and consumers take from all that have something in turn:
+  # The busy one has four of the streams, and consumers read from all that have messages, in turn:
   # the quiet one's message is among the first five.
   first = consumer.read_many(5)
   quiet = first.find { |message| message["image"] == "one.png" }
   assert quiet.fields == [["image", "one.png"], ["size", "40x40"]]
   puts "the message of the quiet tenant had not to wait for a thousand others"
 
-  # worker-1 dies here, with five messages that it has not acknowledged. Another one takes them over.
-  # In earnest it waits until they have been idle for longer than any work takes, not for 0.
+  # worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims them.
+  # In production the idle time is much longer than the longest job, not 0.
   other = queue.consumer("workers", "worker-2", max_deliveries: 5)
   messages, = other.reclaim(min_idle: 0, max: 100)
   assert messages.map(&:deliveries) == [2] * 5

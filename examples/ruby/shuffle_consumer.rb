@@ -24,13 +24,13 @@ Millpond.connect(url) do |client|
     printed += 1
   end
 
-  # What others had taken a minute ago and have not finished comes first. A message that was tried
-  # five times becomes a dead letter.
+  # What was delivered to others a minute ago and is not finished comes first. A message that was
+  # tried five times becomes a dead letter.
   messages, dead = consumer.reclaim(min_idle: 60, max: 100)
   messages.each(&print_page)
 
   # A message is done when it is acknowledged. An exception leaves the rest of the batch pending, and
-  # somebody reclaims it: at least once.
+  # another consumer reclaims it: at least once.
   consumer.messages(max: 10, wait: 1) { |batch| batch.each(&print_page) }
 
   raise "three pages" unless printed == 3 || url != "memory:"

@@ -4,7 +4,8 @@
 #
 # ruby examples/ruby/shuffle_producer.rb redis://localhost
 #
-# Any number of producers may run. With the default, memory:, nobody else sees what is written.
+# Any number of producers may run. With the default, memory:, other programs do not see what is
+# written.
 
 require "millpond"
 
@@ -24,7 +25,7 @@ Millpond.connect(url) do |client|
   receipts = queue.write_many(jobs)
   assert receipts.size == 9
 
-  # One that can be called off by its number.
+  # One that can be deleted by its number.
   number = "ann/4/#{Process.pid}"
   queue.write_tracked("ann", { "tenant" => "ann", "page" => "4", "job" => number }, "job")
   deleted = queue.delete_tracked(number)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What a task store is for: a step of work and everything that follows from it happen together, once,
-# whoever else has tried it too.
+# even if several workers try it.
 #
 # ruby examples/ruby/tasks.rb [URL]
 
@@ -36,7 +36,7 @@ Millpond.connect(url) do |client|
   bob.modify(done)
   assert bob.get_doc("accounts", "7").content == { "balance" => 70 }
 
-  # Ann's version is old, so nothing of hers happens: no second invoice.
+  # Ann's version is stale, so her modification is refused: no second invoice.
   begin
     ann.modify(Millpond::Modification.new.delete(anns).insert("invoices", value: anns.value))
     raise "the order was gone"
@@ -45,15 +45,15 @@ Millpond.connect(url) do |client|
     puts "one order, one invoice: #{error.message}"
   end
 
-  # A worker claims, renews while the block works, tries again what failed, and puts aside what fails
-  # too often.
+  # A worker claims, renews while the block works, retries what failed, and moves to the error queue
+  # what fails too often.
   worker = bob.worker("invoices", backoff: 0, backoff_max: 0, max_attempts: 2)
   worker.run { raise Millpond::Retry, "the printer is off" }
   aside, = bob.list("invoices/err").tasks
   assert [aside.attempt, aside.err] == [2, "the printer is off\nthe printer is off"]
   puts "after #{aside.attempt} attempts in #{aside.queue}: #{aside.err.sub("\n", '; ')}"
 
-  # Somebody switches it on, and moves the invoice back.
+  # It is switched on, and the invoice moved back.
   bob.modify(Millpond::Modification.new.change(aside.change(queue: "invoices", attempt: 0, err: "")))
   worker.run { |job| puts "printed #{job.task.json}" }
   assert bob.queues.empty?

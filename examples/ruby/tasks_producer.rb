@@ -4,7 +4,8 @@
 #
 # ruby examples/ruby/tasks_producer.rb redis://localhost
 #
-# Any number of producers may run. With the default, memory:, nobody else sees what is inserted.
+# Any number of producers may run. With the default, memory:, other programs do not see what is
+# inserted.
 
 require "millpond"
 

@@ -13,8 +13,8 @@ Millpond.connect(url) do |client|
   store = client.tasks("examples/mail")
   %w[ann bob cy].each { |to| store.insert("mails", value: { "to" => to }) } if url == "memory:"
 
-  # A task is leased and renewed while the block runs. If that fails it is tried again, later each time;
-  # after five attempts, or if its workers have died over it ten times, it goes to mails/err.
+  # A task is leased and renewed while the block runs. If that fails it is retried, later each time;
+  # after five attempts, or if its workers died ten times while they worked on it, it goes to mails/err.
   worker = store.worker("mails", max_attempts: 5, max_claims: 10, wait: 1)
   worker.run do |job|
     raise Millpond::Release if job.lost?

@@ -14,7 +14,7 @@ fn main() -> millpond::Result<()> {
         ick.add([(None, "a.txt"), (None, "b.txt"), (None, "c.txt")])?;
     }
 
-    // The lease makes sure that there is no second consumer; a crashed one's runs out.
+    // The lease makes sure that there is no second consumer; a crashed one's lease expires.
     let Some(lease) = ick.lease(Duration::from_secs(10))? else {
         println!("another consumer is at work");
         return Ok(());

@@ -1,4 +1,4 @@
-//! What an Ick is for: a document that changes while it is being worked on is not forgotten.
+//! What an Ick is for: a document that changes while it is being worked on is processed again.
 //!
 //! `cargo run -p millpond-examples --example first [URL]`
 
@@ -12,7 +12,7 @@ fn main() -> millpond::Result<()> {
     let added = ick.add([(2.0, "b.txt"), (1.0, "a.txt")])?;
     assert_eq!((added.new, added.lowered), (2, 0));
 
-    // Flag one of them again: it is folded into the flag that is there, and keeps its place.
+    // Flag one of them again: it is merged into the existing flag, which keeps its score.
     let added = ick.add([(3.0, "a.txt")])?;
     assert_eq!((added.new, added.lowered), (0, 0));
 
@@ -21,7 +21,7 @@ fn main() -> millpond::Result<()> {
     let members: Vec<&[u8]> = batch.iter().map(|entry| &entry.member[..]).collect();
     assert_eq!(members, [b"a.txt", b"b.txt"]);
 
-    // While we work, somebody changes a.txt. The commit does not take that flag away.
+    // While we work, a.txt changes again. The commit does not remove that flag.
     ick.add([(4.0, "a.txt")])?;
     assert_eq!(ick.commit(["a.txt", "b.txt"])?, 2);
 

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p millpond-examples --features redis --example producer redis://localhost`
 //!
-//! Any number of producers may run. With the default, `memory:`, nobody else sees what is flagged.
+//! Any number of producers may run. With the default, `memory:`, other programs do not see what is
+//! flagged.
 
 fn main() -> millpond::Result<()> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());

@@ -10,7 +10,7 @@ fn main() -> millpond::Result<()> {
     let client = millpond::connect(&url)?;
     let queue = client.shuffle_queue("{examples/shuffle}").streams(64).streams_per_shard(4);
     let consumer = queue.consumer("workers", "worker-1");
-    // What an earlier run left that was cut off. Two at once would see each other's messages.
+    // What an interrupted earlier run left. Two at once would see each other's messages.
     loop {
         let left = consumer.reclaim(Duration::ZERO, 1_000)?.messages;
         if left.is_empty() {
@@ -26,15 +26,15 @@ fn main() -> millpond::Result<()> {
     queue.write_many((0..1_000).map(|_| ("busy", [("image", "many.png")])))?;
     queue.write("quiet", [("image", "one.png"), ("size", "40x40")])?;
 
-    // The busy one has four of the streams, and consumers take from all that have something in
+    // The busy one has four of the streams, and consumers read from all that have messages, in
     // turn: the quiet one's message is among the first five.
     let first = consumer.read_many(5)?;
     let quiet = first.iter().find(|message| message.field("image") == Some(b"one.png"));
     assert_eq!(quiet.and_then(|message| message.field("size")), Some(b"40x40".as_slice()));
     println!("the message of the quiet tenant had not to wait for a thousand others");
 
-    // worker-1 dies here, with five messages that it has not acknowledged. Another one takes them
-    // over. In earnest it waits until they have been idle for longer than any work takes.
+    // worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims
+    // them. In production the idle time is much longer than the longest job.
     let other = queue.consumer("workers", "worker-2").max_deliveries(5);
     let reclaimed = other.reclaim(Duration::ZERO, 100)?;
     assert_eq!(reclaimed.messages.len(), 5);

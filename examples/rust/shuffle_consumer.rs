@@ -27,8 +27,8 @@ fn main() -> millpond::Result<()> {
     let consumer = queue.consumer("printers", name).max_deliveries(5);
     let mut printed = 0;
 
-    // What others had taken a minute ago and have not finished comes first. A message that was
-    // tried five times becomes a dead letter.
+    // What was delivered to others a minute ago and is not finished comes first. A message
+    // that was tried five times becomes a dead letter.
     let reclaimed = consumer.reclaim(Duration::from_secs(60), 100)?;
     for message in &reclaimed.messages {
         print(message);
@@ -37,7 +37,7 @@ fn main() -> millpond::Result<()> {
     }
 
     // A message is done when it is acknowledged. An error leaves the rest of the batch pending,
-    // and somebody reclaims it: at least once.
+    // and another consumer reclaims it: at least once.
     for batch in consumer.messages(10).wait(Duration::from_secs(1)) {
         for message in &batch? {
             print(message);

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p millpond-examples --features redis --example shuffle_producer redis://localhost`
 //!
-//! Any number of producers may run. With the default, `memory:`, nobody else sees what is written.
+//! Any number of producers may run. With the default, `memory:`, other programs do not see what is
+//! written.
 
 use millpond::shuffle::TrackKeys;
 
@@ -21,7 +22,7 @@ fn main() -> millpond::Result<()> {
     let receipts = queue.write_many(jobs)?;
     assert_eq!(receipts.len(), 9);
 
-    // One that can be called off by its number.
+    // One that can be deleted by its number.
     let number = format!("ann/4/{}", std::process::id());
     let job = [("tenant", "ann"), ("page", "4"), ("job", &*number)];
     queue.write_tracked("ann", job, "job", None)?;

@@ -1,5 +1,5 @@
 //! What a task store is for: a step of work and everything that follows from it happen together,
-//! once, whoever else has tried it too.
+//! once, even if several workers try it.
 //!
 //! `cargo run -p millpond-examples --example tasks [URL]`
 
@@ -33,14 +33,14 @@ fn main() -> millpond::Result<()> {
     )?;
     assert_eq!(done.changed_docs[0].version, account.version + 1);
 
-    // Ann's version is old, so nothing of hers happens: no second invoice.
+    // Ann's version is stale, so her modification is refused: no second invoice.
     let late = Modification::new().delete(&anns).insert(NewTask::new("invoices").value("{}"));
     let error = ann.modify(late).expect_err("the order is gone");
     assert_eq!(error.dependency().map(|of| of.deletes.len()), Some(1));
     println!("one order, one invoice: {error}");
 
-    // A worker claims, renews while the handler works, tries again what failed, and puts aside what
-    // fails too often.
+    // A worker claims, renews while the handler works, retries what failed, and moves to the error
+    // queue what fails too often.
     let worker = bob.worker(["invoices"]).backoff(Duration::ZERO, Duration::ZERO).max_attempts(2);
     worker.run(|_| Err(Failure::Retry("the printer is off".to_owned())))?;
     let aside = bob.list("invoices/err", TaskQuery::new())?.tasks.remove(0);
@@ -52,7 +52,7 @@ fn main() -> millpond::Result<()> {
         aside.err.replace('\n', "; ")
     );
 
-    // Somebody switches it on, and moves the invoice back.
+    // It is switched on, and the invoice moved back.
     let again = aside.change().queue("invoices").attempt(0).err("");
     bob.modify(Modification::new().change(again))?;
     worker.run(|job| Ok(job.delete()))?;

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p millpond-examples --features redis --example tasks_producer redis://localhost`
 //!
-//! Any number of producers may run. With the default, `memory:`, nobody else sees what is inserted.
+//! Any number of producers may run. With the default, `memory:`, other programs do not see what is
+//! inserted.
 
 use std::time::Duration;
 

@@ -29,8 +29,8 @@ fn main() -> millpond::Result<()> {
         }
     }
 
-    // A task is leased and renewed while `send` runs. If it fails it is tried again, later each time; after
-    // five attempts, or if its workers have died over it ten times, it goes to `mails/err`.
+    // A task is leased and renewed while `send` runs. If it fails it is retried, later each time; after
+    // five attempts, or if its workers died ten times while they worked on it, it goes to `mails/err`.
     let worker =
         store.worker(["mails"]).max_attempts(5).max_claims(10).wait(Duration::from_secs(1));
     worker.run(send)?;

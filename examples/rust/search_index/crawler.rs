@@ -64,13 +64,13 @@ impl Crawler {
                 changed.push((Some(age.as_secs_f64()), file.path, Some(stamp)));
             }
         }
-        // A file that is gone has no time; without a score the Ick takes its own clock's.
+        // A file that is gone has no time; without a score the Ick uses its own clock.
         changed.extend(gone.into_iter().map(|path| (None, path, None)));
         changed.chunks(FLAGS_MAX).try_for_each(|some| self.flag(some))
     }
 
-    /// Flags first and remembers second: killed in between, it flags once more, and the Ick folds
-    /// that into the flag it has. The other order would lose the change.
+    /// Flags first and remembers second: killed in between, it flags once more, and the Ick
+    /// merges that into the flag it has. The other order would lose the change.
     fn flag(&mut self, changed: &[(Option<f64>, String, Option<Stamp>)]) -> Result<()> {
         let added = self.ick.add(changed.iter().map(|(score, path, _)| (*score, path)))?;
         let disk = self.disk.transaction()?;

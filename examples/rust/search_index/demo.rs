@@ -12,7 +12,7 @@ use crate::report::{Report, count};
 use crate::scratch::Scratch;
 use crate::{Result, corpus, verify, worker};
 
-/// The story. Answers whether the index matched the folder at its end.
+/// The story. Returns whether the index matched the folder at its end.
 pub(crate) fn run(folder: Option<PathBuf>, word: &str, keep: bool) -> Result<bool> {
     let scratch = Scratch::make()?;
     let corpus = match corpus::copy(folder, &scratch.files()) {
@@ -32,7 +32,7 @@ pub(crate) fn run(folder: Option<PathBuf>, word: &str, keep: bool) -> Result<boo
         "1. A worker starts. Its crawler flags each file in the Ick; its consumer takes batches of \
          {size}."
     ));
-    // The worker is told to stop half-way through its third batch, so that the kill falls there.
+    // The worker has to pause half-way through its third batch, so that the kill falls there.
     let mut worker = Worker::start(&scratch, size, Pause { batch: 3, after: half }, &report)?;
     worker.until(|history| history.paused && history.flagged >= files as u64)?;
     let first = worker.kill()?;
@@ -97,7 +97,7 @@ pub(crate) fn run(folder: Option<PathBuf>, word: &str, keep: bool) -> Result<boo
     Ok(matches)
 }
 
-/// Nobody has the engine and the index open now, so this process can look.
+/// No process has the engine and the index open now, so this one can read them.
 fn show_what_survived(scratch: &Scratch, report: &Report) -> Result<()> {
     let indexed = Index::open(&scratch.index())?.len()?;
     let client = millpond::connect(&scratch.queue_url())?;

@@ -1,4 +1,4 @@
-//! What the worker tells the demo: a line an event, fields separated by tabs.
+//! What the worker reports to the demo: a line per event, fields separated by tabs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use crate::Result;
 
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The crawler flagged files; so many of them were flagged already.
+    /// The crawler flagged files; `n` of them were flagged already.
     Flagged { flagged: u64, folded: u64 },
     /// The consumer has a batch with these paths.
     Reserved(Vec<String>),
     /// It indexed this path, or removed it from the index.
     Worked(String),
-    /// It waits for a line, so that the demo can strike at a known point.
+    /// It waits for a line, so that the demo can kill it at a known point.
     Paused,
-    /// It has stored the batch; the index now has so many files.
+    /// It has stored the batch; the index now has `n` files.
     Stored { files: u64 },
 }
 
@@ -57,7 +57,7 @@ impl FromStr for Event {
     }
 }
 
-/// Where the worker waits: in this batch of its own counting from 1, after so many files.
+/// Where the worker waits: in this batch of its own counting from 1, after `n` files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pause {
     pub(crate) batch: usize,

@@ -27,7 +27,7 @@ pub(crate) struct Hit {
 impl Index {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let sqlite = Connection::open(path)?;
-        // FULL: a batch is safe in the index before the Ick is told that it is done.
+        // FULL: a batch is safe in the index before it is committed in the Ick.
         sqlite.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
         sqlite.execute_batch(SCHEMA)?;
         Ok(Self(sqlite))
@@ -85,7 +85,7 @@ impl Index {
 }
 
 impl Batch<'_> {
-    /// Indexes a file, in place of what was indexed of it before.
+    /// Indexes a file, instead of what was indexed of it before.
     pub(crate) fn put(&self, path: &str, hash: &str, text: &str) -> Result<()> {
         let id: i64 = self.0.query_row(
             "INSERT INTO files (path, hash) VALUES (?, ?)

@@ -12,10 +12,10 @@ use crate::event::{Event, Pause};
 use crate::report::Report;
 use crate::scratch::Scratch;
 
-/// How long the worker may tell nothing; it tells of every file.
+/// How long the worker may be silent; it reports every file.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running worker and what it has told so far.
+/// A running worker and what it has reported so far.
 pub(crate) struct Worker<'a> {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -57,13 +57,13 @@ impl<'a> Worker<'a> {
         let stdout = child.stdout.take().ok_or("the worker has no output")?;
         let (told, lines) = channel();
         thread::spawn(move || {
-            // Nobody listens any more to a worker that was given up.
+            // Nothing reads the output of a worker that was abandoned.
             BufReader::new(stdout).lines().try_for_each(|line| told.send(line))
         });
         Ok(Self { child, stdin, lines, report, history: History::default() })
     }
 
-    /// Listens until what the worker has told makes `enough` true.
+    /// Reads until what the worker has reported makes `enough` true.
     pub(crate) fn until(&mut self, enough: impl Fn(&History) -> bool) -> Result<()> {
         while !enough(&self.history) {
             if !self.listen()? {
@@ -73,7 +73,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Takes in one line; answers false when there are no more.
+    /// Handles one line; returns false when there are no more.
     fn listen(&mut self) -> Result<bool> {
         let line = match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => line,

@@ -53,7 +53,7 @@ impl Report {
         self.print(&format!("   {text}"));
     }
 
-    /// So many files are in the index.
+    /// The number of files in the index.
     pub(crate) fn progress(&self, files: u64) {
         if !self.bar.is_hidden() {
             self.bar.set_position(files);
@@ -72,7 +72,7 @@ impl Report {
         }
     }
 
-    /// Says whether all is well, and answers it.
+    /// Prints whether all is well, and returns it.
     pub(crate) fn verdict(&self, problems: &[String]) -> bool {
         if problems.is_empty() {
             self.step("The index matches the folder exactly, file by file, and the Ick is empty.");

@@ -14,8 +14,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the folder. A folder of this name that is there already is an error, so nobody can
-    /// put one in our way.
+    /// Makes the folder. A folder of this name that is there already is an error, so no other
+    /// user can prepare one.
     pub(crate) fn make() -> Result<Self> {
         let root = env::temp_dir().join(format!("millpond-demo-{}", process::id()));
         DirBuilder::new().mode(0o700).create(&root)?;
@@ -55,7 +55,7 @@ impl Scratch {
         Ok(file.write_all(format!("\n{line}\n").as_bytes())?)
     }
 
-    /// Removes the folder. Where the demo fails, it stays for somebody to look at.
+    /// Removes the folder. If the demo fails, it stays for inspection.
     pub(crate) fn remove(&self) -> Result<()> {
         Ok(fs::remove_dir_all(&self.root)?)
     }

@@ -1,4 +1,4 @@
-//! The check: does the index say what the folder says?
+//! The check: does the index match the folder?
 
 use std::collections::BTreeMap;
 use std::fs;

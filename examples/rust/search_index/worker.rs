@@ -17,7 +17,7 @@ use crate::{Result, corpus};
 /// The name of the Ick.
 pub(crate) const ICK: &str = "files";
 
-/// How long the consumer waits for work before it looks whether it should end.
+/// How long the consumer waits for work before it checks whether it should end.
 const IDLE: Duration = Duration::from_millis(100);
 
 /// `worker SCRATCH BATCH_SIZE PAUSE`. A line on the standard input ends the pause; its end says:
@@ -44,8 +44,8 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let mut index = Index::open(&indexer.scratch.index())?;
     loop {
         let is_last = crawler.is_finished();
-        // Asking for the next batch commits the one before. A worker that is killed has not
-        // asked: its batch is still reserved, and is the first that the next worker gets.
+        // Asking for the next batch commits the one before. A killed worker did not commit:
+        // its batch is still reserved, and is the first that the next worker gets.
         for batch in ick.batches(size).wait(IDLE) {
             indexer.index(&batch?, &mut index)?;
         }
@@ -89,7 +89,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// What a flag means is found out here, late: the file is read as it is now, or it is gone.
+    /// A flag is interpreted here, late: the file is read as it is now, or it is gone.
     fn index_file(&self, path: &str, writing: &index::Batch<'_>) -> Result<()> {
         match fs::read_to_string(self.scratch.files().join(path)) {
             Ok(text) => writing.put(path, &corpus::hash(text.as_bytes()), &text),
