@@ -1,4 +1,5 @@
-"""Runs test suites side by side and says at the end how many cases each had and how long it took.
+"""Runs test suites side by side and prints at the end how many cases each had and how long it
+took.
 
     python3 tests/suites.py [--deep] [SUITE ...]
 
@@ -187,7 +188,7 @@ def rows_of(results: list[Result]) -> dict[str, Row]:
         row.seconds += result.seconds
         row.failures += result.failure is not None
     for name, row in rows.items():
-        # The one suite that may be skipped says so itself.
+        # The one suite that may be skipped reports it itself.
         if row.cases == 0 and name != "interop":
             row.failures += 1
     return rows

@@ -20,7 +20,7 @@ const BATCH: u64 = 50;
 /// How long a loop that can wait for work waits for it.
 pub(crate) const WAIT: Duration = Duration::from_millis(200);
 
-/// What one consumer got.
+/// What one consumer received.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) deliveries: Vec<(String, Delivery)>,
@@ -57,15 +57,15 @@ struct ByHand {
 
 impl Source for ByHand {
     fn next(&mut self) -> Result<Vec<Entry>> {
-        let answer = self.ick.exchange(BATCH, &self.done);
-        match &answer {
+        let result = self.ick.exchange(BATCH, &self.done);
+        match &result {
             Ok(entries) => self.done = entries.iter().map(|entry| entry.member.clone()).collect(),
             // The exchange may have reserved some of these members anew: only what the next
-            // batch shows may be committed.
+            // batch contains may be committed.
             Err(error) if error.retry() == Retry::Unknown => self.done.clear(),
             Err(_) => {}
         }
-        answer
+        result
     }
 }
 
@@ -127,9 +127,9 @@ fn consume(mut source: impl Source, is_over: &AtomicBool) -> Result<Log> {
         let is_last = is_over.load(Ordering::Acquire);
         let first_asked = *asked.get_or_insert_with(clock::now);
         let started = Instant::now();
-        let answer = source.next();
+        let result = source.next();
         log.longest = log.longest.max(started.elapsed());
-        match answer {
+        match result {
             Ok(entries) => {
                 watchdog::alive();
                 log.settle(held.take(), true);
@@ -137,8 +137,8 @@ fn consume(mut source: impl Source, is_over: &AtomicBool) -> Result<Log> {
                     return Ok(log);
                 }
                 if !entries.is_empty() {
-                    let answered = clock::now();
-                    let delivery = Delivery { asked: first_asked, answered, committed: false };
+                    let returned = clock::now();
+                    let delivery = Delivery { asked: first_asked, returned, committed: false };
                     held = Some((delivery, entries));
                     log.batches += 1;
                 }

@@ -28,13 +28,13 @@ pub(crate) fn fill(url: &str) -> Result<()> {
             }
         }
     }
-    for answer in [
+    for result in [
         ick.add([(1.0, "later")]).map(drop),
         client.ick("other").add([(1.0, "later")]).map(drop),
         ick.stats().map(drop),
         ick.reserve(1).map(drop),
     ] {
-        say(format_args!("after {}", answer.map_or_else(|error| error.kind().name(), |()| "OK")));
+        say(format_args!("after {}", result.map_or_else(|error| error.kind().name(), |()| "OK")));
     }
     Ok(())
 }

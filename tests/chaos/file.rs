@@ -1,5 +1,6 @@
 //! The crash test of the `file:` engine: a child writes, is killed at a random instant, and what
-//! the directory then holds has to be what the child was told, or that and steps it had begun.
+//! the directory then holds has to be what was acknowledged to the child, or that plus steps it
+//! had begun.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use millpond::Client;
 use tempfile::TempDir;
 
-use crate::model::{Answer, Model};
+use crate::model::{Model, StepResult};
 use crate::pipe::Speaker;
 use crate::plan::{Plan, WRITERS, ick_name};
 use crate::random::Random;
@@ -20,7 +21,7 @@ use crate::writer::{SHARERS, shared_name, shared_pair};
 
 type Outcome<T> = Result<T, String>;
 
-/// What the kills came to.
+/// The results of the kills.
 #[derive(Debug, Default)]
 struct Counts {
     kills: u64,
@@ -43,7 +44,7 @@ struct Site {
 /// Kills a writer `kills` times.
 ///
 /// # Errors
-/// What was wrong, with the seed and the directory, which stays.
+/// What was wrong, with the seed and the directory, which is kept.
 pub(crate) fn run(kills: u64, seed: u64) -> Outcome<()> {
     println!("file: {kills} kills, seed {seed}");
     let mut random = Random::new(seed);
@@ -93,7 +94,7 @@ pub(crate) fn run(kills: u64, seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// What one writer said.
+/// What one writer reported.
 #[derive(Default)]
 struct Heard {
     intended: u64,
@@ -173,7 +174,7 @@ impl Site {
     }
 }
 
-/// Holds a writer's Ick against its model, and moves the model to where the Ick is.
+/// Compares a writer's Ick with its model, and moves the model to where the Ick is.
 fn check_own(
     client: &Client,
     seed: u64,
@@ -187,16 +188,16 @@ fn check_own(
     let found = read(client, &name).map_err(|error| format!("cannot read {name}: {error:?}"))?;
     // How far the steps reach that have to be there.
     let mut least = 0;
-    // An earlier state that was found in the place of the right one tells how much was lost.
+    // An earlier state that was found instead of the right one shows how much was lost.
     let mut earlier = None;
     let (mut plan, mut ahead) = (Plan::new(writer, seed, round), model.clone());
     for index in 0..heard.intended {
         if ahead == found {
             earlier = Some(index);
         }
-        let answer = ahead.run(plan.next(&ahead));
-        // A refusal promises nothing about the steps before it.
-        if heard.acknowledged.contains(&index) && answer != Answer::LeaseLost {
+        let result = ahead.run(plan.next(&ahead));
+        // A refusal does not mean anything about the steps before it.
+        if heard.acknowledged.contains(&index) && result != StepResult::LeaseLost {
             least = index + 1;
         }
     }
@@ -224,7 +225,7 @@ fn check_own(
     Ok(())
 }
 
-/// Holds the Ick that several threads add to against what each was told.
+/// Compares the Ick that several threads add to with what was acknowledged to each.
 fn check_shared(client: &Client, round: u64, heard: &[Heard], counts: &mut Counts) -> Outcome<()> {
     let name = shared_name(round);
     let peek = |set| client.ick(&name).peek(set, 10_000_000).map(pairs);

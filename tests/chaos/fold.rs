@@ -16,7 +16,7 @@ const MEMBERS: usize = 20;
 
 type Outcome<T> = std::result::Result<T, String>;
 
-/// The consumer that is stopped: does one thing for each line it is told.
+/// The consumer that is stopped: does one step for each line it reads.
 pub(crate) fn consume(url: &str) -> Result<()> {
     let client = millpond::connect(url)?;
     let lease = client.ick(ICK).lease(TTL)?.expect("the first consumer finds nobody there");

@@ -1,5 +1,5 @@
-//! The books of the Redis test: what producers and consumers were told, and whether all of it
-//! can be true at once. Pure: no server and no clock.
+//! The ledger of the Redis test: what was acknowledged to producers and consumers, and
+//! whether all of it is consistent. Pure: no server and no clock.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct Attempt {
 pub(crate) enum Fate {
     /// Acknowledged at this time.
     Done(Nanos),
-    /// Answered with an error that promises that nothing was done.
+    /// Returned an error which guarantees that nothing was done.
     Refused,
     /// It may or may not have been done.
     Unknown,
@@ -26,10 +26,10 @@ pub(crate) enum Fate {
 /// One delivery of one member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Delivery {
-    /// When the consumer first asked for the batch; it may have asked again after an error.
+    /// When the consumer first requested the batch; it may have retried after an error.
     pub(crate) asked: Nanos,
-    pub(crate) answered: Nanos,
-    /// Whether its commit was acknowledged, before any later delivery was asked for.
+    pub(crate) returned: Nanos,
+    /// Whether its commit was acknowledged, before any later delivery was requested.
     pub(crate) committed: bool,
 }
 
@@ -56,11 +56,11 @@ impl Ledger {
     /// Checks every history once all Icks are empty.
     ///
     /// # Errors
-    /// The first history that cannot be, and why.
+    /// The first inconsistent history, and why.
     pub(crate) fn check(&mut self) -> Result<(), String> {
         for ((ick, member), history) in &mut self.0 {
             history.attempts.sort_by_key(|attempt| attempt.sent);
-            history.deliveries.sort_by_key(|delivery| delivery.answered);
+            history.deliveries.sort_by_key(|delivery| delivery.returned);
             history.check().map_err(|wrong| {
                 format!("member {member} of Ick {ick}: {wrong}\nits history is {history:?}")
             })?;
@@ -76,9 +76,9 @@ impl History {
     }
 
     /// What was added is delivered after that: it leaves the producer set only for a batch, and
-    /// the consumer set only by the commit of a batch that was answered.
+    /// the consumer set only by the commit of a batch that was returned.
     fn check_nothing_lost(&self) -> Result<(), String> {
-        let last = self.deliveries.last().map_or(0, |delivery| delivery.answered);
+        let last = self.deliveries.last().map_or(0, |delivery| delivery.returned);
         let is_lost = |add: &&Attempt| matches!(add.fate, Fate::Done(_)) && add.sent > last;
         match self.attempts.iter().find(is_lost) {
             Some(add) => Err(format!("{add:?} was acknowledged and never delivered")),
@@ -87,12 +87,12 @@ impl History {
     }
 
     /// What was committed comes back only if it was added again: after each acknowledged commit a
-    /// delivery needs an add that can have been done after the batch before was asked for.
+    /// delivery needs an add that can have been done after the batch before was requested.
     fn check_nothing_back(&self) -> Result<(), String> {
         let possible: Vec<_> =
             self.attempts.iter().filter(|add| add.fate != Fate::Refused).collect();
         let mut generations = 0;
-        // When the batch was asked for that held the member first since the last commit.
+        // When the batch was requested that held the member first since the last commit.
         let mut since: Option<Nanos> = None;
         let mut asked_before = 0;
         for delivery in &self.deliveries {
@@ -103,7 +103,7 @@ impl History {
                         Fate::Done(ended) => ended,
                         Fate::Refused | Fate::Unknown => Nanos::MAX,
                     };
-                    add.sent < delivery.answered && ended > asked_before
+                    add.sent < delivery.returned && ended > asked_before
                 };
                 if possible.iter().find(explains).is_none() {
                     return Err(format!("nobody added it again before {delivery:?}"));
@@ -134,7 +134,7 @@ mod tests {
             attempts: attempts.iter().map(|&(sent, fate)| Attempt { sent, fate }).collect(),
             deliveries: deliveries
                 .iter()
-                .map(|&(asked, answered, committed)| Delivery { asked, answered, committed })
+                .map(|&(asked, returned, committed)| Delivery { asked, returned, committed })
                 .collect(),
         }
     }
@@ -159,7 +159,7 @@ mod tests {
         let add = [(10, Fate::Done(12))];
         assert!(history(&add, &[(11, 13, false), (14, 15, true)]).check().is_ok());
         assert!(history(&add, &[(11, 13, true), (14, 15, true)]).check().is_err());
-        // The second add was over before the first batch was asked for: folded into the first.
+        // The second add was over before the first batch was requested: folded into the first.
         let folded = [(10, Fate::Done(12)), (13, Fate::Done(14))];
         assert!(history(&folded, &[(15, 16, true), (17, 18, true)]).check().is_err());
         assert!(history(&folded, &[(13, 16, true), (17, 18, true)]).check().is_ok());

@@ -1,4 +1,5 @@
-//! Crash tests: processes are killed at random instants, and what they were told has to be true.
+//! Crash tests: processes are killed at random instants, and what was acknowledged to them has to be
+//! true.
 //!
 //! ```text
 //! millpond-chaos file  [--kills N] [--seed S]
@@ -8,13 +9,13 @@
 //! millpond-chaos tasks [--kills N] [--seed S]
 //! ```
 //!
-//! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise;
-//! `redis` kills redis-server and producers, 20 times, while a consumer works; `fold` stops a
-//! consumer for longer than its lease; `shuffle` kills writers, consumers and the server of a shuffle
-//! queue that is resized meanwhile, 60 times, and as often a process that does all of it on the
+//! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise; `redis`
+//! kills redis-server and producers, 20 times, while a consumer works; `fold` stops a consumer for
+//! longer than its lease; `shuffle` kills writers, consumers and the server of a shuffle queue that is
+//! resized meanwhile, 60 times, and the same number of times a process that does all of it on the
 //! embedded engine; `tasks` kills a process that works on a task store, 100 times on the embedded engine
-//! and half as often, with the server, on Redis. The seed is printed and draws the same steps again; when a
-//! kill comes relative to them is the scheduler's. The program ends with 1 and says what was
+//! and half as often, with the server, on Redis. The seed is printed and draws the same steps again;
+//! when a kill comes relative to them is the scheduler's. The program ends with 1 and says what was
 //! wrong, or with 3 if nothing moved for two minutes.
 
 mod consumer;

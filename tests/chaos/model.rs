@@ -1,4 +1,4 @@
-//! What an Ick is, said a second time: no thread, no file and no code of the library.
+//! A second implementation of an Ick: no thread, no file and no code of the library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,9 +25,9 @@ pub(crate) enum Step {
     Release(u64),
 }
 
-/// What a step answers.
+/// What a step returns.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum StepResult {
     Added { new: u64, lowered: u64 },
     Count(u64),
     Entries(Vec<(Member, f64)>),
@@ -61,7 +61,7 @@ impl Set {
         self.scores.get(member).copied().map(f64::from_bits)
     }
 
-    /// Gives `member` the lower of its score and this one; answers the score it had.
+    /// Gives `member` the lower of its score and this one; returns the score it had.
     pub(crate) fn lower(&mut self, score: f64, member: Member) -> Option<f64> {
         assert!(score >= 0.0 && score.is_sign_positive(), "the plans draw no other scores");
         let old = self.score(&member);
@@ -100,7 +100,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn run(&mut self, step: Step) -> Answer {
+    pub(crate) fn run(&mut self, step: Step) -> StepResult {
         match step {
             Step::Add(pairs) => {
                 self.exists = true;
@@ -111,14 +111,14 @@ impl Model {
                         Some(old) => lowered += u64::from(score < old),
                     }
                 }
-                Answer::Added { new, lowered }
+                StepResult::Added { new, lowered }
             }
             Step::Commit { token, .. } | Step::Exchange { token, .. }
                 if token.is_some() && token != self.holder =>
             {
-                Answer::LeaseLost
+                StepResult::LeaseLost
             }
-            Step::Commit { members, .. } => Answer::Count(self.commit(&members)),
+            Step::Commit { members, .. } => StepResult::Count(self.commit(&members)),
             Step::Exchange { max, members, backwash, .. } => {
                 self.commit(&members);
                 self.take(max, backwash)
@@ -127,14 +127,14 @@ impl Model {
                 let keys = [self.exists, self.producer.len() > 0, self.consumer.len() > 0];
                 // The lease is a key of its own and stays.
                 *self = Self { holder: self.holder, ..Self::default() };
-                Answer::Count(keys.into_iter().filter(|key| *key).count() as u64)
+                StepResult::Count(keys.into_iter().filter(|key| *key).count() as u64)
             }
             Step::Acquire(token) => {
                 let held = *self.holder.get_or_insert(token);
-                Answer::Held(held == token)
+                StepResult::Held(held == token)
             }
             Step::Release(token) => {
-                Answer::Held(self.holder.take_if(|holder| *holder == token).is_some())
+                StepResult::Held(self.holder.take_if(|holder| *holder == token).is_some())
             }
         }
     }
@@ -144,7 +144,7 @@ impl Model {
         members.iter().filter(|member| self.consumer.remove(member)).count() as u64
     }
 
-    fn take(&mut self, max: u64, backwash: bool) -> Answer {
+    fn take(&mut self, max: u64, backwash: bool) -> StepResult {
         if backwash {
             while let Some((score, member)) = self.consumer.pop_first() {
                 self.producer.lower(score, member);
@@ -156,7 +156,7 @@ impl Model {
             self.consumer.lower(score, member);
         }
         let batch = self.consumer.iter().take(max as usize);
-        Answer::Entries(batch.map(|(member, score)| (member.clone(), score)).collect())
+        StepResult::Entries(batch.map(|(member, score)| (member.clone(), score)).collect())
     }
 
     /// Where this differs from `found`, for people.

@@ -1,8 +1,8 @@
-//! What a child says and what its parent has heard when the child is dead.
+//! What a child prints and what its parent has read when the child is dead.
 //!
-//! A child says what it is about to do, does it, and says that it was acknowledged, each as one
-//! line in one write, so that a kill never leaves half a line. What was written before the death
-//! stays in the pipe, and the parent reads it to its end.
+//! A child prints what it is about to do, does it, and prints that it was acknowledged, each as
+//! one line in one write, so that a kill never leaves half a line. What was written before the
+//! death stays in the pipe, and the parent reads it to its end.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -11,17 +11,17 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Says one line. A child whose parent is gone has nobody to work for and ends.
+/// Prints one line. A child whose parent is gone ends.
 pub(crate) fn say(line: impl std::fmt::Display) {
     if io::stdout().write_all(format!("{line}\n").as_bytes()).is_err() {
         std::process::exit(0);
     }
 }
 
-/// The line that a child says when it begins with its work.
+/// The line that a child prints when it begins with its work.
 pub(crate) const READY: &str = "ready";
 
-/// This program run again in another role, and all that it says.
+/// This program run again in another role, and its output.
 pub(crate) struct Speaker {
     child: Child,
     ready: Receiver<()>,
@@ -55,12 +55,12 @@ impl Speaker {
         self.ready.recv_timeout(Duration::from_secs(60)).is_ok()
     }
 
-    /// Kills the child and gives everything it said.
+    /// Kills the child and returns everything it printed.
     ///
     /// # Errors
-    /// What the child said, if it ended by itself: its work has no end.
+    /// What the child printed, if it ended by itself: its work has no end.
     pub(crate) fn kill(mut self) -> Result<Vec<String>, String> {
-        // It fails only for a child that has ended, which the status tells.
+        // It fails only for a child that has ended, which the status shows.
         let _ = self.child.kill();
         let status = self.child.wait().map_err(|error| error.to_string())?;
         let lines = self.lines.take().expect("only a kill takes it");

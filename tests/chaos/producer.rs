@@ -1,10 +1,10 @@
-//! The child of the Redis test: adds members until it is killed, and says how each add went.
+//! The child of the Redis test: adds members until it is killed, and reports how each add ended.
 //!
 //! | line | meaning |
 //! | --- | --- |
 //! | `i N ICK SENT MEMBER…` | add N was sent |
 //! | `a N ENDED` | it was acknowledged |
-//! | `e N ENDED KIND` | it was answered with an error |
+//! | `e N ENDED KIND` | it returned an error |
 //!
 //! Times are nanoseconds of [`clock::now`].
 
@@ -25,23 +25,23 @@ pub(crate) const ICKS: usize = 4;
 /// again while they are reserved.
 const SHARED: u64 = 10;
 
-/// For so long: a member that is added for ever would hide that one of its adds was lost.
+/// For this long: a member that is added forever would hide that one of its adds was lost.
 const SHARED_FOR: Nanos = 100_000_000;
 
 pub(crate) fn ick_name(ick: usize) -> String {
     format!("chaos/{ick}")
 }
 
-/// Adds for ever, one at a time or, from a window of 2 on, in the background.
+/// Adds forever, one at a time or, from a window of 2 on, in the background.
 pub(crate) fn produce(url: &str, seed: u64, life: u64, window: usize) -> Result<()> {
     let client = millpond::connect(url)?;
     let mut random = Random::named(seed, &[life]);
-    let (done, answers) = mpsc::channel();
+    let (done, results) = mpsc::channel();
     let mut in_flight = 0;
     say(READY);
     for index in 0_u64.. {
         let ick = random.below(ICKS as u64) as usize;
-        // One that nobody else adds, and some that everybody does.
+        // One that only this producer adds, and some that all add.
         let mut members = vec![format!("{life}-{index}")];
         let age = clock::now() / SHARED_FOR;
         members.extend((0..random.below(4)).map(|_| format!("{age}/{}", random.below(SHARED))));
@@ -55,23 +55,23 @@ pub(crate) fn produce(url: &str, seed: u64, life: u64, window: usize) -> Result<
         }
         let done = done.clone();
         // The receiver lives as long as this loop, which has no end.
-        client.submit(step, move |answer| drop(done.send((index, answer.map(drop), clock::now()))));
+        client.submit(step, move |result| drop(done.send((index, result.map(drop), clock::now()))));
         in_flight += 1;
         while in_flight == window {
-            let (index, answer, ended) = answers.recv().expect("this loop holds a sender");
-            tell_at(index, answer, ended);
+            let (index, result, ended) = results.recv().expect("this loop holds a sender");
+            tell_at(index, result, ended);
             in_flight -= 1;
         }
     }
     Ok(())
 }
 
-fn tell(index: u64, answer: Result<()>) {
-    tell_at(index, answer, clock::now());
+fn tell(index: u64, result: Result<()>) {
+    tell_at(index, result, clock::now());
 }
 
-fn tell_at(index: u64, answer: Result<()>, ended: u64) {
-    match answer {
+fn tell_at(index: u64, result: Result<()>, ended: u64) {
+    match result {
         Ok(()) => say(format_args!("a {index} {ended}")),
         Err(error) => say(format_args!("e {index} {ended} {}", error.kind().name())),
     }

@@ -31,7 +31,7 @@ impl Random {
         self.number() % end
     }
 
-    /// True once in so many times.
+    /// True with a probability of 1 in `n`.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -19,7 +19,7 @@ type Outcome<T> = Result<T, String>;
 
 const PRODUCERS: usize = 8;
 
-/// What every client is given for a call.
+/// The timeout of every client's calls.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a busy machine may add to it.
@@ -72,7 +72,7 @@ fn run_seeded(kills: u64, seed: u64) -> Outcome<()> {
         watchdog::alive();
         std::thread::sleep(Duration::from_micros(random.below(500_000)));
         if kill % 7 == 5 {
-            // A server that is there and does not answer, for longer than a call may take.
+            // A server that is up and does not reply, for longer than a call may take.
             stops += 1;
             server.stop();
             std::thread::sleep(TIMEOUT + Duration::from_millis(300));
@@ -132,7 +132,7 @@ fn run_seeded(kills: u64, seed: u64) -> Outcome<()> {
             _ => false,
         };
         if !expected {
-            return Err(format!("a call was answered with {kind}"));
+            return Err(format!("a call failed with {kind}"));
         }
     }
     if heard.longest > TIMEOUT + SLACK || longest > TIMEOUT + WAIT + SLACK {
@@ -151,7 +151,7 @@ struct Sent<'a> {
 }
 
 impl Heard {
-    /// Takes in what one producer said in its life.
+    /// Handles what one producer printed in its life.
     fn take(&mut self, lines: &[String]) -> Outcome<()> {
         let mut adds: BTreeMap<u64, Sent<'_>> = BTreeMap::new();
         for line in lines {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a run may show no sign of life.
+/// How long a run may make no progress.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 static STARTED: OnceLock<Instant> = OnceLock::new();
@@ -25,7 +25,7 @@ pub(crate) fn start() {
     });
 }
 
-/// Says that the run goes on.
+/// Reports progress.
 pub(crate) fn alive() {
     ALIVE_MS.store(elapsed_ms(), Ordering::Relaxed);
 }

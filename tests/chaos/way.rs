@@ -3,39 +3,43 @@
 use millpond::ick::{Acquire, Add, Added, Commit, Delete, Entry, Exchange, Release};
 use millpond::{Client, Error, ErrorKind, Result, step::Operation};
 
-use crate::model::{Answer, Step, token};
+use crate::model::{Step, StepResult, token};
 
 /// How a step is done: the caller waits, or is called back.
 pub(crate) trait Way {
     type Done;
 
-    fn go<O: Operation>(self, step: Result<O>, answer: fn(O::Output) -> Answer) -> Self::Done;
+    fn go<O: Operation>(self, step: Result<O>, convert: fn(O::Output) -> StepResult) -> Self::Done;
 }
 
 impl Way for &Client {
-    type Done = Result<Answer>;
+    type Done = Result<StepResult>;
 
-    fn go<O: Operation>(self, step: Result<O>, answer: fn(O::Output) -> Answer) -> Result<Answer> {
-        settled(self.run(step).map(answer))
+    fn go<O: Operation>(
+        self,
+        step: Result<O>,
+        convert: fn(O::Output) -> StepResult,
+    ) -> Result<StepResult> {
+        settled(self.run(step).map(convert))
     }
 }
 
 /// Calls back from a thread of the library.
 pub(crate) struct Later<'a, F>(pub(crate) &'a Client, pub(crate) F);
 
-impl<F: FnOnce(Result<Answer>) + Send + 'static> Way for Later<'_, F> {
+impl<F: FnOnce(Result<StepResult>) + Send + 'static> Way for Later<'_, F> {
     type Done = ();
 
-    fn go<O: Operation>(self, step: Result<O>, answer: fn(O::Output) -> Answer) {
+    fn go<O: Operation>(self, step: Result<O>, convert: fn(O::Output) -> StepResult) {
         let Self(client, done) = self;
-        client.submit(step, move |output| done(settled(output.map(answer))));
+        client.submit(step, move |output| done(settled(output.map(convert))));
     }
 }
 
-/// A step that a lost lease refuses is an answer, which the model knows beforehand.
-fn settled(answer: Result<Answer>) -> Result<Answer> {
-    match answer {
-        Err(error) if error.kind() == ErrorKind::LeaseLost => Ok(Answer::LeaseLost),
+/// A step that a lost lease refuses is a result, which the model predicts.
+fn settled(result: Result<StepResult>) -> Result<StepResult> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::LeaseLost => Ok(StepResult::LeaseLost),
         other => other,
     }
 }
@@ -45,25 +49,30 @@ pub(crate) fn send<W: Way>(way: W, name: &str, step: &Step) -> W::Done {
     match step {
         Step::Add(pairs) => {
             let pairs = pairs.iter().map(|(score, member)| (*score, member));
-            way.go(Add::new(name, pairs), |Added { new, lowered }| Answer::Added { new, lowered })
+            way.go(Add::new(name, pairs), |Added { new, lowered }| StepResult::Added {
+                new,
+                lowered,
+            })
         }
         Step::Commit { members, token: fence } => {
             let step = Commit::new(name, members).map(|step| match fence {
                 Some(number) => step.fenced(token(*number)),
                 None => step,
             });
-            way.go(step, Answer::Count)
+            way.go(step, StepResult::Count)
         }
         Step::Exchange { max, members, backwash, token: fence } => {
             let step = Exchange::new(name, *max, members).map(|step| match fence {
                 Some(number) => step.backwash(*backwash).fenced(token(*number)),
                 None => step.backwash(*backwash),
             });
-            way.go(step, |entries| Answer::Entries(pairs(entries)))
+            way.go(step, |entries| StepResult::Entries(pairs(entries)))
         }
-        Step::Delete => way.go(Delete::new(name), Answer::Count),
-        Step::Acquire(number) => way.go(Acquire::new(name, token(*number), LEASE), Answer::Held),
-        Step::Release(number) => way.go(Release::new(name, token(*number)), Answer::Held),
+        Step::Delete => way.go(Delete::new(name), StepResult::Count),
+        Step::Acquire(number) => {
+            way.go(Acquire::new(name, token(*number), LEASE), StepResult::Held)
+        }
+        Step::Release(number) => way.go(Release::new(name, token(*number)), StepResult::Held),
     }
 }
 

@@ -19,12 +19,12 @@ pub(crate) fn shared_name(round: u64) -> String {
 }
 
 /// What a sharer adds. Each member gets its lowest score from one sharer, and what the others add
-/// changes nothing; but what they were told has to be true all the same.
+/// changes nothing; but what was acknowledged to them has to be true all the same.
 pub(crate) fn shared_pair(sharer: usize, number: u64) -> (f64, Vec<u8>) {
     ((1 + sharer) as f64, format!("shared-{number}").into_bytes())
 }
 
-/// Writes on the engine at `url` until somebody kills this process.
+/// Writes on the engine at `url` until this process is killed.
 pub(crate) fn write(url: &str, seed: u64, round: u64) -> Result<()> {
     let client = millpond::connect(url)?;
     let models = (0..WRITERS.len())
@@ -62,7 +62,7 @@ fn one_by_one(client: &Client, writer: usize, mut plan: Plan, mut model: Model) 
 
 fn many_at_once(client: &Client, writer: usize, window: u64, mut plan: Plan, mut model: Model) {
     let name = ick_name(writer);
-    let (done, answers) = mpsc::channel();
+    let (done, results) = mpsc::channel();
     let mut expected = VecDeque::new();
     let mut first = 0;
     for index in 0_u64.. {
@@ -71,12 +71,12 @@ fn many_at_once(client: &Client, writer: usize, window: u64, mut plan: Plan, mut
         say(format_args!("i {writer} {index}"));
         let done = done.clone();
         // The receiver lives as long as this loop, which has no end.
-        send(Later(client, move |answer| drop(done.send((index, answer)))), &name, &step);
+        send(Later(client, move |result| drop(done.send((index, result)))), &name, &step);
         while expected.len() as u64 == window {
-            let (index, answer) = answers.recv().expect("this loop holds a sender");
+            let (index, result) = results.recv().expect("this loop holds a sender");
             let of = usize::try_from(index - first).expect("the window is small");
-            let expected_answer = expected[of].take().expect("each step answers once");
-            check(writer, index, &expected_answer, answer);
+            let expected_result = expected[of].take().expect("each step returns once");
+            check(writer, index, &expected_result, result);
             say(format_args!("a {writer} {index}"));
             while let Some(None) = expected.front() {
                 expected.pop_front();
@@ -89,11 +89,11 @@ fn many_at_once(client: &Client, writer: usize, window: u64, mut plan: Plan, mut
 fn check(
     writer: usize,
     index: u64,
-    expected: &crate::model::Answer,
-    answer: Result<crate::model::Answer>,
+    expected: &crate::model::StepResult,
+    result: Result<crate::model::StepResult>,
 ) {
-    match answer {
-        Ok(answer) if answer == *expected => {}
+    match result {
+        Ok(result) if result == *expected => {}
         other => {
             let text = format!("{other:?}, expected {expected:?}");
             let text: String = text.replace('\n', " ").chars().take(1_000).collect();

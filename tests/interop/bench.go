@@ -27,7 +27,7 @@ type row struct {
 	PerSecond int    `json:"per_second"`
 }
 
-// bench prints how many messages a second go through the package one at a time.
+// bench prints how many messages per second go through the package one at a time.
 func bench(rdb *redis.Client) error {
 	ctx := context.Background()
 	answers := json.NewEncoder(os.Stdout)
@@ -55,7 +55,7 @@ func bench(rdb *redis.Client) error {
 	return nil
 }
 
-// benchRound answers the messages a second that were written, and read and acknowledged.
+// benchRound returns the messages per second that were written, and read and acknowledged.
 func benchRound(ctx context.Context, rdb *redis.Client, name string, streams int) (float64, float64, error) {
 	client := queue.NewClient(rdb, 5*time.Minute)
 	if err := client.Prepare(ctx); err != nil {

@@ -1,5 +1,5 @@
 // Program interop lets a test drive the Go queue package: it takes requests as lines of JSON on
-// stdin and answers each with a line on stdout. With `bench` it measures the package instead.
+// stdin and returns each with a line on stdout. With `bench` it measures the package instead.
 package main
 
 import (
@@ -38,7 +38,7 @@ func connect(url string) *redis.Client {
 	return redis.NewClient(options)
 }
 
-// serve answers requests until stdin ends.
+// serve handles requests until stdin ends.
 func serve(rdb *redis.Client) error {
 	lines := bufio.NewReader(os.Stdin)
 	answers := json.NewEncoder(os.Stdout)

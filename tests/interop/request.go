@@ -31,7 +31,7 @@ type request struct {
 	Within          int64       `json:"within"` // seconds
 }
 
-// A message as it is answered: its stream by its key.
+// A message as it is returned: its stream by its key.
 type message struct {
 	Stream string      `json:"stream"`
 	ID     string      `json:"id"`

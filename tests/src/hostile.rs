@@ -11,19 +11,20 @@ pub const TRICKLE: Duration = Duration::from_millis(100);
 /// Where a hostile peer begins to trickle: one byte each [`TRICKLE`], without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// In its answer to AUTH.
+    /// In its reply to AUTH.
     Handshake,
-    /// In the answer of a sentinel.
+    /// In the reply of a sentinel.
     Sentinel,
-    /// In the answer of the master that a sentinel named, to the question whether it is one.
+    /// In the reply of the master that a sentinel named, to the query for its role.
     Role,
-    /// In the answer of a cluster's server that is asked for the slots.
+    /// In a cluster server's reply to the query for the slots.
     Slots,
     /// In the handshake of TLS.
     Tls,
-    /// In the answer to a step.
-    Answer,
-    /// Nowhere: it reads nothing, so that who writes more than the buffers hold waits as well.
+    /// In the reply to a step.
+    Reply,
+    /// Nowhere: it reads nothing, so that a client that writes more than the buffers hold waits
+    /// as well.
     Deaf,
 }
 
@@ -35,7 +36,7 @@ impl Phase {
         Self::Role,
         Self::Slots,
         Self::Tls,
-        Self::Answer,
+        Self::Reply,
         Self::Deaf,
     ];
 
@@ -46,8 +47,8 @@ impl Phase {
     }
 }
 
-/// A hostile peer on a free port of the loopback, until the process ends. What comes before its
-/// phase it answers like a server.
+/// A hostile peer on a free port of the loopback, until the process ends. Before its phase it
+/// replies like a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Hostile {
     phase: Phase,
@@ -67,7 +68,8 @@ impl Hostile {
         self.port
     }
 
-    /// A URL that leads into the phase. Where several peers could be asked, all are this one.
+    /// A URL that leads into the phase. Where several addresses could be used, all are this
+    /// peer's.
     #[must_use]
     pub fn url(&self) -> String {
         let host = format!("127.0.0.1:{}", self.port);
@@ -78,7 +80,7 @@ impl Hostile {
             }
             Phase::Slots => format!("redis+cluster://{host},{host},{host}"),
             Phase::Tls => format!("rediss://{host}"),
-            Phase::Answer | Phase::Deaf => format!("redis://{host}"),
+            Phase::Reply | Phase::Deaf => format!("redis://{host}"),
         }
     }
 }
@@ -87,7 +89,7 @@ impl Hostile {
 /// master.
 #[must_use]
 pub fn start_sentinel_of(master: u16) -> u16 {
-    listen(move |_, client| serve(Phase::Answer, master, client))
+    listen(move |_, client| serve(Phase::Reply, master, client))
 }
 
 fn listen(serve: impl Fn(u16, TcpStream) + Clone + Send + 'static) -> u16 {
@@ -102,8 +104,8 @@ fn listen(serve: impl Fn(u16, TcpStream) + Clone + Send + 'static) -> u16 {
     port
 }
 
-/// Answers commands until the phase comes. `master` is the port of the server that it says there
-/// is.
+/// Replies to commands until the phase comes. `master` is the port of the server that it says
+/// there is.
 fn serve(phase: Phase, master: u16, client: TcpStream) {
     let Ok(mut requests) = client.try_clone().map(BufReader::new) else { return };
     match phase {
@@ -117,7 +119,7 @@ fn serve(phase: Phase, master: u16, client: TcpStream) {
     let port = master.to_string();
     let host = format!("$9\r\n127.0.0.1\r\n${}\r\n{port}\r\n", port.len());
     while let Some(command) = read_command(&mut requests) {
-        let (now, answer) = match command.as_str() {
+        let (now, reply) = match command.as_str() {
             "AUTH" => (Phase::Handshake, "+OK\r\n".to_owned()),
             "SENTINEL" => (Phase::Sentinel, format!("*2\r\n{host}")),
             "ROLE" => (Phase::Role, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".to_owned()),
@@ -125,12 +127,12 @@ fn serve(phase: Phase, master: u16, client: TcpStream) {
                 let node = format!("*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
                 (Phase::Slots, format!("*1\r\n*3\r\n:0\r\n:16383\r\n{node}"))
             }
-            _ => (Phase::Answer, String::new()),
+            _ => (Phase::Reply, String::new()),
         };
         if now == phase {
             return trickle(client, b"$1000000\r\n");
         }
-        if (&client).write_all(answer.as_bytes()).is_err() {
+        if (&client).write_all(reply.as_bytes()).is_err() {
             return;
         }
     }
@@ -146,7 +148,7 @@ fn trickle(mut client: TcpStream, beginning: &[u8]) {
     }
 }
 
-/// Reads a command and gives its name.
+/// Reads a command and returns its name.
 fn read_command(requests: &mut impl BufRead) -> Option<String> {
     let words = read_number(requests, '*')?;
     let mut name = None;

@@ -1,7 +1,7 @@
-//! What Millpond is held to, and the servers it is held to it on.
+//! The specification models of Millpond, and the servers that it is tested on.
 //!
-//! Nothing here is published: it is the shared ground of the test suites of every language. Rust
-//! uses it as a library, the others through the program `millpond-test-servers`.
+//! Nothing here is published: it is shared by the test suites of every language. Rust uses it as
+//! a library, the others through the program `millpond-test-servers`.
 
 pub mod clock;
 pub mod hostile;

@@ -1,4 +1,4 @@
-//! A bad connection on demand: a proxy that loses answers, or gives them one byte at a time.
+//! A bad connection on demand: a proxy that loses replies, or passes them on one byte at a time.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::hostile::TRICKLE;
 
-/// Sits before a server and hands on everything, until it is told to lose an answer.
+/// Sits in front of a server and forwards everything, until it has to lose a reply.
 pub struct Proxy {
     port: u16,
     shared: Arc<Shared>,
@@ -16,7 +16,7 @@ pub struct Proxy {
 struct Shared {
     server: u16,
     swallow: AtomicBool,
-    /// Connections that were accepted before this number hand on nothing any more.
+    /// Connections that were accepted before this number forward nothing any more.
     dead_before: AtomicUsize,
     accepted: AtomicUsize,
     swallowed: AtomicUsize,
@@ -59,25 +59,25 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Loses the next answer: the server gets the request and does it, and then the client's
+    /// Loses the next reply: the server gets the request and does it, and then the client's
     /// connection breaks.
-    pub fn swallow_next_answer(&self) {
+    pub fn lose_next_reply(&self) {
         self.shared.swallow.store(true, Ordering::SeqCst);
     }
 
     /// Makes every connection that there is a half-open one: nothing comes through any more, and
-    /// nobody hangs up. New connections work.
+    /// neither side closes it. New connections work.
     pub fn strand_connections(&self) {
         let accepted = self.shared.accepted.load(Ordering::SeqCst);
         self.shared.dead_before.store(accepted, Ordering::SeqCst);
     }
 
-    /// Hands on answers one byte each [`TRICKLE`] from now on.
-    pub fn trickle_answers(&self) {
+    /// Forwards replies one byte each [`TRICKLE`] from now on.
+    pub fn trickle_replies(&self) {
         self.shared.trickle.store(true, Ordering::SeqCst);
     }
 
-    /// How many answers were lost.
+    /// How many replies were lost.
     #[must_use]
     pub fn swallowed(&self) -> usize {
         self.shared.swallowed.load(Ordering::SeqCst)
@@ -106,8 +106,8 @@ impl Shared {
     }
 }
 
-/// Hands on bytes until either side ends or `cut` says so; then both sides are closed. Once the
-/// connection is dead it takes bytes and hands on none.
+/// Forwards bytes until either side ends or `cut` is set; then both sides are closed. Once the
+/// connection is dead it takes bytes and forwards none.
 fn copy(
     mut from: TcpStream,
     mut to: TcpStream,

@@ -1,5 +1,5 @@
-//! Processes whose threads wait for messages of a shuffle queue and tell when they got each: what
-//! is said of waiting has to be true between processes.
+//! Processes whose threads wait for messages of a shuffle queue and report when they received
+//! each: what the documentation says about waiting has to be true between processes.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
@@ -23,8 +23,8 @@ pub fn queue(client: &Client) -> ShuffleQueue {
 /// The group of the waiters.
 pub const GROUP: &str = "waiters";
 
-/// Waits in so many threads, each for `block` at a time, until standard input ends. What the
-/// child of [`Waiters::start`] does.
+/// Waits in this many threads, each for `block` at a time, until standard input ends. What
+/// the child of [`Waiters::start`] does.
 ///
 /// # Errors
 /// When the server cannot be reached at first.
@@ -35,7 +35,7 @@ pub fn wait(url: &str, waiters: usize, block: Duration) -> millpond::Result<()> 
             let queue = queue(&client);
             scope.spawn(move || wait_in_thread(&queue, waiter, block));
         }
-        // Whether it ends or breaks, nobody waits for the answers any more.
+        // Whether it ends or breaks, nothing waits for the results any more.
         let _ = io::stdin().read_line(&mut String::new());
         client.close()
     })
@@ -95,8 +95,8 @@ impl Random {
 const WRITERS: u64 = 4;
 
 /// Writes `count` messages in rounds, each of all writers at the same time, and after each waits
-/// until all are picked up: a round's last message finds nobody awake who might come across it by
-/// chance. Ends early if that takes longer than `patience`.
+/// until all are picked up: at a round's last message no waiter is awake that might find it by
+/// coincidence. Ends early if that takes longer than `patience`.
 ///
 /// # Errors
 /// Those of a write.
@@ -131,7 +131,7 @@ pub fn write_in_rounds(
     Ok(())
 }
 
-/// Waits until so many messages were picked up in all; false if the time was up before.
+/// Waits until this many messages were picked up in all; false if the time was up before.
 #[must_use]
 pub fn is_picked_up(waiters: &[Waiters], count: u64, patience: Duration) -> bool {
     let began = Instant::now();
@@ -186,7 +186,7 @@ pub struct Waiters {
     reader: Option<JoinHandle<PickedUp>>,
 }
 
-/// What a process of waiters got.
+/// What a process of waiters received.
 #[derive(Debug, Default)]
 pub struct PickedUp {
     /// The number of each message that was acknowledged, and the time from just before its write to
@@ -237,10 +237,10 @@ impl Waiters {
         self.picked.load(Ordering::Relaxed)
     }
 
-    /// Ends the process and gives what it got.
+    /// Ends the process and returns what it received.
     ///
     /// # Panics
-    /// When the process ended in another way than by being told to.
+    /// When the process ended otherwise.
     #[must_use]
     pub fn finish(mut self) -> PickedUp {
         drop(self.stdin.take());

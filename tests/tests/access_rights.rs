@@ -19,8 +19,8 @@ const DOCS: &str = include_str!("../../core/src/README.md");
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How soon somebody who waits is woken, on a machine that is busy with other things as well; who is
-/// not woken looks after five seconds.
+/// How soon a waiter is woken, on a machine that is busy with other things as well; a waiter that is
+/// not woken polls after five seconds.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// A user of the documentation, on a server of its own.
@@ -41,8 +41,8 @@ impl User {
 
     fn set(&self, rules: &[&str]) {
         let words = [&["ACL", "SETUSER", self.name, "reset"], rules].concat();
-        let answer = self.server.cli(&words);
-        assert!(answer.is_ok(), "{rules:?}: {answer:?}");
+        let reply = self.server.cli(&words);
+        assert!(reply.is_ok(), "{rules:?}: {reply:?}");
     }
 
     /// A connection with these rights.
@@ -66,7 +66,7 @@ impl User {
             self.server.cli(&["FLUSHALL"]);
             self.server.cli(&["SCRIPT", "FLUSH"]);
             self.set(&fewer);
-            // A walk that panics found something missing: a script that may not look does without.
+            // A walk that panics found something missing: a script without the right works without it.
             match catch_unwind(AssertUnwindSafe(|| walk(self))) {
                 Ok(done) => {
                     let error = done.expect_err(right);
@@ -245,10 +245,10 @@ fn a_task_store() {
     );
 }
 
-/// Who may not listen waits all the same, only not as well: it looks for itself, and no wait ends with
+/// A user without the right to subscribe waits too, only not as well: it polls, and no wait ends with
 /// an error or hangs.
 #[test]
-fn a_wait_without_the_right_to_listen_looks_every_few_seconds() {
+fn a_wait_without_the_right_to_listen_polls_every_few_seconds() {
     let server = Redis::builder()
         .user("me", "pw", "+@all -xread ~* resetchannels")
         .user("tom", "pw", "+@all -client ~* resetchannels")
@@ -296,7 +296,7 @@ fn assert_found_later(wait: impl FnOnce() -> usize + Send, produce: impl FnOnce(
 
 fn assert_woken(wait: impl FnOnce() -> usize + Send + 'static, produce: impl FnOnce()) {
     let waiting = std::thread::spawn(wait);
-    // Long enough to have looked and to wait; if it is not, there is nothing to be woken for.
+    // Long enough to have polled and to wait; if it is not, no wake-up is needed.
     std::thread::sleep(Duration::from_millis(500));
     let began = Instant::now();
     produce();

@@ -67,7 +67,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// An Ick as the specification tells it, with maps and sorting and nothing clever.
+/// An Ick as the specification describes it, with maps and sorting and nothing clever.
 #[derive(Default)]
 struct Model {
     exists: bool,
@@ -109,7 +109,7 @@ impl Model {
         members.iter().filter(|m| self.consumer.remove(&member(**m)).is_some()).count() as u64
     }
 
-    fn run(&mut self, step: &Step) -> Answer {
+    fn run(&mut self, step: &Step) -> StepResult {
         match step {
             Step::Add(pairs) => {
                 self.exists = true;
@@ -122,18 +122,18 @@ impl Model {
                     }
                     lower(&mut self.producer, member(*number), *score);
                 }
-                Answer::Counts(vec![new, lowered])
+                StepResult::Counts(vec![new, lowered])
             }
-            Step::Reserve { max, backwash } => Answer::Batch(self.take(*max, *backwash)),
-            Step::Commit(members) => Answer::Counts(vec![self.commit(members)]),
+            Step::Reserve { max, backwash } => StepResult::Batch(self.take(*max, *backwash)),
+            Step::Commit(members) => StepResult::Counts(vec![self.commit(members)]),
             Step::Exchange { max, members, backwash } => {
                 self.commit(members);
-                Answer::Batch(self.take(*max, *backwash))
+                StepResult::Batch(self.take(*max, *backwash))
             }
             Step::Stats => {
                 let (producer, consumer) = (sorted(&self.producer), sorted(&self.consumer));
                 let range = |set: &[(Vec<u8>, f64)]| Some((set.first()?.1, set.last()?.1));
-                Answer::Stats(self.exists.then(|| {
+                StepResult::Stats(self.exists.then(|| {
                     let sizes = [producer.len() as u64, consumer.len() as u64];
                     (sizes, [range(&producer), range(&consumer)])
                 }))
@@ -143,14 +143,14 @@ impl Model {
                     Set::Producer => &self.producer,
                     Set::Consumer => &self.consumer,
                 };
-                Answer::Batch(sorted(set).into_iter().take(*max as usize).collect())
+                StepResult::Batch(sorted(set).into_iter().take(*max as usize).collect())
             }
             Step::Delete { .. } => {
                 let keys = [self.exists, !self.producer.is_empty(), !self.consumer.is_empty()];
                 *self = Self::default();
-                Answer::Counts(vec![keys.into_iter().filter(|key| *key).count() as u64])
+                StepResult::Counts(vec![keys.into_iter().filter(|key| *key).count() as u64])
             }
-            Step::Reopen => Answer::Counts(vec![]),
+            Step::Reopen => StepResult::Counts(vec![]),
         }
     }
 }
@@ -158,26 +158,26 @@ impl Model {
 type Range = Option<(f64, f64)>;
 
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum StepResult {
     Counts(Vec<u64>),
     Batch(Vec<(Vec<u8>, f64)>),
     Stats(Option<([u64; 2], [Range; 2])>),
 }
 
-fn pairs(batch: Vec<Entry>) -> Answer {
-    Answer::Batch(batch.into_iter().map(|entry| (entry.member, entry.score)).collect())
+fn pairs(batch: Vec<Entry>) -> StepResult {
+    StepResult::Batch(batch.into_iter().map(|entry| (entry.member, entry.score)).collect())
 }
 
-fn run(ick: &Ick, step: &Step) -> Result<Answer, millpond::Error> {
+fn run(ick: &Ick, step: &Step) -> Result<StepResult, millpond::Error> {
     Ok(match step {
         Step::Add(given) => {
             let added = ick.add(given.iter().map(|(score, number)| (*score, member(*number))))?;
-            Answer::Counts(vec![added.new, added.lowered])
+            StepResult::Counts(vec![added.new, added.lowered])
         }
         Step::Reserve { max, backwash: false } => pairs(ick.reserve(*max)?),
         Step::Reserve { max, backwash: true } => pairs(ick.reserve_backwash(*max)?),
         Step::Commit(members) => {
-            Answer::Counts(vec![ick.commit(members.iter().map(|number| member(*number)))?])
+            StepResult::Counts(vec![ick.commit(members.iter().map(|number| member(*number)))?])
         }
         Step::Exchange { max, members, backwash } => {
             let members = members.iter().map(|number| member(*number));
@@ -186,14 +186,14 @@ fn run(ick: &Ick, step: &Step) -> Result<Answer, millpond::Error> {
                 true => ick.exchange_backwash(*max, members)?,
             })
         }
-        Step::Stats => Answer::Stats(ick.stats()?.map(|stats| {
+        Step::Stats => StepResult::Stats(ick.stats()?.map(|stats| {
             let sizes = [stats.producer_size, stats.consumer_size];
             (sizes, [stats.producer_range, stats.consumer_range])
         })),
         Step::Peek(set, max) => pairs(ick.peek(*set, *max)?),
-        Step::Delete { unlink: false } => Answer::Counts(vec![ick.delete()?]),
-        Step::Delete { unlink: true } => Answer::Counts(vec![ick.unlink()?]),
-        Step::Reopen => Answer::Counts(vec![]),
+        Step::Delete { unlink: false } => StepResult::Counts(vec![ick.delete()?]),
+        Step::Delete { unlink: true } => StepResult::Counts(vec![ick.unlink()?]),
+        Step::Reopen => StepResult::Counts(vec![]),
     })
 }
 
@@ -231,7 +231,7 @@ fn redis_the_embedded_engines_and_the_model_agree() {
                 prop_assert_eq!(&found, &expected, "{} after {:?}", engine, step);
             }
         }
-        // Names are new each time, so the engines stay small only if they forget.
+        // Names are new each time, so the engines stay small only if they evict.
         run(&redis.ick(&name), &Step::Delete { unlink: false }).expect("delete always works");
         let file = file.borrow();
         let file = file.as_ref().expect("it is open between steps");

@@ -116,12 +116,12 @@ impl Recorded {
         let client = millpond::connect(&(url(directory.path()) + options))?;
         let found = contents(&client)?;
         drop(client);
-        // What was found once stays: recovery has put it on disk.
+        // What was found once stays: recovery has written it to disk.
         assert_eq!(contents(&millpond::connect(&url(directory.path()))?)?, found);
         Ok(found)
     }
 
-    /// The state after the last step that a log of so many bytes holds as a whole.
+    /// The state after the last step that a log of this length holds completely.
     fn state_at(&self, bytes: usize) -> &Contents {
         &self.states.iter().rev().find(|(end, _)| *end <= bytes).unwrap().1
     }
@@ -246,7 +246,7 @@ fn a_random_cut_of_the_log_is_reported() {
 }
 
 #[test]
-fn what_opening_found_is_told_by_the_client_and_as_warnings() {
+fn what_opening_found_is_returned_and_warned_of() {
     use std::sync::{Arc, Mutex};
     let killed = written("never", false);
     let bytes = fs::read(log_of(killed.path())).unwrap();
@@ -305,7 +305,7 @@ impl Drop for Helper {
 }
 
 #[test]
-fn a_second_process_is_told_who_holds_the_directory() {
+fn a_second_process_gets_the_holder_of_the_directory() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path());
     let mut holder = Helper::start(CHAOS, &["hold", &url]);

@@ -1,5 +1,5 @@
 //! A call ends at its deadline whatever the peer does: one that trickles never lets a read time
-//! out, and one that is deaf never lets a write end.
+//! out, and one that never reads never lets a write end.
 
 // Clippy's leave for tests does not reach the functions that the tests share.
 #![allow(clippy::unwrap_used)]
@@ -39,8 +39,8 @@ fn assert_ends_in_time(what: &str, url: &str, call: impl Fn(Client) -> Result<()
     panic!("{what}: {took:?}");
 }
 
-/// A member that a peer in this phase does not take: one that is deaf takes what the buffers of two
-/// sockets hold.
+/// A member that a peer in this phase does not take: one that never reads takes what the buffers of
+/// two sockets hold.
 fn member(phase: Phase) -> Arc<[u8]> {
     let length = if phase == Phase::Deaf { 8 << 20 } else { 1 };
     vec![b'x'; length].into()
@@ -80,12 +80,13 @@ fn a_trickling_peer_behind_tls_holds_no_call_beyond_its_timeout() {
                 false => client.ick("k").stats().map(drop),
             };
             scope.spawn(move || {
-                // The connection stands, so it is the answer to the step that comes byte by byte.
+                // The connection is established, so it is the reply to the step that comes byte by
+                // byte.
                 let client = millpond::connect(&format!("{url}&timeout=400ms")).unwrap();
                 let quick = millpond::connect(&url).unwrap();
                 stats(&quick).unwrap();
                 while stats(&client).is_err() {}
-                proxy.trickle_answers();
+                proxy.trickle_replies();
                 let began = Instant::now();
                 assert_eq!(stats(&client).unwrap_err().kind(), ErrorKind::Timeout);
                 assert!(began.elapsed() < TIMEOUT + 10 * TOLERANCE, "{:?}", began.elapsed());
@@ -95,10 +96,10 @@ fn a_trickling_peer_behind_tls_holds_no_call_beyond_its_timeout() {
     });
 }
 
-/// A busy connection does not lend its calls the time of others: each has its own deadline.
+/// On a busy connection calls do not extend each other's time: each has its own deadline.
 #[test]
 fn async_calls_on_one_connection_each_end_at_their_own_deadline() {
-    let url = format!("{}?timeout=400ms", Hostile::start(Phase::Answer).url());
+    let url = format!("{}?timeout=400ms", Hostile::start(Phase::Reply).url());
     let client = millpond::connect(&url).unwrap().to_async();
     let is_in_time = || {
         let calls = [0, 30, 30, 30].map(|pause| {

@@ -1,4 +1,4 @@
-//! Every way to a Redis, and what a client does when the way is bad.
+//! Every kind of connection to a Redis, and what a client does when it is bad.
 
 use std::time::{Duration, Instant};
 
@@ -166,7 +166,8 @@ fn sentinels_are_followed_to_the_new_master() -> Result {
     let ick = client.ick("k");
     ick.add([(1.0, "before")])?;
     let old = sentinel.kill_master();
-    // The first call may find the connection broken; a call that finds nobody waits for the new master.
+    // The first call may find the connection broken; a call that finds no server waits for the new
+    // master.
     let _ = ick.stats();
     ick.add([(2.0, "after")])?;
     assert_ne!(sentinel.wait_for_failover(old), old);
@@ -181,7 +182,7 @@ fn sentinels_are_followed_to_the_new_master() -> Result {
 }
 
 #[test]
-fn a_server_that_forgets_its_scripts_is_told_again() -> Result {
+fn a_server_that_forgets_its_scripts_gets_them_again() -> Result {
     let server = Redis::start();
     let client = millpond::connect(&server.url())?;
     let flush = || assert!(server.cli(&["SCRIPT", "FLUSH"]).is_ok());
@@ -213,7 +214,7 @@ fn a_server_that_restarted_meanwhile_is_not_noticed() -> Result {
     std::thread::sleep(Duration::from_millis(20));
     server.kill();
     server.restart();
-    // The sync connection is known to be dead without a question; the async one is asked after a
+    // The sync connection is known to be dead without a check; the async one is checked after a
     // second of silence.
     assert_eq!(members(&ick.reserve(9)?), ["a", "b"]);
     std::thread::sleep(Duration::from_millis(1100));
@@ -222,37 +223,37 @@ fn a_server_that_restarted_meanwhile_is_not_noticed() -> Result {
 }
 
 #[test]
-fn a_lost_answer_is_said_and_no_step_runs_twice() -> Result {
+fn a_lost_reply_is_reported_and_no_step_runs_twice() -> Result {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let client = millpond::connect(&proxy.url())?;
     let ick = client.ick("k");
     ick.add([(1.0, "a")])?;
-    // The server knows every script, so that the answer that is lost is the step's own.
+    // The server knows every script, so that the lost reply is the step's own.
     walk(&millpond::connect(&server.url())?, "warm")?;
     block_on(client.to_async().ick("k").stats())?;
 
     let lost = |run: &dyn Fn() -> ErrorKind| {
         let before = script_calls(&server);
-        proxy.swallow_next_answer();
+        proxy.lose_next_reply();
         assert_eq!(run(), ErrorKind::ConnectionLost);
         assert_eq!(script_calls(&server) - before, 1, "the server did it once");
     };
-    lost(&|| ick.add([(2.0, "b")]).expect_err("no answer came").kind());
+    lost(&|| ick.add([(2.0, "b")]).expect_err("no reply came").kind());
     lost(&|| block_on(client.to_async().ick("k").add([(3.0, "c")])).expect_err("none").kind());
-    lost(&|| ick.exchange(1, [""; 0]).expect_err("no answer came").kind());
+    lost(&|| ick.exchange(1, [""; 0]).expect_err("no reply came").kind());
     lost(&|| block_on(client.to_async().ick("k").reserve(1)).expect_err("none").kind());
     // A step that only reads is sent again.
-    proxy.swallow_next_answer();
+    proxy.lose_next_reply();
     assert_eq!(ick.stats()?.expect("it is there").total_size(), 3);
-    proxy.swallow_next_answer();
+    proxy.lose_next_reply();
     assert_eq!(block_on(client.to_async().ick("k").peek(Set::Producer, 9))?.len(), 2);
     assert_eq!(proxy.swallowed(), 6);
     Ok(())
 }
 
 #[test]
-fn a_loop_whose_commit_got_no_answer_loses_nothing() -> Result {
+fn a_loop_whose_commit_got_no_reply_loses_nothing() -> Result {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let client = millpond::connect(&proxy.url())?;
@@ -261,10 +262,10 @@ fn a_loop_whose_commit_got_no_answer_loses_nothing() -> Result {
     let mut batches = ick.batches(10);
     assert_eq!(batches.next().expect("a batch")?.len(), 1);
     // The member is dirtied while it is worked on; the exchange commits it and reserves it again,
-    // and its answer is lost.
+    // and its reply is lost.
     ick.add([(2.0, "a")])?;
-    proxy.swallow_next_answer();
-    let error = batches.next().expect("an answer").expect_err("it was lost");
+    proxy.lose_next_reply();
+    let error = batches.next().expect("a result").expect_err("it was lost");
     assert_eq!(error.kind(), ErrorKind::ConnectionLost);
     let batch = batches.next().expect("the member comes again")?;
     assert_eq!((&*batch[0].member, batch[0].score), (b"a".as_slice(), 2.0));
@@ -314,7 +315,7 @@ fn a_loop_that_is_given_up_commits_nothing_twice() -> Result {
     let mut batches = ick.batches(10);
     assert_eq!(block_on(batches.next()).expect("a batch")?.len(), 1);
     block_on(ick.add([(2.0, "a")]))?;
-    // Somebody wants to stop: the future is dropped after its exchange was sent.
+    // Cancellation: the future is dropped after its exchange was sent.
     {
         let next = std::pin::pin!(batches.next());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -327,7 +328,7 @@ fn a_loop_that_is_given_up_commits_nothing_twice() -> Result {
 }
 
 #[test]
-fn a_topic_that_is_forbidden_disturbs_nobody() -> Result {
+fn a_forbidden_topic_does_not_disturb_others() -> Result {
     let server = Redis::builder().user("me", "pw", "+@all ~* resetchannels &ok/*").start();
     let client = millpond::connect(&server.url())?;
     let waiters: Vec<_> = ["ok", "forbidden"]
@@ -348,11 +349,11 @@ fn a_topic_that_is_forbidden_disturbs_nobody() -> Result {
     std::thread::sleep(Duration::from_secs(3));
     let sent = calls(&server) - before;
     assert!(sent <= 4, "{sent} commands in 3 seconds");
-    // Each question of the harness is a connection as well.
+    // Each query of the harness is a connection as well.
     let opened = |count: Option<String>| count.and_then(|n| n.parse::<i64>().ok()).unwrap_or(0);
     let after = server.info("stats", "total_connections_received");
     assert!(opened(after) - opened(connections) <= 6);
-    // The permitted one is woken at once, the other finds out when it looks.
+    // The permitted one is woken at once, the other notices when it polls.
     let start = Instant::now();
     for name in ["ok", "forbidden"] {
         client.ick(name).add([(1.0, "a")])?;
@@ -374,7 +375,7 @@ fn many_async_waits_leave_no_timers_behind() -> Result {
         assert_eq!(block_on(batches.next()).expect("a batch")?.len(), 1);
         block_on(added)?;
     }
-    // Now it is idle: one look in five seconds and not one for each wait that there was.
+    // Now it is idle: one poll in five seconds and not one for each wait that there was.
     let idle = std::thread::spawn(move || block_on(batches.next()));
     std::thread::sleep(Duration::from_millis(500));
     let before = script_calls(&server);
@@ -387,7 +388,7 @@ fn many_async_waits_leave_no_timers_behind() -> Result {
 }
 
 #[test]
-fn closing_wakes_whoever_waits() -> Result {
+fn closing_wakes_all_waiters() -> Result {
     let server = Redis::start();
     for url in [server.url(), "memory:".to_owned()] {
         let client = millpond::connect(&url)?;
@@ -398,7 +399,7 @@ fn closing_wakes_whoever_waits() -> Result {
         std::thread::sleep(Duration::from_millis(200));
         let start = Instant::now();
         client.close()?;
-        let error = waiter.join().expect("no panic").expect("an answer").expect_err("closed");
+        let error = waiter.join().expect("no panic").expect("a result").expect_err("closed");
         assert_eq!(error.kind(), ErrorKind::Closed, "{url}");
         assert!(start.elapsed() < Duration::from_secs(2));
     }
@@ -406,7 +407,7 @@ fn closing_wakes_whoever_waits() -> Result {
 }
 
 #[test]
-fn a_lease_says_that_it_is_lost_when_nobody_answers() -> Result {
+fn a_lease_reports_that_it_is_lost_when_no_server_replies() -> Result {
     let server = Redis::start();
     let client = millpond::connect(&format!("{}?timeout=200ms&retries=0", server.url()))?;
     let lease = client.ick("k").lease(Duration::from_millis(600))?.expect("nobody holds it");
@@ -420,7 +421,7 @@ fn a_lease_says_that_it_is_lost_when_nobody_answers() -> Result {
 }
 
 #[test]
-fn nobody_there_is_said_soon_and_nothing_hangs() -> Result {
+fn an_absent_server_is_reported_soon_and_nothing_hangs() -> Result {
     let server = Redis::start();
     let url = format!("{}?timeout=500ms&retries=3", server.url());
     let client = millpond::connect(&url)?;
@@ -507,7 +508,7 @@ fn wrong_keys_are_named_and_left_alone() -> Result {
 }
 
 #[test]
-fn a_user_without_rights_is_told() -> Result {
+fn a_user_without_rights_gets_an_error() -> Result {
     let server = Redis::builder().user("reader", "pw", "+@all -zadd ~* &*").start();
     let client = millpond::connect(&server.url())?;
     let error = client.ick("k").add([(1.0, "a")]).expect_err("zadd is forbidden");
@@ -576,7 +577,7 @@ fn waiting_wakes_at_once_and_costs_nothing() -> Result {
     delays.sort();
     assert!(delays[10] < Duration::from_millis(20), "{delays:?}");
 
-    // Idle for a while: one look in five seconds, whatever the number of waiters.
+    // Idle for a while: one poll in five seconds, whatever the number of waiters.
     let waiters: Vec<_> = (0..4)
         .map(|i| {
             let ick = client.ick(format!("idle-{i}"));
@@ -614,7 +615,7 @@ fn a_waiter_survives_a_restart_of_the_server() -> Result {
     Ok(())
 }
 
-/// Commands that the server has done for others than this question, those in scripts included.
+/// Commands that the server has done except for this query, those in scripts included.
 fn calls(server: &Redis) -> u64 {
     let field = server.info("stats", "total_commands_processed").expect("every server counts");
     field.parse::<u64>().expect("a count") - server.calls_of("info").unwrap_or(0)
@@ -631,10 +632,10 @@ fn script_calls(server: &Redis) -> u64 {
     ["evalsha", "eval"].iter().filter_map(|name| server.calls_of(name)).sum()
 }
 
-/// The script of the release is unknown to the server, so it is sent twice, and nobody is left who
-/// has the client.
+/// The script of the release is unknown to the server, so it is sent twice, and nothing holds the
+/// client any more.
 #[test]
-fn a_lease_that_is_dropped_with_its_client_is_given_back() -> Result {
+fn a_lease_that_is_dropped_with_its_client_is_released() -> Result {
     let server = Redis::start();
     for _ in 0..5 {
         server.cli(&["SCRIPT", "FLUSH"]);

@@ -19,7 +19,7 @@ fn run(seconds: &str, script: &str) -> (Output, String, String) {
     (output, said, complained)
 }
 
-/// Whether a process with this id runs, other than one that nobody has waited for.
+/// Whether a process with this id runs, other than one that was not waited for.
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     stat.is_ok_and(|stat| !stat.contains(") Z "))

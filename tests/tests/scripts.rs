@@ -1,5 +1,5 @@
-//! The scripts themselves, called with arguments that no step of ours would send: whoever sends
-//! them over a connection of their own must not be able to break an Ick.
+//! The scripts themselves, called with arguments that no step of ours would send: a program
+//! that sends them over its own connection must not be able to break an Ick.
 
 use millpond::{
     ick,

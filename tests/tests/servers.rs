@@ -1,4 +1,4 @@
-//! The test servers themselves: what the other tests build on must not be taken on trust.
+//! The test servers themselves: the other tests build on them.
 
 // Clippy's leave for tests does not reach the functions that the tests share.
 #![allow(clippy::unwrap_used)]
@@ -20,7 +20,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
 #[test]
-fn a_server_answers_on_port_and_socket() {
+fn a_server_replies_on_port_and_socket() {
     let redis = Redis::start();
     assert_ne!(redis.port(), 6379);
     assert_eq!(redis.url(), format!("redis://127.0.0.1:{}", redis.port()));
@@ -139,7 +139,7 @@ fn tls_is_trusted_with_the_right_authority_only() {
 
     let error = over_tls(redis.port(), other.ca_file().unwrap()).call(&["PING"]).unwrap_err();
     assert!(error.to_string().contains("invalid peer certificate"), "{error}");
-    assert!(over_tcp(redis.port()).call(&["PING"]).is_err(), "plain text was answered");
+    assert!(over_tcp(redis.port()).call(&["PING"]).is_err(), "plain text got a reply");
 
     redis.kill();
     redis.restart();
@@ -172,8 +172,8 @@ fn a_cluster_covers_all_slots_and_asks_half_way_through_a_migration() {
     let migration = cluster.begin_migration(slot, to);
     assert_eq!(migration.move_keys(1), 1);
     let ask = Reply::Error(format!("ASK {slot} 127.0.0.1:{}", target.port()));
-    let answers = ["{tag}a", "{tag}b"].map(|key| source.cli(&["GET", key]));
-    assert_eq!(answers.iter().filter(|answer| **answer == ask).count(), 1, "{answers:?}");
+    let replies = ["{tag}a", "{tag}b"].map(|key| source.cli(&["GET", key]));
+    assert_eq!(replies.iter().filter(|reply| **reply == ask).count(), 1, "{replies:?}");
     let mut asking = target.connect().unwrap();
     assert!(asking.call(&["ASKING"]).unwrap().is_ok());
     assert_eq!(asking.call(&["GET", "{tag}none"]).unwrap(), Reply::Nil);
@@ -395,9 +395,9 @@ impl Program {
 
     fn say(&mut self, command: &str) -> String {
         writeln!(self.input, "{command}").unwrap();
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).unwrap();
-        answer.trim_end().to_owned()
+        let mut reply = String::new();
+        self.output.read_line(&mut reply).unwrap();
+        reply.trim_end().to_owned()
     }
 }
 
@@ -420,8 +420,8 @@ fn over_tls(port: u16, ca_file: &Path) -> Connection<StreamOwned<ClientConnectio
     Connection::new(StreamOwned::new(client, tcp))
 }
 
-/// Whether a process has ended. In a container nobody may collect an orphan, so that it stays
-/// listed as a zombie, which holds neither port nor memory.
+/// Whether a process has ended. In a container an orphan may not be collected, so that it
+/// stays listed as a zombie, which holds neither port nor memory.
 fn is_gone(pid: u32) -> bool {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),

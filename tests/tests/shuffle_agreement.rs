@@ -1,5 +1,5 @@
 //! Random steps of a shuffle queue on Redis, on both embedded engines and in a model that is
-//! written from the specification: all answer the same, down to which message comes next.
+//! written from the specification: all return the same, down to which message comes next.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn case() -> impl Strategy<Value = Case> {
 type Place = (u32, String);
 
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum StepResult {
     Nothing,
     Written(Vec<u32>),
     Read(Vec<Place>),
@@ -114,7 +114,7 @@ struct Expecting {
 }
 
 impl Expecting {
-    fn run(&mut self, case: &Case, step: &Step) -> Answer {
+    fn run(&mut self, case: &Case, step: &Step) -> StepResult {
         let name = self.name.clone();
         match step {
             Step::Write { tenants, streams } => {
@@ -133,7 +133,7 @@ impl Expecting {
                     written.push(stream as u32);
                     self.written += 1;
                 }
-                Answer::Written(written)
+                StepResult::Written(written)
             }
             Step::Read { group, max, prefer } => {
                 let number = usize::from(*group != 0 && !case.deletes);
@@ -153,13 +153,13 @@ impl Expecting {
                     self.read[number].push((stream, id));
                     places.push((stream, fields[0].1.clone()));
                 }
-                Answer::Read(places)
+                StepResult::Read(places)
             }
             Step::Ack { group, which } => {
                 let number = usize::from(*group != 0 && !case.deletes);
                 let read = &self.read[number];
                 if read.is_empty() {
-                    return Answer::Nothing;
+                    return StepResult::Nothing;
                 }
                 let mut acknowledged = 0;
                 for index in which {
@@ -171,7 +171,7 @@ impl Expecting {
                         self.model.delete(&key, &ids);
                     }
                 }
-                Answer::Numbers(vec![acknowledged])
+                StepResult::Numbers(vec![acknowledged])
             }
             Step::Reclaim { group, max, max_deliveries } => {
                 let group = group_name(case, *group);
@@ -184,7 +184,7 @@ impl Expecting {
                     let stream = stream.rsplit_once(":s").expect("a stream's key").1.to_owned();
                     (stream.parse().expect("a number"), format!("{}x{deliveries}", fields[0].1))
                 };
-                Answer::Reclaimed(messages.into_iter().map(place).collect(), dead)
+                StepResult::Reclaimed(messages.into_iter().map(place).collect(), dead)
             }
             Step::Counts { group } => {
                 let group = group_name(case, *group);
@@ -193,9 +193,9 @@ impl Expecting {
                     self.model.backlog(&name),
                     self.model.pending_count(&name, group),
                 ];
-                Answer::Numbers(counts.map(|count| count.expect("no key is broken")).to_vec())
+                StepResult::Numbers(counts.map(|count| count.expect("no key is broken")).to_vec())
             }
-            Step::Reopen => Answer::Nothing,
+            Step::Reopen => StepResult::Nothing,
         }
     }
 }
@@ -221,7 +221,7 @@ impl Found {
         name: &str,
         case: &Case,
         step: &Step,
-    ) -> Result<Answer, millpond::Error> {
+    ) -> Result<StepResult, millpond::Error> {
         let queue = client.shuffle_queue(name).ttl(Duration::from_secs(TTL));
         Ok(match step {
             Step::Write { tenants, streams } => {
@@ -233,7 +233,7 @@ impl Found {
                     .map(|(tenant, number)| ([b'a' + tenant], [("n", number.to_string())]));
                 let receipts = queue.write_many(messages)?;
                 self.written += receipts.len() as u64;
-                Answer::Written(receipts.iter().map(|receipt| stream(receipt.stream)).collect())
+                StepResult::Written(receipts.iter().map(|receipt| stream(receipt.stream)).collect())
             }
             Step::Read { group, max, prefer } => {
                 let number = usize::from(*group != 0 && !case.deletes);
@@ -244,16 +244,16 @@ impl Found {
                     let number = message.field("n").expect("it was written");
                     (stream(message.stream), String::from_utf8_lossy(number).into_owned())
                 };
-                Answer::Read(messages.iter().map(place).collect())
+                StepResult::Read(messages.iter().map(place).collect())
             }
             Step::Ack { group, which } => {
                 let read = &self.read[usize::from(*group != 0 && !case.deletes)];
                 if read.is_empty() {
-                    return Ok(Answer::Nothing);
+                    return Ok(StepResult::Nothing);
                 }
                 let receipts = which.iter().map(|index| index.get(read));
                 let consumer = queue.consumer(group_name(case, *group), "c");
-                Answer::Numbers(vec![match case.deletes {
+                StepResult::Numbers(vec![match case.deletes {
                     true => consumer.ack_and_delete(receipts)?,
                     false => consumer.ack(receipts)?,
                 }])
@@ -269,13 +269,13 @@ impl Found {
                     (stream(message.stream), format!("{number}x{deliveries}"))
                 };
                 let messages = reclaimed.messages.iter().map(place).collect();
-                Answer::Reclaimed(messages, reclaimed.dead)
+                StepResult::Reclaimed(messages, reclaimed.dead)
             }
             Step::Counts { group } => {
                 let pending = queue.pending_count(group_name(case, *group))?;
-                Answer::Numbers(vec![queue.len()?, queue.backlog()?, pending])
+                StepResult::Numbers(vec![queue.len()?, queue.backlog()?, pending])
             }
-            Step::Reopen => Answer::Nothing,
+            Step::Reopen => StepResult::Nothing,
         })
     }
 }
@@ -317,9 +317,9 @@ fn redis_the_embedded_engines_and_the_model_agree() {
             let expected = model.run(&case, step);
             let engines = [("redis", &redis), ("memory", &memory), ("file", &file)];
             for ((engine, client), found) in engines.into_iter().zip(&mut found) {
-                let answer = found.run(client, &name, &case, step);
-                let answer = answer.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
-                prop_assert_eq!(&answer, &expected, "{} after {:?}", engine, step);
+                let result = found.run(client, &name, &case, step);
+                let result = result.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+                prop_assert_eq!(&result, &expected, "{} after {:?}", engine, step);
             }
         }
         server.cli(&["FLUSHALL"]);

@@ -15,10 +15,10 @@ const EACH: usize = 5;
 
 const LIGHT: usize = (TENANTS - 1) * EACH;
 
-/// In a turn the heavy tenant writes so many messages, and in all 1,000 times [`EACH`].
+/// The heavy tenant writes this many messages per turn, and in all 1,000 times [`EACH`].
 const WRITTEN: usize = 5;
 
-/// In a turn so many messages are consumed: fewer than are written.
+/// This many messages are consumed per turn: fewer than are written.
 const SERVED: usize = 4;
 
 const TURNS: usize = 1_000 * EACH / WRITTEN;
@@ -44,7 +44,7 @@ fn tenant(number: usize) -> String {
     format!("tenant-{number}")
 }
 
-/// Plays the load on a queue of so many streams. The tenant `heavy` is the heavy one, if any.
+/// Plays the load on a queue of this many streams. The tenant `heavy` is the heavy one, if any.
 fn play(
     client: &Client,
     name: &str,
@@ -80,7 +80,7 @@ fn play(
         }
         assert_eq!(consumer.ack_and_delete(&batch)?, batch.len() as u64);
     }
-    // What the plain queue has not come to yet has waited so long at least.
+    // What the plain queue has not reached yet has waited at least this long.
     let left = waiting.values().filter(|message| message.is_light);
     waits.extend(left.map(|message| served.len() - message.written));
     assert_eq!(waits.len(), LIGHT);
@@ -88,7 +88,7 @@ fn play(
     Ok((Waits(waits), served))
 }
 
-/// Holds one load against the same without the heavy tenant and on one plain stream.
+/// Compares one load with the same without the heavy tenant and on one plain stream.
 fn compare(client: &Client, heavy: usize) -> Result<(), Error> {
     let (sharded, served) = play(client, &format!("sharded-{heavy}"), 64, Some(heavy))?;
     let (plain, _) = play(client, &format!("plain-{heavy}"), 1, Some(heavy))?;
@@ -136,7 +136,7 @@ fn a_heavy_tenants_growing_backlog_is_its_own_on_redis() -> Result<(), Error> {
 }
 
 #[test]
-fn a_heavy_tenants_growing_backlog_is_its_own_whoever_it_is() -> Result<(), Error> {
+fn a_growing_backlog_delays_only_its_own_tenant() -> Result<(), Error> {
     let client = millpond::connect("memory:")?;
     (0..TENANTS).step_by(4).try_for_each(|heavy| compare(&client, heavy))
 }

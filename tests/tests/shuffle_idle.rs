@@ -26,7 +26,7 @@ fn waiting_costs_nothing_and_one_connection() {
         })
         .collect();
     std::thread::sleep(Duration::from_secs(1));
-    // The waiting one, the pooled one, and that of the question.
+    // The waiting one, the pooled one, and that of the query.
     let (count, list) = connections();
     assert!(count <= 3, "{list}");
     let (before, cpu) = (commands(&server), cpu_time());
@@ -35,7 +35,7 @@ fn waiting_costs_nothing_and_one_connection() {
     assert!(sent <= 3, "{sent} commands in 2 seconds");
     assert!(spent < Duration::from_millis(30), "{spent:?} of work while waiting");
 
-    // One message wakes one waiter: it reads, and the next one looks whether there is more.
+    // One message wakes one waiter: it reads, and the next one checks whether there is more.
     let before = steps(&server);
     client.shuffle_queue("q1").write("t", [("f", "v")]).expect("the server is there");
     std::thread::sleep(Duration::from_millis(300));

@@ -167,8 +167,8 @@ fn a_plain_stream_becomes_a_sharded_queue() -> Result {
     Ok(())
 }
 
-/// A batch ends where single reads would end: what it has taken before it answers, and it takes
-/// nothing that it cannot answer.
+/// A batch ends where single reads would end: what it has read before it returns, and it reads
+/// nothing that it cannot return.
 #[test]
 fn a_default_stream_of_another_type_loses_nothing() -> Result {
     let server = Redis::start();
@@ -190,7 +190,7 @@ fn a_default_stream_of_another_type_loses_nothing() -> Result {
 }
 
 #[test]
-fn nobody_waits_for_notifications_that_cannot_come() -> Result {
+fn no_wait_for_notifications_that_cannot_come() -> Result {
     let server = Redis::start();
     let client = millpond::connect(&server.url())?;
     server.cli(&["SET", "q:notifications", "x"]);
@@ -319,8 +319,8 @@ fn ttl(server: &Redis, key: &str) -> i64 {
     server.cli(&["PTTL", key]).integer()
 }
 
-/// What is written without a time to live never expires, whoever else reads there; one that is given is
-/// kept to, and that of the dead letters is its own.
+/// What is written without a time to live never expires, whatever readers set; a time to live that is
+/// set holds, and that of the dead letters is separate.
 #[test]
 fn only_what_was_given_a_ttl_expires() -> Result {
     const FOR_EVER: i64 = -1;
@@ -379,7 +379,7 @@ fn only_what_was_given_a_ttl_expires() -> Result {
     Ok(())
 }
 
-/// A queue of the original's has the size that it was given there, whoever of ours writes to it.
+/// A queue of the original keeps the size that it got there, whichever client of ours writes to it.
 #[test]
 fn a_writer_takes_the_size_of_a_queue_or_is_refused() -> Result {
     let server = Redis::start();

@@ -38,8 +38,8 @@ fn start(server: &Redis, processes: usize) -> Vec<Waiters> {
     waiters
 }
 
-/// Waits until so many messages were picked up, then checks that each was once; answers the mean
-/// and the longest delay.
+/// Waits until this many messages were picked up, then checks that each was once; returns the
+/// mean and the longest delay.
 fn finish(client: &Client, waiters: Vec<Waiters>, count: u64) -> (Duration, Duration) {
     let is_done = is_picked_up(&waiters, count, LONGEST);
     let shares: Vec<u64> = waiters.iter().map(Waiters::picked).collect();
@@ -107,11 +107,11 @@ fn a_message_on_an_idle_queue_is_picked_up_at_once_by_some_process() {
 fn a_process_that_waits_uses_no_processor_and_one_connection() {
     let server = Redis::start();
     let connections = || server.cli(&["CLIENT", "LIST"]).text();
-    // That of the question itself.
+    // That of the query itself.
     let before = connections().lines().count();
     let waiters = start(&server, 1);
     let list = connections();
-    // The one that waits, and the pooled one that asked first.
+    // The one that waits, and the pooled one that was used first.
     assert!(list.lines().count() - before <= 2, "{list}");
     let blocked = server.info("clients", "blocked_clients");
     assert_eq!(blocked.as_deref(), Some("1"), "{list}");

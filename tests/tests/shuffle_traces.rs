@@ -1,4 +1,4 @@
-//! The traces of the system that introduced shuffle queues: what ours answers and what Redis holds
+//! The traces of the system that introduced shuffle queues: what ours returns and what Redis holds
 //! after each step is what was recorded, except where the specification says otherwise. What that
 //! means for a step and all that follow from it is computed by a model: with the original's rules
 //! it gives the recorded steps, which is checked as well; with ours it says what to expect.
@@ -14,9 +14,9 @@ use millpond_tests::shuffle::trace::{
 };
 use serde_json::Value as Json;
 
-/// What a step answers.
+/// What a step returns.
 #[derive(Clone, Debug, PartialEq)]
-enum Answer {
+enum StepResult {
     Nothing,
     Number(u64),
     Numbers(u64, u64),
@@ -92,8 +92,8 @@ fn parse(step: &Json) -> Result<Step<'_>, &'static str> {
 
 /// The step in the model. The original changes the number of streams with a write; with ours the queue
 /// is resized first.
-fn model(model: &mut Model, step: &Step<'_>, resizes: bool) -> Result<Answer, &'static str> {
-    let number = |found: Result<u64, _>| found.map_or(Answer::Error, Answer::Number);
+fn model(model: &mut Model, step: &Step<'_>, resizes: bool) -> Result<StepResult, &'static str> {
+    let number = |found: Result<u64, _>| found.map_or(StepResult::Error, StepResult::Number);
     Ok(match step {
         Step::Write { name, ttl, streams, shard, fields, .. } => {
             if resizes {
@@ -101,20 +101,20 @@ fn model(model: &mut Model, step: &Step<'_>, resizes: bool) -> Result<Answer, &'
                 let _ = model.resize(name, Some(*ttl), *streams as i64);
             }
             let written = model.write(name, Some(*ttl), *streams as i64, shard, fields.clone());
-            written.map_or(Answer::Error, |(id, _)| Answer::Id(id))
+            written.map_or(StepResult::Error, |(id, _)| StepResult::Id(id))
         }
         Step::Read { name, ttl, group, consumer, prefer } => {
             match model.read(name, *ttl, group, consumer, *prefer) {
-                Ok(Some(taken)) => Answer::Taken(taken),
-                Ok(None) => Answer::Nothing,
-                Err(_) => Answer::Error,
+                Ok(Some(taken)) => StepResult::Taken(taken),
+                Ok(None) => StepResult::Nothing,
+                Err(_) => StepResult::Error,
             }
         }
         Step::Len(name) => number(model.len(name)),
         Step::PendingCount(name, group) => number(model.pending_count(name, group)),
         Step::Stats(name, group) => match (model.len(name), model.pending_count(name, group)) {
-            (Ok(len), Ok(pending)) => Answer::Numbers(len, pending),
-            _ => Answer::Error,
+            (Ok(len), Ok(pending)) => StepResult::Numbers(len, pending),
+            _ => StepResult::Error,
         },
         Step::Redis(words) => {
             let words: Vec<String> = words.iter().map(string).collect();
@@ -123,29 +123,31 @@ fn model(model: &mut Model, step: &Step<'_>, resizes: bool) -> Result<Answer, &'
                 ["XADD", key, "*", ref rest @ ..] => {
                     let pairs = rest.chunks(2).map(|p| (p[0].to_owned(), p[1].to_owned()));
                     model.add(key, pairs.collect()).map_err(|_| "a command that fails")?;
-                    Answer::Nothing
+                    StepResult::Nothing
                 }
                 ["XACK", key, group, ref ids @ ..] => {
                     let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-                    Answer::Number(model.ack(key, group, &ids))
+                    StepResult::Number(model.ack(key, group, &ids))
                 }
                 ["XDEL", key, ref ids @ ..] => {
                     let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-                    Answer::Number(model.delete(key, &ids))
+                    StepResult::Number(model.delete(key, &ids))
                 }
-                ["DEL", key] => Answer::Number(model.keys.remove(key).is_some().into()),
-                ["HSET", key, field, value] => Answer::Number(model.set_field(key, field, value)),
+                ["DEL", key] => StepResult::Number(model.keys.remove(key).is_some().into()),
+                ["HSET", key, field, value] => {
+                    StepResult::Number(model.set_field(key, field, value))
+                }
                 ["SET", key, _] => {
                     model.set_other(key, "string");
-                    Answer::Nothing
+                    StepResult::Nothing
                 }
                 ["RPUSH", key, _] => {
                     model.set_other(key, "list");
-                    Answer::Number(1)
+                    StepResult::Number(1)
                 }
                 ["XGROUP", "CREATE", key, group, last] => {
                     model.join(key, group, last).map_err(|_| "a command that fails")?;
-                    Answer::Nothing
+                    StepResult::Nothing
                 }
                 _ => return Err("a command that the model does not know"),
             }
@@ -160,9 +162,9 @@ fn ours(
     ids: &mut Ids,
     messages: u64,
     step: &Step<'_>,
-) -> Answer {
+) -> StepResult {
     let seconds = std::time::Duration::from_secs;
-    let number = |found: Result<u64, _>| found.map_or(Answer::Error, Answer::Number);
+    let number = |found: Result<u64, _>| found.map_or(StepResult::Error, StepResult::Number);
     match step {
         Step::Write { name, ttl, streams, key, fields, per_shard, shard } => {
             let (streams, per_shard) = (*streams as u32, *per_shard as u32);
@@ -172,7 +174,7 @@ fn ours(
             let queue = queue.streams(streams).streams_per_shard(per_shard);
             let _ = queue.resize(streams);
             match queue.write(bytes(key), fields.iter().map(|(f, v)| (bytes(f), bytes(v)))) {
-                Err(_) => Answer::Error,
+                Err(_) => StepResult::Error,
                 Ok(receipt) => {
                     let id = format!("#{messages}");
                     ids.name(
@@ -180,7 +182,7 @@ fn ours(
                         &receipt.id.to_string(),
                         id.clone(),
                     );
-                    Answer::Id(id)
+                    StepResult::Id(id)
                 }
             }
         }
@@ -190,10 +192,10 @@ fn ours(
             match consumer.prefer_stream(prefer.map(|n| n as u32)).read() {
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::WrongType, "{error}");
-                    Answer::Error
+                    StepResult::Error
                 }
-                Ok(None) => Answer::Nothing,
-                Ok(Some(message)) => Answer::Taken(taken(name, &message, ids)),
+                Ok(None) => StepResult::Nothing,
+                Ok(Some(message)) => StepResult::Taken(taken(name, &message, ids)),
             }
         }
         Step::Len(name) => number(client.shuffle_queue(bytes(name)).len()),
@@ -202,7 +204,9 @@ fn ours(
         }
         Step::Stats(name, group) => {
             let stats = client.shuffle_queue(bytes(name)).stats(bytes(group));
-            stats.map_or(Answer::Error, |stats| Answer::Numbers(stats.len(), stats.pending()))
+            stats.map_or(StepResult::Error, |stats| {
+                StepResult::Numbers(stats.len(), stats.pending())
+            })
         }
         Step::Redis(words) => {
             let words: Vec<String> = words.iter().map(string).collect();
@@ -211,9 +215,13 @@ fn ours(
             let reply = redis.call(&command).expect("the server is there");
             if words[0] == "XADD" {
                 ids.name(&words[1], &reply.text(), format!("#{messages}"));
-                return Answer::Nothing;
+                return StepResult::Nothing;
             }
-            if reply.is_ok() { Answer::Nothing } else { Answer::Number(reply.integer() as u64) }
+            if reply.is_ok() {
+                StepResult::Nothing
+            } else {
+                StepResult::Number(reply.integer() as u64)
+            }
         }
     }
 }
@@ -231,16 +239,18 @@ fn taken(name: &str, message: &Message, ids: &Ids) -> Taken {
     (key, id, message.fields.iter().map(|(f, v)| (text(f), text(v))).collect())
 }
 
-/// Whether the model's answer is the recorded one.
-fn is_recorded_answer(answer: &Answer, step: &Json) -> bool {
+/// Whether the model's result is the recorded one.
+fn is_recorded_result(result: &StepResult, step: &Json) -> bool {
     let returns = &step["returns"];
-    match answer {
-        Answer::Error => !returns["error"].is_null(),
-        Answer::Nothing => returns.is_null() || returns == "OK",
-        Answer::Number(number) => returns.as_u64() == Some(*number),
-        Answer::Numbers(a, b) => returns[0].as_u64() == Some(*a) && returns[1].as_u64() == Some(*b),
-        Answer::Id(id) => returns.as_str() == Some(id),
-        Answer::Taken((stream, id, found)) => {
+    match result {
+        StepResult::Error => !returns["error"].is_null(),
+        StepResult::Nothing => returns.is_null() || returns == "OK",
+        StepResult::Number(number) => returns.as_u64() == Some(*number),
+        StepResult::Numbers(a, b) => {
+            returns[0].as_u64() == Some(*a) && returns[1].as_u64() == Some(*b)
+        }
+        StepResult::Id(id) => returns.as_str() == Some(id),
+        StepResult::Taken((stream, id, found)) => {
             !returns.is_null()
                 && returns["error"].is_null()
                 && string(&returns["stream"]) == *stream
@@ -283,8 +293,8 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
             for (index, json) in case["steps"].as_array().expect("steps").iter().enumerate() {
                 let context = format!("{name} step {index}: {}", json["args"]);
                 let parsed = parse(json).and_then(|step| {
-                    let answer = model(&mut specified, &step, true)?;
-                    Ok((step, answer))
+                    let result = model(&mut specified, &step, true)?;
+                    Ok((step, result))
                 });
                 let Ok((step, expected)) = parsed else {
                     // What follows rests on it.
@@ -292,9 +302,9 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
                     break;
                 };
                 if is_modelled {
-                    let answer = model(&mut original, &step, false).expect("as above");
+                    let result = model(&mut original, &step, false).expect("as above");
                     let state = json["state"].as_object();
-                    let agrees = is_recorded_answer(&answer, json)
+                    let agrees = is_recorded_result(&result, json)
                         && state.is_none_or(|state| {
                             state.len() == original.keys.len()
                                 && state.iter().all(|(name, recorded)| {
@@ -302,11 +312,11 @@ fn the_recorded_queues_behave_as_recorded_or_as_specified() {
                                     key.is_some_and(|key| is_recorded(key, recorded))
                                 })
                         });
-                    let is_same = answer == expected && original.keys == specified.keys;
+                    let is_same = result == expected && original.keys == specified.keys;
                     as_recorded += u32::from(agrees && is_same);
                     if !agrees {
                         let context =
-                            format!("the model is not the original: {context}: {answer:?}");
+                            format!("the model is not the original: {context}: {result:?}");
                         assert!(NOT_MODELLED.contains(&name), "{context} {:?}", original.keys);
                         is_modelled = false;
                     }

@@ -1,4 +1,4 @@
-//! Tracked messages on every engine: the same steps, the same answers.
+//! Tracked messages on every engine: the same steps, the same results.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn walk(client: &Client, name: &str, keys: TrackKeys) -> Result {
     assert_eq!((cordoned.len(), &*cordoned[7]), (1_500, b"7".as_slice()));
     let (seen, scanned, deleted) = collect(&queue);
     assert_eq!((seen.len(), deleted), (1_501, 1_501));
-    // A server may look at an entry twice while its table shrinks.
+    // A server may scan an entry twice while its table shrinks.
     assert!(scanned >= 1_502, "{scanned}");
     assert_eq!(collect(&queue), (vec![], 1, 0), "the large deadline is left");
     assert!(queue.delete_tracked("large")?.is_some());
@@ -134,7 +134,7 @@ fn keys_that_hold_something_else_change_nothing() -> Result {
         }
         assert_eq!(server.cli(&["DBSIZE"]).integer(), 1);
     }
-    // A record of somebody else's, of no stream at all.
+    // A foreign record, of no stream at all.
     server.cli(&["FLUSHALL"]);
     server.cli(&["XADD", "jobs", "1-1", "f", "v"]);
     server.cli(&["XADD", "jobs:s99999", "1-1", "f", "v"]);
@@ -214,14 +214,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a step answers, with nothing in it that depends on the time.
+/// What a step returns, with nothing in it that depends on the time.
 fn run(client: &Client, name: &str, step: &Step) -> std::result::Result<String, millpond::Error> {
     let queue = client.shuffle_queue(name).streams(3).track_keys(TrackKeys::Queue);
     let place = |receipt: Receipt| match receipt.stream {
         Stream::Number(number) => number,
         Stream::Default => panic!("nobody asked for the default stream"),
     };
-    let answer = match step {
+    let result = match step {
         Step::Write { value, deadline } => {
             let tenant = [b'a' + value % 2];
             let fields = [("id", [b'0' + value])];
@@ -251,11 +251,11 @@ fn run(client: &Client, name: &str, step: &Step) -> std::result::Result<String, 
         Step::Reopen => String::new(),
     };
     let counts = (queue.len()?, queue.backlog()?, queue.pending_count("g")?);
-    Ok(format!("{answer} {counts:?}"))
+    Ok(format!("{result} {counts:?}"))
 }
 
 #[test]
-fn random_steps_answer_the_same_everywhere() {
+fn random_steps_return_the_same_everywhere() {
     let server = Redis::start();
     let redis = millpond::connect(&server.url()).expect("a client");
     let memory = millpond::connect("memory:").expect("a client");
@@ -290,7 +290,8 @@ fn random_steps_answer_the_same_everywhere() {
     assert!(count.get() >= cases);
 }
 
-/// As with the original, a record that names no message stays, and whoever deletes by it is told.
+/// As with the original, a record that names no message stays, and deleting by it returns an
+/// error.
 #[test]
 fn a_record_that_names_no_message_is_left_as_it_is() -> Result {
     let server = Redis::start();
@@ -339,7 +340,7 @@ fn many_tracked_messages_are_one_call() -> Result {
         let line = stats.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|rest| rest.split(',').next()?.parse::<u64>().ok()).unwrap_or(0)
     };
-    // The first time, the server is told the script.
+    // The first time, the script is sent to the server.
     assert_eq!((calls("cmdstat_evalsha:calls="), calls("cmdstat_eval:calls=")), (1, 1));
     for (i, receipt) in receipts.iter().enumerate() {
         assert_eq!(queue.delete_tracked(i.to_string())?.as_ref(), Some(receipt));

@@ -87,7 +87,7 @@ fn resize_under_load(client: &Client) -> Result {
         assert!(seen.values().all(|times| *times == 1), "{group}: some came twice");
     }
     assert_eq!((queue.backlog()?, queue.len()? > 0), (0, true));
-    // Everybody is done with everything, so nothing holds the streams.
+    // Every consumer is done with everything, so nothing holds the streams.
     assert_eq!(queue.resize(1)?, 1);
     assert_eq!(queue.stats("one")?.streams.len(), 1);
     Ok(())

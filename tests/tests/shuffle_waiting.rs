@@ -15,8 +15,8 @@ const LONG: Duration = Duration::from_secs(600);
 /// How long the last messages may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Threads of one client that wait, and so many messages, each written when all wait again; answers
-/// the mean and the longest time from a write to its pick-up.
+/// Threads of one client that wait, and a number of messages, each written when all wait again;
+/// returns the mean and the longest time from a write to its pick-up.
 fn pick_up(client: &Client, waiters: usize, count: u64) -> (Duration, Duration) {
     let (picked, sum, longest) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let began = Instant::now();

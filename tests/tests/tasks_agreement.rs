@@ -1,5 +1,5 @@
 //! Random steps of a task store on Redis, on both embedded engines and in a model that is written from
-//! the specification: all answer the same, down to which task a claim picks.
+//! the specification: all return the same, down to which task a claim picks.
 //!
 //! Times are all long past or far ahead, and each lease is longer than those before it, so that nothing
 //! depends on how long a step takes.
@@ -25,7 +25,7 @@ const COLLISIONS: [Collision; 3] = [Collision::Refuse, Collision::Skip, Collisio
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A claimant and what it asks for.
+    /// A claimant and what it requests.
     Modify(usize, Vec<Wish>),
     Claim {
         claimant: usize,
@@ -65,7 +65,7 @@ enum Step {
     Reopen,
 }
 
-/// An entry of a modification, before its versions are looked up. What is stale shows another.
+/// An entry of a modification, before its versions are looked up. A stale one has another.
 #[derive(Clone, Debug)]
 enum Wish {
     Insert {
@@ -135,7 +135,7 @@ impl At {
 /// In the year 2128.
 const FUTURE: u64 = 5_000_000_000_000;
 
-/// Leases differ by so much, which no run takes.
+/// Leases differ by this much, which no run takes.
 const LEASE_STEP_MS: u64 = 1_000_000;
 
 fn at() -> impl Strategy<Value = At> {
@@ -224,7 +224,7 @@ fn doc_id(id: u8) -> String {
 }
 
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum StepResult {
     Nothing,
     Tasks(Vec<model::Task>),
     Docs(Vec<model::Doc>),
@@ -233,7 +233,7 @@ enum Answer {
     Counts(Vec<(String, [u64; 5])>, Vec<(String, [u64; 2])>),
 }
 
-/// What a wish comes to, with the versions that the model knows; each task and document once.
+/// The modification of a wish, with the versions that the model knows; each task and document once.
 fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
     let mut named = std::collections::HashSet::new();
     let version = |id: u8, stale: bool| {
@@ -379,7 +379,7 @@ fn doc_of((namespace, id, version): &model::DocRef) -> DocId {
     DocId::new(namespace, id, *version)
 }
 
-/// The model's time of a lease that was given in this step.
+/// The model's time of a lease that was taken in this step.
 fn lease_ms(number: usize) -> u64 {
     2_000_000_000_000 + number as u64
 }
@@ -388,8 +388,10 @@ fn lease(number: usize) -> Duration {
     Duration::from_millis((number as u64 + 1) * LEASE_STEP_MS)
 }
 
-fn run_model(model: &mut Model, number: usize, step: &Step) -> Answer {
-    let of = |done: Result<model::Done, Refusal>| done.map_or_else(Answer::Refused, Answer::Done);
+fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
+    let of = |done: Result<model::Done, Refusal>| {
+        done.map_or_else(StepResult::Refused, StepResult::Done)
+    };
     match step {
         Step::Modify(claimant, wishes) => {
             let entries = entries(model, wishes);
@@ -403,15 +405,15 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> Answer {
                 }
             }
             let until = lease_ms(number);
-            Answer::Tasks(model.claim(CLAIMANTS[*claimant], &names, until, *max, *seed))
+            StepResult::Tasks(model.claim(CLAIMANTS[*claimant], &names, until, *max, *seed))
         }
         Step::Renew { claimant, .. } => {
             let (tasks, docs) = renewals(model, step);
             if tasks.is_empty() && docs.is_empty() {
-                return Answer::Nothing;
+                return StepResult::Nothing;
             }
             let done = model.renew(CLAIMANTS[*claimant], &tasks, &docs, lease_ms(number));
-            done.map_or_else(Answer::Refused, |()| Answer::Nothing)
+            done.map_or_else(StepResult::Refused, |()| StepResult::Nothing)
         }
         Step::ClaimDocs { claimant, namespace, key } => {
             let docs = model.claim_docs(
@@ -420,27 +422,27 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> Answer {
                 KEYS[*key],
                 lease_ms(number),
             );
-            docs.map_or_else(Answer::Refused, Answer::Docs)
+            docs.map_or_else(StepResult::Refused, StepResult::Docs)
         }
-        Step::List { queue, .. } => Answer::Tasks(model.tasks_of(QUEUES[*queue])),
-        Step::Fetch { ids } => {
-            Answer::Tasks(ids.iter().filter_map(|id| model.task(&task_id(*id)).cloned()).collect())
-        }
+        Step::List { queue, .. } => StepResult::Tasks(model.tasks_of(QUEUES[*queue])),
+        Step::Fetch { ids } => StepResult::Tasks(
+            ids.iter().filter_map(|id| model.task(&task_id(*id)).cloned()).collect(),
+        ),
         Step::Docs { namespace, start, end, .. } => {
             let mut docs = model.docs_of(NAMESPACES[*namespace]);
             docs.retain(|doc| start.is_none_or(|start| doc.key.as_str() >= KEYS[start]));
             docs.retain(|doc| end.is_none_or(|end| doc.key.as_str() < KEYS[end]));
-            Answer::Docs(docs)
+            StepResult::Docs(docs)
         }
         Step::FetchDocs { namespace, ids } => {
             let doc = |id: &u8| model.doc(NAMESPACES[*namespace], &doc_id(*id)).cloned();
-            Answer::Docs(ids.iter().filter_map(doc).collect())
+            StepResult::Docs(ids.iter().filter_map(doc).collect())
         }
-        Step::Counts => Answer::Counts(
+        Step::Counts => StepResult::Counts(
             model.queue_stats().into_iter().collect(),
             model.namespace_stats().into_iter().collect(),
         ),
-        Step::Reopen => Answer::Nothing,
+        Step::Reopen => StepResult::Nothing,
     }
 }
 
@@ -475,7 +477,7 @@ struct Ours<'a> {
 }
 
 impl Ours<'_> {
-    /// The model's time: a lease's is the number of the step that gave it.
+    /// The model's time: a lease's is the number of the step that took it.
     fn time(&self, at_ms: u64) -> u64 {
         match at_ms > 1_000_000_000_000 && at_ms < FUTURE {
             true => lease_ms(((at_ms - self.began_ms) / LEASE_STEP_MS) as usize - 1),
@@ -516,13 +518,18 @@ impl Ours<'_> {
         docs.iter().map(doc).collect()
     }
 
-    fn run(&self, model: &Model, number: usize, step: &Step) -> Result<Answer, millpond::Error> {
+    fn run(
+        &self,
+        model: &Model,
+        number: usize,
+        step: &Step,
+    ) -> Result<StepResult, millpond::Error> {
         let store = |claimant: &usize| self.store.clone().claimant(CLAIMANTS[*claimant]);
-        let answer = match step {
+        let result = match step {
             Step::Modify(claimant, wishes) => {
                 let modification = modification(&entries(model, wishes));
                 store(claimant).modify(modification).map(|done| {
-                    Answer::Done(model::Done {
+                    StepResult::Done(model::Done {
                         inserted: self.tasks(&done.inserted),
                         changed: self.tasks(&done.changed),
                         inserted_docs: self.docs(&done.inserted_docs),
@@ -534,12 +541,12 @@ impl Ours<'_> {
                 let queues = queues.iter().map(|queue| QUEUES[*queue]);
                 let claimant = CLAIMANTS[*claimant];
                 let claim = Claim::new(self.name, claimant, queues, lease(number), *max, *seed);
-                self.client.run(claim).map(|claimed| Answer::Tasks(self.tasks(&claimed.tasks)))
+                self.client.run(claim).map(|claimed| StepResult::Tasks(self.tasks(&claimed.tasks)))
             }
             Step::Renew { claimant, .. } => {
                 let (tasks, docs) = renewals(model, step);
                 if tasks.is_empty() && docs.is_empty() {
-                    return Ok(Answer::Nothing);
+                    return Ok(StepResult::Nothing);
                 }
                 let ids = tasks.iter().map(|(id, version)| TaskId::new(id, *version));
                 let renewed = store(claimant).renew(ids, docs.iter().map(doc_of), lease(number));
@@ -547,12 +554,12 @@ impl Ours<'_> {
                     for (renewed, (id, version)) in renewed.tasks.iter().zip(&tasks) {
                         assert_eq!(*renewed, TaskId::new(id, version + 1));
                     }
-                    Answer::Nothing
+                    StepResult::Nothing
                 })
             }
             Step::ClaimDocs { claimant, namespace, key } => store(claimant)
                 .claim_docs(NAMESPACES[*namespace], KEYS[*key], lease(number))
-                .map(|docs| Answer::Docs(self.docs(&docs))),
+                .map(|docs| StepResult::Docs(self.docs(&docs))),
             Step::List { queue, limit } => {
                 let mut tasks = Vec::new();
                 let mut query = TaskQuery::new().limit(*limit);
@@ -561,13 +568,13 @@ impl Ours<'_> {
                     tasks.extend(self.tasks(&page.tasks));
                     match page.next {
                         Some(next) => query = query.after(next),
-                        None => break Ok(Answer::Tasks(tasks)),
+                        None => break Ok(StepResult::Tasks(tasks)),
                     }
                 }
             }
             Step::Fetch { ids } => {
                 let tasks = self.store.fetch(ids.iter().map(|id| task_id(*id)));
-                tasks.map(|tasks| Answer::Tasks(self.tasks(&tasks)))
+                tasks.map(|tasks| StepResult::Tasks(self.tasks(&tasks)))
             }
             Step::Docs { namespace, start, end, limit } => {
                 let mut docs = Vec::new();
@@ -583,14 +590,14 @@ impl Ours<'_> {
                     docs.extend(self.docs(&page.docs));
                     match page.next {
                         Some(next) => query = query.after(next),
-                        None => break Ok(Answer::Docs(docs)),
+                        None => break Ok(StepResult::Docs(docs)),
                     }
                 }
             }
             Step::FetchDocs { namespace, ids } => {
                 let ids = ids.iter().map(|id| doc_id(*id));
                 let docs = self.store.fetch_docs(NAMESPACES[*namespace], ids);
-                docs.map(|docs| Answer::Docs(self.docs(&docs)))
+                docs.map(|docs| StepResult::Docs(self.docs(&docs)))
             }
             Step::Counts => {
                 let queues = self.store.queue_stats(Filter::new())?.into_iter().map(|of| {
@@ -602,16 +609,16 @@ impl Ours<'_> {
                 let namespaces = namespaces
                     .into_iter()
                     .map(|of| (of.namespace.as_ref().to_owned(), [of.size, of.claimed]));
-                Ok(Answer::Counts(queues.collect(), namespaces.collect()))
+                Ok(StepResult::Counts(queues.collect(), namespaces.collect()))
             }
-            Step::Reopen => Ok(Answer::Nothing),
+            Step::Reopen => Ok(StepResult::Nothing),
         };
-        match answer {
+        match result {
             Err(error) if error.kind() == ErrorKind::Dependency => {
                 let dependency = error.dependency().expect("it says what is wrong");
-                Ok(Answer::Refused(refusal(dependency)))
+                Ok(StepResult::Refused(refusal(dependency)))
             }
-            answer => answer,
+            result => result,
         }
     }
 }
@@ -674,9 +681,9 @@ fn redis_the_embedded_engines_and_the_model_agree() {
             let expected = run_model(&mut model, number, step);
             for (engine, client) in [("redis", &redis), ("memory", &memory), ("file", &file)] {
                 let ours = Ours { store: client.tasks(&name), client, name: &name, began_ms };
-                let answer = ours.run(&before, number, step);
-                let answer = answer.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
-                prop_assert_eq!(&answer, &expected, "{} after {:?}", engine, step);
+                let result = ours.run(&before, number, step);
+                let result = result.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+                prop_assert_eq!(&result, &expected, "{} after {:?}", engine, step);
             }
         }
         server.cli(&["FLUSHALL"]);

@@ -1,4 +1,4 @@
-//! Jobs that need the same documents keep each other out, and none of them is held against its task.
+//! Jobs that need the same documents exclude each other, and waiting does not count as a failed attempt.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -89,7 +89,8 @@ fn jobs_of_one_document_are_done_one_after_the_other_on_redis() {
     traps(&Redis::start().url());
 }
 
-/// The task comes back untried and soon, whoever holds the document; other errors are failed attempts.
+/// The task is released soon and without a counted attempt, whichever job holds the document; other
+/// errors are failed attempts.
 #[test]
 fn a_taken_document_is_no_failed_attempt() {
     let server = Redis::start();
@@ -178,11 +179,11 @@ async fn waits_async(client: &Client<Async>, holder: &Job) {
     let waiting = job.claim_docs_within("n", "k", LEASE);
     holder.done().expect("the store is there");
     assert_eq!(waiting.await.expect("the store is there").len(), 1);
-    // Nobody asks any more for those whose future is dropped, or for a job that is over.
+    // Nothing polls any more for those whose future is dropped, or for a job that is over.
     job.done().await.expect("the store is there");
 }
 
-/// What a wait gets when its job has ended is given back: nobody would renew or release it.
+/// What a wait gets when its job has ended is released: nothing else would renew or release it.
 #[test]
 fn a_wait_that_outlives_its_job_holds_nothing() {
     let server = Redis::start();
@@ -203,7 +204,7 @@ fn a_wait_that_outlives_its_job_holds_nothing() {
                 let [holder, ended] = &jobs[..] else { unreachable!("there are two") };
                 holder.claim_docs("n", "k").await.expect("it is free");
                 let waiting = ended.claim_docs_within("n", "k", LEASE);
-                // Time for the first question; the next one comes after both jobs.
+                // Time for the first attempt; the next one comes after both jobs.
                 ended.claim_docs("n", "k").await.expect_err("it is held");
                 ended.done().await.expect("the store is there");
                 holder.done().await.expect("the store is there");
@@ -218,9 +219,9 @@ fn a_wait_that_outlives_its_job_holds_nothing() {
     }
 }
 
-/// The task is there again at once, as a failed attempt, and somebody is told.
+/// The task is available again at once, as a failed attempt, and `on_error` is called.
 #[test]
-fn what_is_refused_is_given_back_and_told() {
+fn a_refused_end_releases_the_task_and_is_reported() {
     let server = Redis::start();
     for url in ["memory:", &server.url()] {
         let store = millpond::connect(url).expect("the store is there").tasks("shop");

@@ -1,16 +1,18 @@
-//! Threads that do anything to one store at once, on the embedded engine and on Redis, and a look at what
-//! all of them were told, when, and by whom.
+//! Threads that do anything to one store at once, on the embedded engine and on Redis, and a check of
+//! what each of them was told, and when.
 //!
-//! Ids are never used again, so what was told of a task or of a document is one line of versions. Checked:
+//! Ids are never used again, so what was reported of a task or of a document is one line of versions.
+//! Checked:
 //!
-//! - Each version was made once, by one step, and none is missing, so that nobody lost a race and went on.
-//! - There is one order of all steps, in which each comes before those that were called after it returned,
-//!   and in which each step finds the versions that it said it found, and makes those behind them. A
-//!   modification is at one place of that order with all that it names: nothing is done by half. What was
-//!   read in between, a version and every field of it, is what a step that was done had made.
+//! - Each version was made once, by one step, and none is missing, so that no loser of a race continued.
+//! - There is one order of all steps, in which each comes before those that were called after it
+//!   returned, and in which each step finds the versions that it said it found, and makes those behind
+//!   them. A modification is at one point of that order with all that it names: nothing is done by half.
+//!   What was read in between, a version and every field of it, is what a step that was done had made.
 //! - A step that was refused for a version that is not there was not refused while it was there all the
 //!   time, and one that was refused for a holder met that holder.
-//! - A claim takes only what nobody holds; changes, renewals and deletes only what nobody else holds.
+//! - A claim takes only what is unclaimed; changes, renewals and deletes only what no other claimant
+//!   holds.
 //! - What is there at the end is the last version of everything that was not deleted.
 //!
 //! Lists and statistics, which are not of one moment, are checked task by task.
@@ -75,7 +77,7 @@ impl From<&Doc> for State {
     }
 }
 
-/// What a step said of one thing.
+/// What a step reported of one item.
 #[derive(Clone, Debug, PartialEq)]
 enum Touch {
     /// It made this.
@@ -83,7 +85,7 @@ enum Touch {
     /// It made this of the version before.
     Claimed(State),
     Changed(State),
-    /// It put off this version, and made the next one of it: until when, and for whom.
+    /// It leased this version, and made the next one of it: until when, and for whom.
     Renewed {
         version: u64,
         at_ms: u64,
@@ -183,17 +185,17 @@ fn doc_id(id: &str) -> Id {
 }
 
 impl Actor<'_> {
-    /// Runs a step and notes what it said; a refusal is an answer, other errors end the test.
+    /// Runs a step and notes what it reported; a refusal is a result, other errors end the test.
     fn call<T>(
         &mut self,
         step: impl FnOnce(&TaskStore) -> Result<T, millpond::Error>,
         done: impl FnOnce(&T) -> Vec<(Id, Touch)>,
     ) -> Option<T> {
         let (called, called_ms) = (self.began.elapsed(), wall_ms());
-        let answer = step(&self.store);
+        let result = step(&self.store);
         let (returned, returned_ms) = (self.began.elapsed(), wall_ms());
-        let touches = match &answer {
-            Ok(answer) => done(answer),
+        let touches = match &result {
+            Ok(result) => done(result),
             Err(error) if error.kind() == ErrorKind::Dependency => {
                 refused(error.dependency().expect("it says what is wrong"))
             }
@@ -201,7 +203,7 @@ impl Actor<'_> {
         };
         let claimant = self.store.claimant_id().to_owned();
         self.calls.push(Call { claimant, called, returned, called_ms, returned_ms, touches });
-        answer.ok()
+        result.ok()
     }
 
     fn new_id(&self) -> String {
@@ -222,7 +224,7 @@ impl Actor<'_> {
         docs.into_iter().for_each(|doc| seen.doc(doc, &mut self.random));
     }
 
-    /// So many tasks that somebody has seen, perhaps long ago.
+    /// This many tasks that a thread has seen, perhaps long ago.
     fn some_tasks(&mut self, count: usize) -> Vec<Task> {
         let mut tasks = self.seen.lock().expect("nobody panicked").tasks.clone();
         while tasks.len() > count {
@@ -430,7 +432,7 @@ impl Actor<'_> {
     }
 }
 
-/// What a refusal says of each thing. Ids are never used again, so none is taken.
+/// What a refusal says of each item. Ids are never used again, so none is taken.
 fn refused(why: &Dependency) -> Vec<(Id, Touch)> {
     assert!(!why.has_collisions(), "{why}");
     let missing = why.changes.iter().chain(&why.deletes).chain(&why.depends);
@@ -443,7 +445,7 @@ fn refused(why: &Dependency) -> Vec<(Id, Touch)> {
     missing.chain(held).chain(no_docs).chain(held_docs).collect()
 }
 
-/// What happened to one thing.
+/// What happened to one item.
 #[derive(Default)]
 struct Line {
     /// Which step made each version, and what is at it.
@@ -454,7 +456,7 @@ struct Line {
 
 type Checked = Result<(), String>;
 
-/// A history, thing by thing.
+/// A history, item by item.
 struct History<'a> {
     calls: &'a [Call],
     lines: HashMap<Id, Line>,
@@ -510,7 +512,7 @@ impl<'a> History<'a> {
         Ok(history)
     }
 
-    /// Where a touch is in the line of its thing: behind the making of its version and before the next.
+    /// Where a touch is in the line of its item: behind the making of its version and before the next.
     fn place(&self, id: &Id, touch: &Touch) -> Result<Option<u64>, String> {
         let line = self.lines.get(id).ok_or_else(|| format!("nobody inserted {id:?}"))?;
         Ok(Some(match touch {
@@ -537,7 +539,7 @@ impl<'a> History<'a> {
 
     /// One order of all steps, or those that have none.
     fn order(&self) -> Checked {
-        // Of each thing, the steps at each place of its line.
+        // Of each item, the steps at each point of its line.
         let mut lines: HashMap<&Id, BTreeMap<u64, BTreeSet<usize>>> = HashMap::new();
         for (number, call) in self.calls.iter().enumerate() {
             for (id, touch) in &call.touches {
@@ -546,7 +548,7 @@ impl<'a> History<'a> {
                 }
             }
         }
-        // How many steps each one waits for, and who waits for it.
+        // How many steps each one waits for, and which wait for it.
         let mut before = vec![0_usize; self.calls.len()];
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); self.calls.len()];
         for places in lines.values() {
@@ -565,7 +567,7 @@ impl<'a> History<'a> {
             .map(|n| key(n, self.calls[n].called))
             .collect();
         while let Some((called, number)) = ready.pop_first() {
-            // Whoever was called first is the least of those that somebody else has to come before.
+            // The step that was called first is the least of those that must come before another.
             let (returned, waits) = *returns.first().expect("this one is among them");
             if returned < called {
                 return Err(format!(
@@ -624,7 +626,7 @@ impl<'a> History<'a> {
 }
 
 impl Call {
-    /// Whether somebody else held this for as long as the call took.
+    /// Whether another claimant held this for as long as the call took.
     fn is_kept_out(&self, state: &State) -> bool {
         state.at_ms > self.returned_ms
             && !state.claimant.is_empty()
@@ -689,7 +691,7 @@ fn check(calls: &[Call], left: &[(Id, State)]) -> Checked {
     }
 }
 
-/// Lets threads loose on a store; answers what they were told, and what is left.
+/// Runs threads on a store; returns what was reported to them, and what is left.
 fn play(client: &Client, seed: u64, steps: u64) -> (Vec<Call>, Vec<(Id, State)>) {
     let (seen, numbers, began) = (Mutex::default(), AtomicU64::new(0), Instant::now());
     let store = client.tasks(format!("store-{seed}"));
@@ -764,7 +766,7 @@ fn steps_on_redis_have_one_order() {
 
 /// The check finds what it is for: a true history, with one thing wrong at a time.
 #[test]
-fn a_history_that_cannot_be_is_told() {
+fn an_inconsistent_history_is_found() {
     let (calls, left) = play(&millpond::connect("memory:").expect("it opens"), 7, 500);
     check(&calls, &left).expect("nothing is wrong yet");
     let with = |change: &dyn Fn(&mut Vec<Call>)| {
@@ -779,9 +781,9 @@ fn a_history_that_cannot_be_is_told() {
             .expect("there is one")
     };
     let claim = position(&|touch| matches!(touch, Touch::Claimed(_)));
-    // Two were given the same version.
+    // Two got the same version.
     with(&|calls| calls.push(calls[claim].clone()));
-    // A claim that nobody was told of.
+    // A claim that was returned to no thread.
     with(&|calls| calls[claim].touches.clear());
     // A change that was done to one task of several.
     let several = calls.iter().position(|call| {

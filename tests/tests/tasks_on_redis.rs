@@ -72,7 +72,7 @@ fn a_store_is_whole_while_its_slot_moves() {
 }
 
 #[test]
-fn many_tasks_that_expire_together_hold_up_nobody_for_long() {
+fn many_tasks_that_expire_together_delay_no_step_for_long() {
     let server = Redis::start();
     let store = millpond::connect(&server.url()).unwrap().tasks("s");
     // All at one time, when all are there.

@@ -1,5 +1,5 @@
-//! What a directory gives back of a task store: every field, with and without a snapshot, after torn
-//! writes, in a bounded time and from a bounded space.
+//! What recovery of a directory returns of a task store: every field, with and without a snapshot,
+//! after torn writes, in a bounded time and from a bounded space.
 
 #![allow(clippy::unwrap_used, reason = "a test has failed where what it needs is not there")]
 

@@ -1,4 +1,4 @@
-//! A job keeps its lease through lost answers and a server that is away for a while.
+//! A job keeps its lease through lost replies and a server that is down for a while.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use millpond::tasks::{DocQuery, Filter, Job, Modification, NewDoc, TaskStore};
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::Redis;
 
-/// A server, a proxy before it that can swallow an answer, and a store there that has one task and the
+/// A server, a proxy in front of it that can lose a reply, and a store there that has one task and the
 /// documents of one key.
 fn store_behind_a_proxy() -> (Redis, Proxy, TaskStore) {
     let server = Redis::start();
@@ -24,9 +24,9 @@ fn store_with_a_task(url: &str) -> TaskStore {
     store
 }
 
-/// Loses the answer to a renewal of this job. The one before it came through, so there is a connection
-/// which knows the script, and nothing else is answered.
-fn lose_an_answer(proxy: &Proxy, job: &Job) {
+/// Loses the reply to a renewal of this job. The one before it succeeded, so there is a connection
+/// which knows the script, and no other reply is lost.
+fn lose_a_reply(proxy: &Proxy, job: &Job) {
     let wait_until = |is_so: &dyn Fn() -> bool| {
         let start = Instant::now();
         while !is_so() {
@@ -36,20 +36,20 @@ fn lose_an_answer(proxy: &Proxy, job: &Job) {
     };
     let (version, swallowed) = (job.handle().version, proxy.swallowed());
     wait_until(&|| job.handle().version > version);
-    proxy.swallow_next_answer();
+    proxy.lose_next_reply();
     wait_until(&|| proxy.swallowed() > swallowed);
 }
 
-/// It ends while nobody knows yet that the answer is lost, or a moment later, before the next renewal.
+/// It ends while the lost reply is not yet noticed, or a moment later, before the next renewal.
 #[test]
-fn a_job_can_end_when_the_answer_to_its_last_renewal_is_lost() {
+fn a_job_can_end_when_the_reply_to_its_last_renewal_is_lost() {
     let (_server, proxy, store) = store_behind_a_proxy();
     for pause in [0, 0, 30, 30] {
         let worker = store.worker(["q"]).lease(Duration::from_secs(1));
         let job = worker.jobs().next().unwrap().unwrap();
         let docs = job.claim_docs("n", "k").unwrap();
         assert_eq!(docs.len(), 1);
-        lose_an_answer(&proxy, &job);
+        lose_a_reply(&proxy, &job);
         std::thread::sleep(Duration::from_millis(pause));
         job.release_after(Duration::ZERO).unwrap();
         let docs = store.list_docs("n", DocQuery::new()).unwrap().docs;
@@ -75,12 +75,12 @@ fn a_job_that_claims_its_documents_again_keeps_its_lease() {
 }
 
 #[test]
-fn a_renewal_whose_answer_is_lost_is_no_lost_lease() {
+fn a_renewal_whose_reply_is_lost_is_no_lost_lease() {
     let (_server, proxy, store) = store_behind_a_proxy();
     let worker = store.worker(["q"]).lease(Duration::from_secs(1));
     let job = worker.jobs().next().unwrap().unwrap();
     let docs = job.claim_docs("n", "k").unwrap();
-    lose_an_answer(&proxy, &job);
+    lose_a_reply(&proxy, &job);
     let start = Instant::now();
     let seen = job.handle().version;
     while job.handle().version < seen + 2 {

@@ -12,7 +12,7 @@ use millpond_tests::servers::Redis;
 /// Waits that are never over by themselves while a test runs.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Whoever waits on a server looks so often though nobody woke it: what takes longer was not woken.
+/// A waiter on a server polls this often even if it is not woken: what takes longer was not woken.
 const LOOK: Duration = Duration::from_secs(5);
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ fn insert(store: &TaskStore, task: NewTask) -> Task {
     done.inserted.into_iter().next().expect("it was inserted")
 }
 
-/// A task that is due after so many milliseconds, and says so.
+/// A task that is due after this many milliseconds, and holds that time.
 fn due_after(queue: &str, ms: u64) -> NewTask {
     NewTask::new(queue).after(Duration::from_millis(ms)).value(ms.to_string())
 }
@@ -33,8 +33,8 @@ fn late_ms(task: &Task) -> u64 {
     task.modified_ms - (task.created_ms + delay)
 }
 
-/// One waiter, and so many tasks, each put in by `put` when it waits again; how late it was claimed,
-/// on average and at most, by the clock of the store.
+/// One waiter, and a number of tasks, each inserted by `put` when it waits again; how late it was
+/// claimed, on average and at most, by the clock of the store.
 fn lateness(client: &Client, other: &Client, put: impl Fn(&TaskStore) -> Task) -> (u64, u64) {
     const COUNT: u64 = 30;
     let (sum, longest) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -79,7 +79,7 @@ fn a_task_is_claimed_as_it_comes_and_as_its_time_comes() {
 }
 
 #[test]
-fn a_lease_that_runs_out_and_a_release_wake_whoever_waits() {
+fn a_lease_that_expires_and_a_release_wake_waiters() {
     let server = Redis::start();
     for url in [server.url(), "memory:".to_owned()] {
         let client = millpond::connect(&url).unwrap();
@@ -103,7 +103,7 @@ fn a_lease_that_runs_out_and_a_release_wake_whoever_waits() {
 }
 
 #[test]
-fn many_that_wait_in_two_clients_take_everything_and_nobody_waits_for_a_look() {
+fn many_waiters_in_two_clients_claim_everything_without_a_poll() {
     const TASKS: usize = 400;
     let server = Redis::start();
     for url in [server.url(), "memory:many".to_owned()] {
@@ -172,7 +172,7 @@ fn waiting_for_what_is_due_later_sends_nothing() {
     std::thread::sleep(Duration::from_millis(1_000));
     assert_eq!(steps(&server) - before, 0, "steps while nothing is due");
     std::thread::sleep(Duration::from_millis(1_000));
-    // The one that is woken takes it and says when the next is due; nobody else looks.
+    // The one that is woken takes it and sets when the next is due; no other polls.
     let sent = steps(&server) - before;
     assert!((1..=3).contains(&sent), "{sent} steps for one task that was due");
     let fifteen = (0..15).fold(Modification::new(), |m, _| m.insert(NewTask::new("q")));
@@ -219,8 +219,8 @@ fn closing_ends_a_wait() {
         let waiter = std::thread::spawn(move || store.claims(["q"]).wait(LONG).next());
         std::thread::sleep(Duration::from_millis(200));
         client.close().unwrap();
-        let answer = waiter.join().expect("no panic").expect("it says why");
-        assert_eq!(answer.unwrap_err().kind(), ErrorKind::Closed);
+        let result = waiter.join().expect("no panic").expect("it says why");
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Closed);
     }
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/shiblon/entroq/pkg/backend/eqredis"
 )
 
-// open answers a client of the backend, and what closes it and removes what it left. A journal is
+// open returns a client of the backend, and what closes it and removes what it left. A journal is
 // new each time, in a folder of its own; what lies in a Redis stays there.
 func open(ctx context.Context, backend string) (*entroq.EntroQ, func() error, error) {
 	var opener entroq.BackendOpener

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// measures says what can be asked for, in the order in which it is done. What is inside takes a
-// backend that keeps its tasks in this process.
+// measures lists what can be asked for, in the order in which it is done. What is inside
+// requires a backend that keeps its tasks in this process.
 var measures = []struct {
 	name   string
 	inside bool

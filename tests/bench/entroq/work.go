@@ -21,7 +21,7 @@ const (
 // The value of upstream's own benchmark.
 var value = json.RawMessage(`"bench-value"`)
 
-// names answers queues that no other round uses: a Redis keeps what earlier rounds left.
+// names returns queues that no other round uses: a Redis keeps what earlier rounds left.
 func names(queues int) []string {
 	round := entroq.GenHex16()
 	all := make([]string, queues)
@@ -31,7 +31,7 @@ func names(queues int) []string {
 	return all
 }
 
-// each runs work in so many goroutines, and answers how long all took and what failed first.
+// each runs work in this many goroutines, and returns how long all took and what failed first.
 func each(workers int, work func(worker int) error) (time.Duration, error) {
 	var running sync.WaitGroup
 	failed := make([]error, workers)
@@ -53,8 +53,8 @@ func each(workers int, work func(worker int) error) (time.Duration, error) {
 	return took, nil
 }
 
-// insert puts task n into queue n modulo queues, so many in one Modify. The batches take turns among
-// the workers.
+// insert puts task n into queue n modulo queues, a given number in one Modify. The batches take
+// turns among the workers.
 func insert(ctx context.Context, client *entroq.EntroQ, queues []string, tasks, batch, workers int,
 	with ...entroq.InsertArg) (time.Duration, error) {
 	with = append(with, entroq.WithRawValue(value))

@@ -1,5 +1,5 @@
-// Calls a second from Node, ours and those of the two favourite clients in turn; prints a list of
-// rows as JSON.
+// Calls per second from Node, ours and those of the two favourite clients in turn; prints a list
+// of rows as JSON.
 //
 // Arguments: the server's URL, the source of the script that an add calls.
 

@@ -1,12 +1,13 @@
 // Ours and a peer's in turn, round by round, as a row of a table.
 
 /**
- * Runs both in turn, the first round to warm up, and answers the row: what each made a second,
+ * Runs both in turn, the first round to warm up, and returns the row: what each made a second,
  * the medians of the rounds.
  *
  * @param {number} rounds how often each is measured
  * @param {object} row what else the row says: its `name`, how many are `concurrent`, the `peer`
- * @param {() => Promise<number>} ours measures ours once and answers how many there were a second
+ * @param {() => Promise<number>} ours measures ours once and returns how many there were per
+ *   second
  * @param {() => Promise<number>} theirs the same for the peer
  */
 export async function compare(rounds, row, ours, theirs) {

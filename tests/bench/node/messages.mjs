@@ -1,5 +1,5 @@
-// Messages a second through a shuffle queue and through BullMQ in turn; prints a list of rows as
-// JSON.
+// Messages per second through a shuffle queue and through BullMQ in turn; prints a list of rows
+// as JSON.
 //
 // Arguments: the server's URL. All that it holds is deleted.
 
@@ -56,7 +56,7 @@ async function emptyBull() {
   }
 }
 
-/** Measures adding so many messages, `size` with each call. */
+/** Measures adding `count` messages, `size` with each call. */
 const adding = (empty, all, size) => async () => {
   const { queue, one, many } = await empty()
   const began = performance.now()
@@ -68,7 +68,7 @@ const adding = (empty, all, size) => async () => {
   return rate
 }
 
-/** Measures what `work` does with so many messages that are there; it answers how many it did. */
+/** Measures what `work` does with the given number of messages; it returns how many it did. */
 const shuffleWorking = (all, work) => async () => {
   const { queue, many } = await emptyShuffle()
   for (let from = 0; from < all; from += BATCH) await many(batch(from))
@@ -83,7 +83,7 @@ const shuffleWorking = (all, work) => async () => {
 /** The work itself, which is none. */
 async function nothing() {}
 
-/** Each message taken, worked on and acknowledged for itself, so many of them at once. */
+/** Each message read, worked on and acknowledged alone, many at once. */
 const oneByOne = (concurrent) => async (consumer) => {
   let done = 0
   async function loop() {
@@ -97,7 +97,7 @@ const oneByOne = (concurrent) => async (consumer) => {
   return done
 }
 
-/** Messages taken in batches, and each acknowledged for itself. */
+/** Messages read in batches, and each acknowledged alone. */
 async function takenInBatches(consumer, all) {
   let done = 0
   for await (const messages of consumer.messages({ max: BATCH, waitMs: 1000 })) {
@@ -110,7 +110,7 @@ async function takenInBatches(consumer, all) {
   return done
 }
 
-/** Messages taken and acknowledged in batches. */
+/** Messages read and acknowledged in batches. */
 async function inBatches(consumer, all) {
   let done = 0
   for await (const messages of consumer.messages({ max: BATCH, waitMs: 1000 })) {
@@ -121,7 +121,7 @@ async function inBatches(consumer, all) {
   return done
 }
 
-/** Measures a worker on so many jobs that are there, until the last is completed. */
+/** Measures a worker on the given number of jobs, until the last is completed. */
 const bullWorking = (all, concurrency) => async () => {
   const { queue, many } = await emptyBull()
   for (let from = 0; from < all; from += BATCH) await many(batch(from))

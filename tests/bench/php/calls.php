@@ -1,11 +1,11 @@
 <?php
 
 /**
- * Calls a second from PHP: ours, over a connection of Millpond's own and over one of phpredis, and in
- * turn with them phpredis calling EVALSHA by hand. Prints a list of rows as JSON.
+ * Calls per second from PHP: ours, over a connection of Millpond's own and over one of phpredis, and
+ * in turn with them phpredis calling EVALSHA by hand. Prints a list of rows as JSON.
  *
  * Arguments: the server's URL, the source of the script that an add calls. By hand means: the same
- * pairs go in and the same pairs come out, as whoever writes it has to do.
+ * pairs go in and the same pairs come out, as a program that does it by hand has to.
  */
 
 declare(strict_types=1);
@@ -26,7 +26,7 @@ const KEYS = ['k', 'k/ick/{k}/pset', 'k/ick/{k}/cset'];
 /** Not more than 1.1 times as long. */
 const AIM = 1 / 1.1;
 
-/** Calls a second. */
+/** Calls per second. */
 function speed(callable $call, int $calls): float
 {
     $start = hrtime(true);

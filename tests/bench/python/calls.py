@@ -1,4 +1,4 @@
-"""Calls a second from Python, ours and redis-py's in turn; prints a list of rows as JSON.
+"""Calls per second from Python, ours and redis-py's in turn; prints a list of rows as JSON.
 
 Arguments: the server's URL, the source of the script that an add calls.
 """

@@ -5,7 +5,7 @@ import statistics
 
 def compare(rounds, row, ours, theirs):
     """Runs both in turn, the first round to warm up, and returns the row with the medians of the
-    rounds. Both are functions that return how many there were a second."""
+    rounds. Both are functions that return how many there were per second."""
     figures = []
     for number in range(rounds + 1):
         if number % 2:

@@ -1,5 +1,5 @@
-"""Messages a second through a shuffle queue and through dramatiq in turn; prints a list of rows as
-JSON.
+"""Messages per second through a shuffle queue and through dramatiq in turn; prints a list of rows
+as JSON.
 
 Arguments: the server's URL. All that it holds is deleted.
 """
@@ -58,7 +58,7 @@ class Shuffle:
         self.queue.write_many([(tenant(number), fields(number)) for number in numbers])
 
     def work(self, total, threads, loop):
-        """Does what is there, in so many threads, and returns how many that were a second."""
+        """Works on what is there, in this many threads, and returns how many that were per second."""
         done = [0] * threads
 
         def run(index):
@@ -80,7 +80,7 @@ def nothing(**fields):
 
 
 def one_by_one(consumer):
-    """Each message taken, worked on and acknowledged for itself."""
+    """Each message read, worked on and acknowledged alone."""
     done = 0
     while message := consumer.read():
         nothing(message=message)
@@ -89,7 +89,7 @@ def one_by_one(consumer):
 
 
 def taken_in_batches(consumer):
-    """Messages taken in batches, and each acknowledged for itself."""
+    """Messages read in batches, and each acknowledged alone."""
     done = 0
     for messages in consumer.messages(BATCH):
         for message in messages:
@@ -99,7 +99,7 @@ def taken_in_batches(consumer):
 
 
 def in_batches(consumer):
-    """Messages taken and acknowledged in batches."""
+    """Messages read and acknowledged in batches."""
     done = 0
     for messages in consumer.messages(BATCH):
         for message in messages:
@@ -109,7 +109,7 @@ def in_batches(consumer):
 
 
 class Acknowledged(dramatiq.Middleware):
-    """Says when so many messages are acknowledged."""
+    """Signals when this many messages are acknowledged."""
 
     def __init__(self, total):
         self.count, self.total, self.finished = itertools.count(1), total, threading.Event()
@@ -152,7 +152,7 @@ class Dramatiq:
 
 
 def adding(kind, url, total, size):
-    """Measures adding so many messages, ``size`` with each call."""
+    """Measures adding `count` messages, ``size`` with each call."""
 
     def measure():
         empty = kind(url)
@@ -169,7 +169,7 @@ def adding(kind, url, total, size):
 
 
 def working(kind, url, total, *settings):
-    """Measures the work on so many messages that are there."""
+    """Measures the work on the given number of messages."""
 
     def measure():
         filled = kind(url)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Calls a second from Ruby: the drop-in against the same redis-rb connection that calls EVALSHA by
-# hand, and Millpond's own API against redis-rb. Prints a list of rows as JSON.
+# Calls per second from Ruby: the drop-in against the same redis-rb connection that calls EVALSHA
+# by hand, and Millpond's own API against redis-rb. Prints a list of rows as JSON.
 #
 # Arguments: the server's URL. The scripts are the library's.
 

@@ -67,7 +67,7 @@ fn member(n: usize) -> String {
     format!("document-{n:012}")
 }
 
-/// Members a second: added, reserved, committed.
+/// Members per second: added, reserved, committed.
 fn rounds(ick: &Ick, size: usize, per_call: usize, moved: usize) -> Outcome<[f64; 3]> {
     const ROUNDS: usize = 9;
     let mut next = size * 10;
@@ -93,7 +93,7 @@ fn rounds(ick: &Ick, size: usize, per_call: usize, moved: usize) -> Outcome<[f64
             }
         });
         // The sizes stay as they are: as many leave at the low end as came at the high end. Each
-        // call is given one more batch, and answers only that, since the last was committed.
+        // call is given one more batch, and returns only that, since the last was committed.
         let (mut reserve, mut commit) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..calls {
             let mut batch = Vec::new();
@@ -117,7 +117,7 @@ fn rounds(ick: &Ick, size: usize, per_call: usize, moved: usize) -> Outcome<[f64
     Ok(found.map(median))
 }
 
-/// Bytes a member: resident memory and the directory's size.
+/// Bytes per member: resident memory and the directory's size.
 fn sizes(report: &mut Report) -> Outcome {
     let section = report.section(
         "What a queue costs",

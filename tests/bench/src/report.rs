@@ -33,7 +33,7 @@ impl Report {
 }
 
 impl Report {
-    /// An earlier report with these sections in place of its own; new ones come at its end.
+    /// An earlier report with these sections instead of its own; new ones come at its end.
     pub(crate) fn replace_in(&self, earlier: &str) -> String {
         let mut parts = earlier.trim_end().split("\n## ").map(str::to_owned);
         let mut text = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Calls a second from Rust, against redis-rs alone sending the same EVALSHA.
+//! Calls per second from Rust, against redis-rs alone sending the same EVALSHA.
 
 use std::time::Instant;
 

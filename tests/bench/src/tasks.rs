@@ -1,4 +1,4 @@
-//! Task stores: inserts, claims and deletes by several workers, and claims while somebody lists.
+//! Task stores: inserts, claims and deletes by several workers, and claims while another client lists.
 
 use std::ops::Range;
 use std::process::Command;
@@ -101,7 +101,7 @@ pub(crate) fn throughput(report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Tasks a second: inserted one by one, inserted by 1,000, claimed and deleted.
+/// Tasks per second: inserted one by one, inserted by 1,000, claimed and deleted.
 fn rounds(store: &TaskStore, tasks: usize, queues: usize, workers: usize) -> Outcome<[f64; 3]> {
     let one = at_once(workers, |worker| {
         for number in (worker..tasks).step_by(workers) {
@@ -142,7 +142,7 @@ fn at_once(workers: usize, work: impl Fn(usize) -> millpond::Result<usize> + Syn
     Ok(done as f64 / start.elapsed().as_secs_f64())
 }
 
-/// How late whoever waits has a task.
+/// How late a waiting claimant gets a task.
 pub(crate) fn waking(report: &mut Report) -> Outcome {
     const TASKS: usize = 300;
     let server = Redis::start();
@@ -240,7 +240,7 @@ pub(crate) fn server_time(report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// The server's microseconds for each of so many steps.
+/// The server's microseconds for each of these steps.
 fn server_us(
     server: &Redis,
     steps: usize,
@@ -256,7 +256,7 @@ fn server_us(
     Ok(usec.ok_or("no time is told")?.parse::<f64>()? / (steps - 1) as f64)
 }
 
-/// Claims while somebody reads statistics and lists, and while nobody does.
+/// Claims while another client reads statistics and lists, and while none does.
 pub(crate) fn looking(report: &mut Report) -> Outcome {
     const TASKS: usize = 1_000_000;
     const CLAIMS: usize = 40_000;
@@ -326,8 +326,8 @@ pub(crate) fn looking(report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Claims and deletes, and puts as many tasks back; claims a second, and percentiles of a claim's
-/// microseconds.
+/// Claims and deletes, and puts as many tasks back; claims per second, and percentiles of a
+/// claim's microseconds.
 fn claims_while(
     store: &TaskStore,
     claims: usize,
@@ -365,8 +365,8 @@ fn claims_while(
     Ok([rate, percentile(0.5), percentile(0.99), percentile(0.999)])
 }
 
-/// Bytes a task, and how long a million take to come back. In a process of its own, as memory that was
-/// used before is used again.
+/// Bytes per task, and how long a million take to come back. In a process of its own, as memory that
+/// was used before is used again.
 pub(crate) fn sizes(report: &mut Report) -> Outcome {
     const TASKS: usize = 1_000_000;
     let section = report.section(
@@ -428,7 +428,7 @@ fn resident() -> Outcome<f64> {
     Ok(pages * 4_096.0)
 }
 
-/// What EntroQ measures of the same work; nothing where it is not at hand.
+/// What EntroQ measures of the same work; nothing if it is not installed.
 fn entroq(
     backend: &str,
     queues: usize,

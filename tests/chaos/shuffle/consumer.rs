@@ -1,5 +1,5 @@
-//! Consumes until it is killed or told to stop, and says what it got and acknowledged. See
-//! [`super::lines`].
+//! Consumes until it is killed or has to stop, and reports what it received and
+//! acknowledged. See [`super::lines`].
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ fn work(
     say(format!("g {asked} {}", delivered(&batch)));
     std::thread::sleep(Duration::from_micros(random.below(5_000)));
     match random.below(150) {
-        // One that works for long and says so, and one that does not.
+        // One that works for long and extends its messages, and one that does not.
         0 => {
             for _ in 0..4 {
                 std::thread::sleep(MIN_IDLE / 3);
@@ -91,7 +91,7 @@ fn work(
         };
         match count {
             Ok(count) if count == part.len() as u64 => say(format!("d {} {names}", clock::now())),
-            // Somebody else has acknowledged the others, or they are dead letters.
+            // Another consumer has acknowledged the others, or they are dead letters.
             Ok(count) => say(format!("p {count} {names}")),
             Err(error) => {
                 say(format!("u {names}"));

@@ -80,7 +80,7 @@ fn run_in(place: &str, kills: u64, seed: u64) -> Outcome<()> {
     let Heard { mut ledger, errors, dead, late } = heard;
     check(&client, &mut ledger)?;
     if !errors.is_empty() {
-        return Err(format!("calls of the embedded engine were answered with {errors:?}"));
+        return Err(format!("calls of the embedded engine failed with {errors:?}"));
     }
     println!(
         "killed the process {kills} times; {left} messages were left at last\n\

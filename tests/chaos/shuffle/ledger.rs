@@ -1,5 +1,5 @@
-//! The books of the test: what happened to each message, and whether all of it can be true at
-//! once. Pure: no server and no clock.
+//! The ledger of the test: what happened to each message, and whether all of it is
+//! consistent. Pure: no server and no clock.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::lines::{name_of, receipt};
 use super::{MAX_DELIVERIES, Outcome};
 use crate::ledger::Nanos;
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Fate {
     /// It may or may not have been done.
@@ -17,18 +17,18 @@ pub(super) enum Fate {
     Unknown,
     /// Acknowledged: the message is here.
     Done(String),
-    /// Answered with an error that promises that nothing was done.
+    /// Returned an error which guarantees that nothing was done.
     Refused,
 }
 
 /// All that happened to one message.
 #[derive(Clone, Debug, Default)]
 struct History {
-    /// Nothing for a message that nobody wrote.
+    /// Nothing for a message that was not written.
     fate: Option<Fate>,
-    /// When a consumer asked, and where the message was.
+    /// When a consumer requested it, and where the message was.
     deliveries: Vec<(Nanos, String)>,
-    /// When an acknowledgement was answered.
+    /// When an acknowledgement returned.
     acknowledged: Option<Nanos>,
     /// Where it was when it became a dead letter, and after how many deliveries.
     dead: Option<(String, u64)>,
@@ -56,7 +56,7 @@ impl Ledger {
         self.of(name).acknowledged = Some(first);
     }
 
-    /// Takes in a dead letter.
+    /// Handles a dead letter.
     ///
     /// # Errors
     /// When it is there twice.
@@ -69,7 +69,7 @@ impl Ledger {
     /// Checks every history once all is done.
     ///
     /// # Errors
-    /// The first history that cannot be, and why.
+    /// The first inconsistent history, and why.
     pub(super) fn check(&self) -> Outcome<()> {
         for (name, history) in &self.0 {
             let is_poison = name.starts_with('p');
@@ -80,7 +80,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What it all came to, in words.
+    /// The summary, in words.
     pub(super) fn counts(&self) -> String {
         let count = |is: fn(&History) -> bool| self.0.values().filter(|h| is(h)).count();
         let is_done = |h: &History| matches!(h.fate, Some(Fate::Done(_)));
@@ -89,7 +89,7 @@ impl Ledger {
             self.0.values().filter(|h| h.fate == Some(Fate::Unknown)).map(is_seen).collect();
         format!(
             "{} writes acknowledged, {} in flight kept, {} in flight lost, {} refused; {} \
-             deliveries, {} messages delivered again, {} acknowledgements answered, {} dead letters",
+             deliveries, {} messages delivered again, {} acknowledgements returned, {} dead letters",
             self.0.values().filter(|h| is_done(h)).count(),
             unknown.iter().filter(|seen| **seen).count(),
             unknown.iter().filter(|seen| !**seen).count(),

@@ -1,16 +1,16 @@
-//! What writers and consumers say, a line for each thing that happens.
+//! What writers and consumers print, a line for each event.
 //!
 //! | line | meaning |
 //! | --- | --- |
 //! | `i CALL NAME…` | a write of these messages was sent |
 //! | `a CALL RECEIPT…` | it was acknowledged |
-//! | `e CALL KIND` | it was answered with an error |
+//! | `e CALL KIND` | it returned an error |
 //! | `g ASKED NAME@RECEIPT…` | a consumer that asked then got these |
 //! | `d ENDED NAME…` | it has acknowledged these |
 //! | `p COUNT NAME…` | of these it has acknowledged some, and others did the rest |
 //! | `u NAME…` | it may have acknowledged these |
 //! | `k COUNT` | so many became dead letters |
-//! | `x KIND` | a consumer was answered with an error |
+//! | `x KIND` | a consumer got an error |
 //!
 //! A receipt is `STREAM:ID`; times are nanoseconds of [`crate::clock::now`].
 
@@ -42,7 +42,7 @@ pub(super) fn delivered(batch: &[Message]) -> String {
     batch.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What all said, put together.
+/// The output of all, combined.
 #[derive(Default)]
 pub(super) struct Heard {
     pub(super) ledger: Ledger,
@@ -53,7 +53,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// Takes in what one child said in its life.
+    /// Handles what one child printed in its life.
     pub(super) fn take(&mut self, lines: &[String]) -> Outcome<()> {
         // The messages of each write, in their order.
         let mut calls: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,10 +1,10 @@
 //! The crash test of shuffle queues: writers, consumers and the server are killed while the queue
-//! is resized, and as often a process that does all of it on the embedded engine.
+//! is resized, and the same number of times a process that does all of it on the embedded engine.
 //!
 //! What holds at the end, for every message by its name:
 //!
-//! - A write that was acknowledged was delivered, from where the writer was told that it is, or is a
-//!   dead letter; one that was refused was not.
+//! - A write that was acknowledged was delivered, from where the writer's receipt says, or is a dead
+//!   letter; one that was refused was not.
 //! - What was acknowledged by its consumer was not delivered again.
 //! - Nothing is left: not in the queue, and not in streams that it had when it was larger.
 //! - Dead letters were delivered as often as was configured, and never more often. The messages that
@@ -80,7 +80,7 @@ pub(crate) fn work(role: &str, url: &str, seed: u64, life: u64) -> Outcome<()> {
     }
 }
 
-/// Holds the queue, of which all consumers are done, against what they and the writers said.
+/// Compares the queue, after all consumers are done, with what they and the writers reported.
 fn check(client: &Client, ledger: &mut Ledger) -> Outcome<()> {
     let queue = queue(client);
     check_empty(&queue)?;

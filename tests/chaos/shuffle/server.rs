@@ -97,7 +97,7 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
     let Heard { mut ledger, errors, dead, late } = children.heard;
     let expected = ["CONNECTION_LOST", "CONNECTION_FAILED", "UNAVAILABLE"];
     if let Some(kind) = errors.keys().find(|kind| !expected.contains(&kind.as_str())) {
-        return Err(format!("a call was answered with {kind}"));
+        return Err(format!("a call failed with {kind}"));
     }
     check(&client, &mut ledger)?;
     let [writers, consumers, servers] = counts;
@@ -126,7 +126,7 @@ fn wait_until_done(client: &Client) -> Outcome<()> {
     }
 }
 
-/// Answers how many streams the queue has, and the first one beyond in which a message waits.
+/// Returns how many streams the queue has, and the first one beyond in which a message waits.
 const BEYOND: &str = "
 local streams = tonumber(redis.call('HGET', 'chaos:meta', 'streams') or 1)
 for number = streams, tonumber(ARGV[1]) - 1 do
@@ -144,13 +144,13 @@ for number = streams, tonumber(ARGV[1]) - 1 do
 end
 return {streams}";
 
-/// How often the queue was seen with so many streams, so that a run in which nothing was resized
-/// shows.
+/// How often the queue was seen with each number of streams, so that a run in which nothing was
+/// resized is noticed.
 #[derive(Default)]
 struct Sizes(BTreeMap<i64, u32>);
 
 impl Sizes {
-    /// Looks at the queue's size, and into the streams that it had when it was larger.
+    /// Checks the queue's size, and the streams that it had when it was larger.
     fn note(&mut self, server: &Redis) -> Outcome<()> {
         let reply = server.cli(&["EVAL", BEYOND, "0", &STREAMS_MAX.to_string()]);
         let Reply::Array(found) = reply else { return Err(format!("no size: {reply:?}")) };

@@ -1,4 +1,4 @@
-//! Writes until it is killed, and says how each write went. See [`super::lines`].
+//! Writes until it is killed, and reports how each write ended. See [`super::lines`].
 
 use std::time::Duration;
 
@@ -27,14 +27,14 @@ pub(super) fn write(
     for index in 0_u64.. {
         let size = clock::now() as u128 / SIZE_FOR.as_nanos() % SIZES.len() as u128;
         let size = SIZES[size as usize];
-        // Whoever comes too late sets what others have set: all go by the same clock.
+        // A late writer sets what others have set: all use the same clock.
         if size != last && queue.resize(size).is_ok() {
             last = size;
         }
         let count = if random.one_in(4) { 1 + random.below(BATCH) } else { 1 };
         let messages: Vec<(u64, [(&str, String); 2])> = (0..count)
             .map(|k| {
-                // What begins with a p is poison: no consumer gets through with it.
+                // What begins with a p is poison: no consumer finishes it.
                 let kind = if random.one_in(1_000) { 'p' } else { 'w' };
                 let pad = "-".repeat(random.below(1_000) as usize);
                 let fields = [("n", format!("{kind}{name}.{index}.{k}")), ("pad", pad)];

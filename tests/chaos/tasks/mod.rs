@@ -1,7 +1,7 @@
 //! The crash test of task stores: a process whose threads claim, renew and modify, over several queues
 //! and documents in one step, is killed at random instants, on the embedded engine while snapshots are
-//! taken and on Redis together with the server. What is there then has to be what each thread was told,
-//! or that and the step it had begun; all of a step, or nothing of it.
+//! taken and on Redis together with the server. What is there then has to be what was acknowledged to
+//! each thread, or that plus the step it had begun; all of a step, or nothing of it.
 
 mod model;
 mod plan;
@@ -43,7 +43,7 @@ fn inbox(writer: usize) -> String {
     format!("inbox/{writer}")
 }
 
-/// What the kills came to.
+/// The results of the kills.
 #[derive(Debug, Default)]
 struct Counts {
     acknowledged: u64,
@@ -57,7 +57,7 @@ struct Counts {
 /// Kills the process `kills` times on the embedded engine, and half as often on Redis.
 ///
 /// # Errors
-/// What was wrong, with the seed and the directory, which stays.
+/// What was wrong, with the seed and the directory, which is kept.
 pub(crate) fn run(kills: u64, seed: u64) -> Outcome<()> {
     println!("tasks on file: {kills} kills, seed {seed}");
     on_file(kills, seed).map_err(|wrong| format!("seed {seed}, {wrong}"))?;
@@ -139,7 +139,7 @@ fn on_redis(kills: u64, seed: u64) -> Outcome<()> {
         let child = start(&url, seed, round)?;
         child.wait_ready();
         std::thread::sleep(Duration::from_micros(random.below(200_000)));
-        // The server first, every second time: a thread that is answered with an error does nothing more.
+        // The server first, every second time: a thread whose call returns an error does nothing more.
         let lines = match random.one_in(2) {
             true => {
                 server.kill();
@@ -182,8 +182,8 @@ fn start(url: &str, seed: u64, round: u64) -> Outcome<Speaker> {
         .map_err(|error| format!("no child: {error}"))
 }
 
-/// What a child's threads said: `i WRITER STEP` before each step and `a WRITER STEP` when it was answered,
-/// `r RACER NUMBER` before each race and `w RACER NUMBER` when it was won.
+/// What a child's threads printed: `i WRITER STEP` before each step and `a WRITER STEP` when it
+/// returned, `r RACER NUMBER` before each race and `w RACER NUMBER` when it was won.
 struct Heard {
     intended: Vec<u64>,
     acknowledged: Vec<u64>,
@@ -213,7 +213,7 @@ impl Heard {
     }
 }
 
-/// Holds the store against what the threads were told, and moves the models to where it is.
+/// Compares the store with what was acknowledged to the threads, and moves the models to where it is.
 fn check(
     client: &Client,
     seed: u64,

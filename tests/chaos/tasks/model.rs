@@ -1,4 +1,4 @@
-//! What a thread's tasks and documents are, said a second time: no thread, no file and no code of the
+//! A second implementation of a thread's tasks and documents: no thread, no file and no code of the
 //! library.
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub(super) enum Entry {
         id: String,
         task: Task,
     },
-    /// What becomes of the task: its version is the one it has to have.
+    /// The change of the task: its version is the one it has to have.
     Change {
         id: String,
         task: Task,
@@ -92,7 +92,7 @@ pub(super) enum Entry {
         id: String,
         doc: Doc,
     },
-    /// New content, and whether it is held from now on, as far as they are said.
+    /// New content, and whether it is held from now on, as far as they are given.
     ChangeDoc {
         id: String,
         version: u64,
@@ -112,11 +112,11 @@ pub(super) struct Model {
     pub(super) docs: BTreeMap<String, Doc>,
 }
 
-/// How many things a step touched, or that it was refused.
-pub(super) type Answer = Option<usize>;
+/// How many tasks and documents a step touched, or that it was refused.
+pub(super) type StepResult = Option<usize>;
 
 impl Model {
-    pub(super) fn run(&mut self, step: &Step) -> Answer {
+    pub(super) fn run(&mut self, step: &Step) -> StepResult {
         match step {
             Step::Modify(entries) => {
                 if !entries.iter().all(|entry| self.lets(entry)) {

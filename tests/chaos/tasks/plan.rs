@@ -78,7 +78,7 @@ impl Plan {
         entries
     }
 
-    /// A new task, or what becomes of one.
+    /// A new task, or a change of one.
     fn task(&mut self, before: Option<&Task>) -> Task {
         let queue = match self.random.below(5) {
             4 => inbox(self.writer),

@@ -1,5 +1,5 @@
 //! Threads that insert the same id at the same time, each into a queue of its own and with a document:
-//! one of them wins, and what it was told is there, whoever is killed when.
+//! one of them wins, and what was acknowledged to it is there, whichever process is killed when.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,8 +48,8 @@ pub(super) fn race(client: &Client, racer: u64, round: u64, races: &AtomicU64) {
     }
 }
 
-/// Who was told to have won each race. Who lost was promised nothing: the winner's insert may not have
-/// been safe yet.
+/// The acknowledged winner of each race. The losers have no guarantee: the winner's insert may not
+/// have been durable yet.
 #[derive(Default)]
 pub(super) struct Races(BTreeMap<u64, Option<u64>>);
 
@@ -65,7 +65,8 @@ impl Races {
         }
     }
 
-    /// Holds the store against all that was said, and removes what the races left; answers how many.
+    /// Compares the store with all that was reported, and removes what the races left; returns how
+    /// many.
     pub(super) fn check(&self, client: &Client) -> Outcome<u64> {
         let store = store(client);
         for (number, winner) in &self.0 {
@@ -81,7 +82,7 @@ impl Races {
                 return Err(format!("race {number} was won by {winner:?}, not by {racer:?}"));
             }
             if let (Some(task), Some(doc)) = (task, &doc) {
-                // Whoever inserted it holds nothing: it is available.
+                // The thread that inserted it holds nothing: it is available.
                 store.modify(Modification::new().delete(task).delete_doc(doc)).map_err(said)?;
             }
         }

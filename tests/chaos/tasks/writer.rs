@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicU64;
 use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, Task, TaskId, TaskStore};
 use millpond::{Client, ErrorKind, Result};
 
-use super::model::{Answer, Entry, Model, Step};
+use super::model::{Entry, Model, Step, StepResult};
 use super::plan::{Plan, WRITERS};
 use super::{LEASE, NAMESPACE, races, read, store};
 use crate::pipe::{READY, say};
 
-/// Works on the store at `url` until somebody kills this process.
+/// Works on the store at `url` until this process is killed.
 pub(crate) fn work(url: &str, seed: u64, round: u64) -> Result<()> {
     let client = millpond::connect(url)?;
     let mut models = read(&client)?;
@@ -36,7 +36,7 @@ fn write(client: &Client, writer: usize, mut plan: Plan, mut model: Model) {
         let expected = model.run(&step);
         say(format_args!("i {writer} {index}"));
         match send(&store, writer, &step) {
-            Ok(answer) if answer == expected => say(format_args!("a {writer} {index}")),
+            Ok(result) if result == expected => say(format_args!("a {writer} {index}")),
             Err(error) if is_killed(error.kind()) => wait_for_the_kill(),
             other => {
                 let text =
@@ -49,21 +49,22 @@ fn write(client: &Client, writer: usize, mut plan: Plan, mut model: Model) {
     }
 }
 
-/// Whether this is what a call answers whose server was killed.
+/// Whether this is what a call returns whose server was killed.
 pub(super) fn is_killed(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionLost | ErrorKind::ConnectionFailed | ErrorKind::Unavailable)
 }
 
-/// Does nothing more, as nobody knows whether the last step was done; the parent comes soon.
+/// Does nothing more, since it is unknown whether the last step was done; the parent kills it
+/// soon.
 pub(super) fn wait_for_the_kill() -> ! {
     loop {
         std::thread::park();
     }
 }
 
-fn send(store: &TaskStore, writer: usize, step: &Step) -> Result<Answer> {
+fn send(store: &TaskStore, writer: usize, step: &Step) -> Result<StepResult> {
     let key = writer.to_string();
-    let answer = match step {
+    let result = match step {
         Step::Modify(entries) => store.modify(modification(entries, &key)).map(|_| entries.len()),
         Step::Claim { inbox } => store.claim_many([inbox], LEASE, 1_000).map(|tasks| tasks.len()),
         Step::ClaimDocs => store.claim_docs(NAMESPACE, &key, LEASE).map(|docs| docs.len()),
@@ -73,7 +74,7 @@ fn send(store: &TaskStore, writer: usize, step: &Step) -> Result<Answer> {
             store.renew(tasks, docs, LEASE).map(|renewed| renewed.tasks.len() + renewed.docs.len())
         }
     };
-    match answer {
+    match result {
         Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == ErrorKind::Dependency => Ok(None),
         Err(error) => Err(error),
@@ -126,7 +127,7 @@ fn modification(entries: &[Entry], key: &str) -> Modification {
     of
 }
 
-/// A task of which no more is known, so that what becomes of it is what the change says.
+/// A task of which no more is known, so that its new state is what the change says.
 fn at_version(id: &str, version: u64) -> Task {
     Task {
         id: id.into(),

@@ -1,4 +1,4 @@
-// The adapter for Node: one JSON request a line in, one JSON answer a line out.
+// The adapter for Node: one JSON request per line in, one JSON response per line out.
 
 import readline from 'node:readline'
 
@@ -21,7 +21,7 @@ const STATS = {
   total_max: 'totalMax'
 }
 
-/** Node, or the package, has no way to say this. */
+/** Node, or the package, cannot express this. */
 class Unsupported extends Error {}
 
 const FLOATS = { inf: Infinity, '-inf': -Infinity, nan: NaN }
@@ -39,7 +39,7 @@ function decoded(value) {
   throw new Unsupported(`Node has no ${label}`)
 }
 
-/** A value of an answer as JSON has it. */
+/** A value of a response as JSON has it. */
 function encoded(value) {
   if (Buffer.isBuffer(value)) {
     const text = value.toString()
@@ -72,7 +72,7 @@ function milliseconds(seconds) {
   return typeof time === 'number' ? time * 1000 : time
 }
 
-/** A message as an answer has it. */
+/** A message as a response has it. */
 function shown({ stream, id, fields, deliveries }) {
   return { stream, id, fields, deliveries }
 }
@@ -159,12 +159,12 @@ const SHUFFLE = {
     shard(decoded(request.streams), decoded(request.streams_per_shard), decoded(request.key))
 }
 
-const TASKS = taskCalls({ perform: answer, answer: answerOf, Unsupported })
+const TASKS = taskCalls({ perform: respond, attempt, Unsupported })
 
 /** Makes a request later, while others are made. */
 function later({ ms, request }) {
   const made = async () => {
-    const { error, unsupported } = await answer(request)
+    const { error, unsupported } = await respond(request)
     if (error || unsupported) console.error('later:', error?.message ?? unsupported)
   }
   setTimeout(made, ms)
@@ -209,26 +209,26 @@ async function result(request) {
   throw new Unsupported(`the call ${call} is not known`)
 }
 
-/** The answer to one request. */
-function answer(request) {
-  return answerOf(() => result(request))
+/** The response to one request. */
+function respond(request) {
+  return attempt(() => result(request))
 }
 
-async function answerOf(call) {
+async function attempt(call) {
   try {
     return { result: encoded(await call()) }
   } catch (error) {
     if (error instanceof Unsupported) return { unsupported: error.message }
     if (!(error instanceof MillpondError)) throw error
-    const answered = { code: error.number, name: error.code, message: error.message }
-    if (error instanceof DependencyError) answered.dependency = dependency(error)
-    return { error: answered }
+    const failed = { code: error.number, name: error.code, message: error.message }
+    if (error instanceof DependencyError) failed.dependency = dependency(error)
+    return { error: failed }
   }
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
   // A deadline may be too long for a number of JavaScript.
   const request = JSON.parse(line.replace(/(?<!\\)("deadline":)(-?[0-9]{16,})/, '$1{"int":"$2"}'))
-  process.stdout.write(`${JSON.stringify({ id: request.id, ...(await answer(request)) })}\n`)
+  process.stdout.write(`${JSON.stringify({ id: request.id, ...(await respond(request)) })}\n`)
 }
 await client?.close()

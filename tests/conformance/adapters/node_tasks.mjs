@@ -16,7 +16,7 @@ export function asSaid(value) {
   return Object.fromEntries(entries.map(([name, part]) => [name, asSaid(part)]))
 }
 
-/** What is not given: the package has a default of its own. */
+/** Not set: the package has a default of its own. */
 function given(value) {
   return value ?? undefined
 }
@@ -29,7 +29,7 @@ function filter({ exact, prefixes, limit }) {
   return { exact: given(exact), prefixes: given(prefixes), limit: given(limit) }
 }
 
-/** A task as an answer has it. */
+/** A task as a response has it. */
 function task(of) {
   return {
     id: of.id,
@@ -72,14 +72,14 @@ function modified({ inserted, changed, insertedDocs, changedDocs }) {
   }
 }
 
-/** What an entry says of an insert or a change. */
+/** The settings of an insert or a change. */
 function settings(entry) {
   return {
     atMs: given(entry.at_ms),
     delayMs: given(entry.after_ms),
     attempt: given(entry.attempt),
     err: given(entry.err),
-    // A text as it is; null takes the value away.
+    // A text as it is; null removes the value.
     json: entry.no_value ? null : given(entry.value)
   }
 }
@@ -194,15 +194,15 @@ const OUTCOMES = {
   }
 }
 
-/** The calls; `perform` makes another request, and `answer` an answer of a promise. */
-export function taskCalls({ perform, answer, Unsupported }) {
+/** The calls; `perform` makes another request, and `attempt` makes a response of a call. */
+export function taskCalls({ perform, attempt, Unsupported }) {
   /** How a job ends, by its name. */
   function endOf(ends, { then }) {
     if (then in ends) return ends[then]
     throw new Unsupported(`the end ${then}`)
   }
 
-  /** Takes jobs, and does with each what the request says. */
+  /** Takes jobs, and does with each as the request says. */
   async function work(store, request) {
     const jobs = worker(store, request).jobs()
     const seen = []
@@ -211,7 +211,7 @@ export function taskCalls({ perform, answer, Unsupported }) {
       if (done) break
       const docs = []
       let isLost = false
-      const finished = await answer(async () => {
+      const finished = await attempt(async () => {
         await meanwhile(job, said, docs, perform)
         isLost = job.isLost
         const ended = await endOf(ENDS, said)(job, said)
@@ -237,7 +237,7 @@ export function taskCalls({ perform, answer, Unsupported }) {
       const docs = []
       let isLost = false
       let failure
-      const before = await answer(async () => {
+      const before = await attempt(async () => {
         try {
           await meanwhile(job, said, docs, perform)
         } catch (error) {
@@ -330,7 +330,7 @@ export function taskCalls({ perform, answer, Unsupported }) {
   }
 }
 
-/** What a modification met, as an answer has it. */
+/** What a modification met, as a response has it. */
 export function dependency(error) {
   const found = {}
   for (const name of ['inserts', 'changes', 'deletes', 'depends', 'claims']) {

@@ -1,9 +1,9 @@
 <?php
 
 /**
- * The adapter for PHP: one JSON request a line in, one JSON answer a line out.
+ * The adapter for PHP: one JSON request per line in, one JSON response per line out.
  *
- * With --phpredis it sends through a connection of phpredis in place of Millpond's own; everything
+ * With --phpredis it sends through a connection of phpredis instead of Millpond's own; everything
  * else is the same.
  */
 
@@ -30,7 +30,7 @@ spl_autoload_register(static function (string $class): void {
     require __DIR__ . '/../../../ffi/php/src/' . strtr(substr($class, strlen('Millpond\\')), '\\', '/') . '.php';
 });
 
-/** PHP, or the package, has no way to say this. */
+/** PHP, or the package, cannot express this. */
 final class Unsupported extends Exception
 {
 }
@@ -55,7 +55,7 @@ function decoded(mixed $value): mixed
     return is_array($value) ? array_map(decoded(...), $value) : $value;
 }
 
-/** A value of an answer as JSON has it. */
+/** A value of a response as JSON has it. */
 function encoded(mixed $value): mixed
 {
     return match (true) {
@@ -260,7 +260,7 @@ function result(stdClass $request, ?Client &$client, callable $connect): mixed
     }
     if (str_starts_with($request->call, 'tasks_')) {
         $perform = static fn (stdClass $request): array =>
-            answer(static fn (): mixed => result($request, $client, $connect));
+            attempt(static fn (): mixed => result($request, $client, $connect));
 
         return tasksResult($request, $client, $perform);
     }
@@ -287,8 +287,8 @@ function result(stdClass $request, ?Client &$client, callable $connect): mixed
     };
 }
 
-/** What a call answers, as the protocol has it. */
-function answer(callable $call): array
+/** What a call returns, as the protocol has it. */
+function attempt(callable $call): array
 {
     try {
         return ['result' => encoded($call())];
@@ -303,7 +303,7 @@ function answer(callable $call): array
             'message' => $error->getMessage(),
         ] + $found];
     } catch (TypeError $error) {
-        // What PHP itself says of a wrong argument before it reaches the library.
+        // PHP's own error for a wrong argument before it reaches the library.
         return ['error' => [
             'code' => InvalidArgumentException::CODE,
             'name' => InvalidArgumentException::NAME,
@@ -317,11 +317,11 @@ $connect = in_array('--phpredis', $argv, true) ? over(...) : Millpond::connect(.
 $client = null;
 while (($line = fgets(STDIN)) !== false) {
     $request = json_decode($line, flags: JSON_THROW_ON_ERROR);
-    $answer = answer(static function () use ($request, &$client, $connect): mixed {
+    $response = attempt(static function () use ($request, &$client, $connect): mixed {
         return result($request, $client, $connect);
     });
-    $answer['id'] = $request->id;
+    $response['id'] = $request->id;
     $flags = JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION | JSON_INVALID_UTF8_SUBSTITUTE;
-    fwrite(STDOUT, json_encode($answer, $flags) . "\n");
+    fwrite(STDOUT, json_encode($response, $flags) . "\n");
 }
 $client?->close();

@@ -51,8 +51,8 @@ function seconds(mixed $milliseconds): mixed
 }
 
 /**
- * What is given, by the names of the arguments; seconds where the name of what is said ends in _ms
- * and that of the argument does not.
+ * What is given, by the names of the arguments; in seconds where the given name ends in _ms and
+ * that of the argument does not.
  */
 function given(array $said, array $names): array
 {
@@ -188,7 +188,7 @@ function worker(TaskStore $store, array $request): Worker
     return $store->worker(...given($request, $names), ...$backoff);
 }
 
-/** What a job does before it ends; answers its documents. */
+/** What a job does before it ends; returns its documents. */
 function meanwhile(Job $job, array $said, callable $perform, array &$docs): void
 {
     foreach ($said['claim_docs'] ?? [] as [$namespace, $key]) {
@@ -247,7 +247,7 @@ function outcome(array $said): ?Modification
     };
 }
 
-/** Takes jobs, and does with each what the request says. */
+/** Takes jobs, and does with each as the request says. */
 function work(Worker $worker, array $request, callable $perform): array
 {
     $jobs = $worker->jobs();
@@ -258,13 +258,13 @@ function work(Worker $worker, array $request, callable $perform): array
             break;
         }
         [$docs, $isLost] = [[], false];
-        $answer = answer(static function () use ($job, $said, $perform, &$docs, &$isLost): ?array {
+        $outcome = attempt(static function () use ($job, $said, $perform, &$docs, &$isLost): ?array {
             meanwhile($job, $said, $perform, $docs);
             $isLost = $job->isLost();
 
             return ended($job, $said);
         });
-        $seen[] = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $answer];
+        $seen[] = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $outcome];
         unset($job);
     }
 
@@ -278,7 +278,7 @@ function run(Worker $worker, array $request, callable $perform): array
     $worker->run(static function (Job $job) use ($request, $perform, &$seen): ?Modification {
         $said = $request['jobs'][count($seen)] ?? throw new Retry('no such job');
         [$docs, $isLost, $failure] = [[], false, null];
-        $answer = answer(static function () use ($job, $said, $perform, &$docs, &$isLost, &$failure): void {
+        $outcome = attempt(static function () use ($job, $said, $perform, &$docs, &$isLost, &$failure): void {
             try {
                 meanwhile($job, $said, $perform, $docs);
             } catch (\Throwable $failure) {
@@ -286,7 +286,7 @@ function run(Worker $worker, array $request, callable $perform): array
             }
             $isLost = $job->isLost();
         });
-        $one = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $answer];
+        $one = ['task' => task($job->task), 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $outcome];
         $seen[] = [...$one, 'told' => null];
 
         return $failure === null ? outcome($said) : throw $failure;
@@ -383,7 +383,7 @@ function tasksResult(stdClass $raw, Client $client, callable $perform): mixed
     };
 }
 
-/** What a modification met, as an answer has it. */
+/** What a modification met, as a response has it. */
 function dependency(DependencyException $error): array
 {
     $found = [];

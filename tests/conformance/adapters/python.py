@@ -1,6 +1,6 @@
-"""The adapter for Python: one JSON request a line in, one JSON answer a line out.
+"""The adapter for Python: one JSON request per line in, one JSON response per line out.
 
-With --asyncio it calls `millpond.aio` in place of `millpond`; everything else is the same.
+With --asyncio it calls `millpond.aio` instead of `millpond`; everything else is the same.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ def decoded(value):
 
 
 def encoded(value):
-    """A value of an answer as JSON has it."""
+    """A value of a response as JSON has it."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -208,9 +208,9 @@ class Session:
 
         async def late():
             await settled(self.sleep(request["ms"] / 1000))
-            answer = await self.answer(request["request"])
-            if "result" not in answer:
-                print(answer, file=sys.stderr)
+            response = await self.respond(request["request"])
+            if "result" not in response:
+                print(response, file=sys.stderr)
 
         if self.is_async:
             task = asyncio.create_task(late())
@@ -219,12 +219,12 @@ class Session:
         else:
             threading.Thread(target=lambda: finished(late())).start()
 
-    async def answer(self, request):
-        """The answer to one request."""
-        return await self.answered(self.result(request))
+    async def respond(self, request):
+        """The response to one request."""
+        return await self.attempt(self.result(request))
 
-    async def answered(self, call):
-        """What comes of a call, as an answer."""
+    async def attempt(self, call):
+        """The outcome of a call, as a response."""
         try:
             return {"result": encoded(await call)}
         except Unsupported as why:
@@ -235,7 +235,7 @@ class Session:
                 told["dependency"] = dependency(error)
             return {"error": told}
         except (TypeError, ValueError, OverflowError) as error:
-            # What Python itself says of a wrong argument before it reaches the library.
+            # Python's own error for a wrong argument before it reaches the library.
             message = f"{type(error).__name__}: {error}"
             return {"error": {"code": 1, "name": "INVALID_ARGUMENT", "message": message}}
 
@@ -246,12 +246,12 @@ def counted(stats):
 
 
 async def serve(session, read):
-    """Answers all requests, one after the other."""
+    """Handles all requests, one after the other."""
     while line := await settled(read()):
         request = json.loads(line)
-        answer = await session.answer(request)
-        answer["id"] = request["id"]
-        print(json.dumps(answer), flush=True)
+        response = await session.respond(request)
+        response["id"] = request["id"]
+        print(json.dumps(response), flush=True)
     await session.close()
 
 

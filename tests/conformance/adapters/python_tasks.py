@@ -59,7 +59,7 @@ def task_of(fields):
 
 
 def change_of(entry):
-    """The change of a task, and what is to become of it, in the protocol's order."""
+    """The change of a task, and the end of it, in the protocol's order."""
     change = task_of(entry["task"]).change()
     if entry.get("retry") is not None:
         change = change.retry(entry["retry"])
@@ -98,7 +98,7 @@ def put_doc(entry):
 
 
 def modification(lists):
-    """What a modification is to do."""
+    """The modification of a request."""
     gathered = millpond.Modification()
     for entry in lists.get("inserts") or ():
         plain = ("id", "at_ms", "attempt", "err", "priority", "skip_colliding")
@@ -126,7 +126,7 @@ def modification(lists):
 
 
 def shown(value):
-    """An answer of the package as JSON has it."""
+    """A result of the package as JSON has it."""
     if isinstance(value, millpond.Task):
         return {**{name: getattr(value, name) for name in TASK}, "value": value.json}
     if isinstance(value, millpond.Doc):
@@ -219,7 +219,7 @@ class Tasks:
         return store.worker(request["queues"], **found)
 
     async def work(self, store, request):
-        """Takes jobs, and does with each what the request says."""
+        """Takes jobs, and does with each as the request says."""
         jobs = self.worker(store, request).jobs()
         seen = []
         for said in request["jobs"]:
@@ -232,7 +232,7 @@ class Tasks:
                 await self.meanwhile(job, said, one)
                 return await ended(job, said)
 
-            one["answer"] = await self.session.answered(done())
+            one["answer"] = await self.session.attempt(done())
             seen.append(one)
         return seen
 
@@ -250,7 +250,7 @@ class Tasks:
             try:
                 await self.meanwhile(job, said, one)
             except Exception as error:
-                one["answer"] = await self.session.answered(raised(error))
+                one["answer"] = await self.session.attempt(raised(error))
                 raise
             one["answer"] = {"result": None}
             return handled(said)
@@ -273,7 +273,7 @@ class Tasks:
             one["docs"] += shown(await settled(found))
         for request in said.get("run") or ():
             # What comes of it shows in the job.
-            await self.session.answer({"claimant": job.task.claimant, **request})
+            await self.session.respond({"claimant": job.task.claimant, **request})
         if said.get("sleep_ms") is not None:
             await settled(self.session.sleep(seconds(said["sleep_ms"])))
         one["is_lost"] = job.is_lost
@@ -308,7 +308,7 @@ async def ended(job, said):
 
 
 async def raised(error):
-    """The answer that an error is."""
+    """The response for an error."""
     raise error
 
 

@@ -5,7 +5,7 @@ import inspect
 
 
 class Unsupported(Exception):
-    """Python, or the package, has no way to say this."""
+    """Python, or the package, cannot express this."""
 
 
 def labelled(value):
@@ -28,7 +28,7 @@ async def settled(value):
 
 
 def finished(coroutine):
-    """What a coroutine answers that never waits, since all its calls block."""
+    """What a coroutine returns that never waits, since all its calls block."""
     try:
         coroutine.send(None)
     except StopIteration as ended:
@@ -52,5 +52,5 @@ async def first(iterator):
 
 
 def next_of(iterator):
-    """What an iterator of either kind is asked for the next."""
+    """What an iterator of either kind is requested the next."""
     return iterator.__anext__() if hasattr(iterator, "__anext__") else iterator.__next__()

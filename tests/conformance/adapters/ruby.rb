@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The adapter for Ruby: one JSON request a line in, one JSON answer a line out.
+# The adapter for Ruby: one JSON request per line in, one JSON response per line out.
 
 require "millpond"
 require_relative "ruby_shuffle"
@@ -48,21 +48,21 @@ class Session
     end
   end
 
-  # The answer to one request.
-  def answer(request)
-    answered { result(request) }
+  # The response to one request.
+  def respond(request)
+    attempt { result(request) }
   end
 
   private
 
-  def answered
+  def attempt
     { result: encoded(yield) }
   rescue Millpond::Error => error
     told = { code: error.code, name: error.name, message: error.message }
     told[:dependency] = dependency(error) if error.is_a?(Millpond::DependencyError)
     { error: told }
   rescue TypeError => error
-    # What is said of a wrong type before the library sees it.
+    # The error for a wrong type before the library sees it.
     { error: { code: 1, name: "INVALID_ARGUMENT", message: "TypeError: #{error.message}" } }
   end
 

@@ -54,8 +54,8 @@ class Session
     end
   end
 
-  # The answer to one request.
-  def answer(request)
+  # The response to one request.
+  def respond(request)
     { result: encoded(result(request)) }
   rescue ArgumentError => error
     { error: { code: 1, name: "INVALID_ARGUMENT", message: error.message } }

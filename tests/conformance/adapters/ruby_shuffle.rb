@@ -93,7 +93,7 @@ module ShuffleCalls
     names.map { |name| decoded(request[name]) }
   end
 
-  # A message or a receipt as an answer has it.
+  # A message or a receipt as a response has it.
   def shown(found)
     parts = { stream: found.stream, id: found.id }
     return parts unless found.is_a?(Millpond::Message)

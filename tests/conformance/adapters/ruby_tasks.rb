@@ -30,7 +30,7 @@ module TaskCalls
     nil
   end
 
-  # What a modification met, as an answer has it.
+  # What a modification met, as a response has it.
   def dependency(error)
     lists = %w[inserts changes deletes depends claims].flat_map { |name| [name, "doc_#{name}"] }
     lists.to_h { |name| [name, error.public_send(name).map(&:to_a)] }
@@ -88,7 +88,7 @@ module TaskCalls
     end
   end
 
-  # Takes jobs, and does with each what the request says.
+  # Takes jobs, and does with each as the request says.
   def work(store, request)
     seen = []
     left = request["jobs"].dup
@@ -97,7 +97,7 @@ module TaskCalls
     worker(store, request).jobs do |job|
       said = left.shift
       one = seen_of(job)
-      one[:answer] = answered do
+      one[:answer] = attempt do
         meanwhile(job, said, one)
         finish(job, said)
       end
@@ -119,7 +119,7 @@ module TaskCalls
       seen << (one = seen_of(job))
       one[:told] = nil
       failure = nil
-      one[:answer] = answered do
+      one[:answer] = attempt do
         meanwhile(job, said, one)
       rescue StandardError => failure
         raise
@@ -141,7 +141,7 @@ module TaskCalls
     (said["claim_docs"] || []).each do |namespace, key|
       one[:docs].concat(docs(job.claim_docs(namespace, key, wait: wait)))
     end
-    (said["run"] || []).each { |request| answer({ "claimant" => job.task.claimant }.merge(request)) }
+    (said["run"] || []).each { |request| respond({ "claimant" => job.task.claimant }.merge(request)) }
     sleep(said["sleep_ms"] / 1000.0) if said["sleep_ms"]
     one[:is_lost] = job.lost?
     nil
@@ -216,7 +216,7 @@ module TaskCalls
     entry["quarantine"] ? changed.quarantine(*entry["quarantine"]) : changed
   end
 
-  # What an entry says of a task.
+  # The settings of a task.
   def task_settings(entry)
     { at_ms: entry["at_ms"], delay: seconds(entry["after_ms"]), attempt: entry["attempt"], err: entry["err"],
       json: entry["value"] }
@@ -272,7 +272,7 @@ module TaskCalls
     end
   end
 
-  # A task as an answer has it.
+  # A task as a response has it.
   def task(task)
     parts = task.to_h
     parts[:value] = parts.delete(:json)

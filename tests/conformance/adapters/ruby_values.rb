@@ -2,25 +2,25 @@
 
 require "json"
 
-# Ruby, or the gem, has no way to say this.
+# Ruby, or the gem, cannot express this.
 class Unsupported < StandardError
 end
 
-# What both adapters for Ruby do: one JSON request a line in, one JSON answer a line out.
+# What both adapters for Ruby do: one JSON request per line in, one JSON response per line out.
 module Values
   NUMBERS = { "inf" => Float::INFINITY, "-inf" => -Float::INFINITY, "nan" => Float::NAN }.freeze
 
-  # Answers all requests, one after the other.
+  # Handles all requests, one after the other.
   def self.serve(session)
     $stdin.each_line do |line|
       request = JSON.parse(line)
-      answer =
+      response =
         begin
-          session.answer(request)
+          session.respond(request)
         rescue Unsupported => why
           { unsupported: why.message }
         end
-      puts JSON.generate(answer.merge(id: request["id"]))
+      puts JSON.generate(response.merge(id: request["id"]))
       $stdout.flush
     end
     session.close
@@ -36,7 +36,7 @@ module Values
     end
   end
 
-  # A value of an answer as JSON has it.
+  # A value of a response as JSON has it.
   def encoded(value)
     case value
     when String

@@ -1,4 +1,4 @@
-//! Proves that the conformance kit can fail, and that it follows recordings that nobody marked.
+//! Proves that the conformance kit can fail, and that it follows recordings without marks.
 
 // Clippy's leave for tests does not reach the functions that the tests share.
 #![allow(clippy::unwrap_used)]
@@ -73,47 +73,48 @@ fn recordings_without_marks_are_followed_to_where_ours_do_otherwise() {
     assert!(text.contains("passed but for a step: raw Redis set-up: rust on file 1"), "{text}");
 }
 
-/// What an adapter is told or says instead: `s/this/that/`, on which backend it has to be noticed.
+/// What is changed in an adapter's input or output: `s/this/that/`, on which backend it has to be
+/// noticed.
 type Lie = (&'static str, &'static str, &'static str);
 
 const SHUFFLE_LIES: [Lie; 14] = [
-    ("ask", r#"s/"delete":true/"delete":false/"#, "memory"),
-    ("ask", r#"s/"delete":true/"delete":false/"#, "redis"),
-    ("ask", r#"s/"ttl":86400/"ttl":3600/"#, "redis"),
-    ("ask", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "redis"),
-    ("ask", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "memory"),
-    ("ask", r#"s/"shard_key":"k3"/"shard_key":"k0"/"#, "memory"),
-    ("ask", r#"s/"call":"shuffle_ack"/"call":"shuffle_extend"/"#, "memory"),
-    ("ask", r#"s/"max_deliveries":2/"max_deliveries":3/"#, "memory"),
-    ("answer", r#"s/"stream":1/"stream":0/"#, "memory"),
-    ("answer", r#"s/"deliveries":2/"deliveries":1/"#, "memory"),
-    ("answer", r#"s/"deliveries":1/"deliveries":0/"#, "memory"),
-    ("answer", r#"s/"lag":1/"lag":0/"#, "memory"),
-    ("answer", r#"s/INVALID_ARGUMENT/WRONG_TYPE/;s/"code":1,/"code":5,/"#, "memory"),
-    ("answer", r#"s/"result":.*/"unsupported":"shuffle_write is not there"}/"#, "memory"),
+    ("request", r#"s/"delete":true/"delete":false/"#, "memory"),
+    ("request", r#"s/"delete":true/"delete":false/"#, "redis"),
+    ("request", r#"s/"ttl":86400/"ttl":3600/"#, "redis"),
+    ("request", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "redis"),
+    ("request", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "memory"),
+    ("request", r#"s/"shard_key":"k3"/"shard_key":"k0"/"#, "memory"),
+    ("request", r#"s/"call":"shuffle_ack"/"call":"shuffle_extend"/"#, "memory"),
+    ("request", r#"s/"max_deliveries":2/"max_deliveries":3/"#, "memory"),
+    ("response", r#"s/"stream":1/"stream":0/"#, "memory"),
+    ("response", r#"s/"deliveries":2/"deliveries":1/"#, "memory"),
+    ("response", r#"s/"deliveries":1/"deliveries":0/"#, "memory"),
+    ("response", r#"s/"lag":1/"lag":0/"#, "memory"),
+    ("response", r#"s/INVALID_ARGUMENT/WRONG_TYPE/;s/"code":1,/"code":5,/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"shuffle_write is not there"}/"#, "memory"),
 ];
 
 const TASKS_LIES: [Lie; 20] = [
-    ("ask", r#"s/"claimant":"B"/"claimant":"A"/"#, "memory"),
-    ("ask", r#"s/"claimant":"B"/"claimant":"A"/"#, "redis"),
-    ("ask", r#"s/"skip_colliding":true/"skip_colliding":false/"#, "memory"),
-    ("ask", r#"s/"after_ms":60000/"after_ms":0/"#, "memory"),
-    ("ask", r#"s/"value":"\([^"]*\)"/"value":" \1"/"#, "redis"),
-    ("ask", r#"s/"depends":/"ignored":/"#, "memory"),
-    ("ask", r#"s/"doc_depends":/"ignored":/"#, "memory"),
-    ("ask", r#"s/"max":3/"max":2/"#, "memory"),
-    ("ask", r#"s/"lease_ms":0/"lease_ms":1000/"#, "memory"),
-    ("ask", r#"s/"attempt":2/"attempt":3/"#, "memory"),
-    ("ask", r#"s/"ttl_ms":/"ignored":/"#, "memory"),
-    ("ask", r#"s/"retry":"[^"]*"/"retry":""/"#, "memory"),
-    ("answer", r#"s/"claims":1/"claims":0/"#, "memory"),
-    ("answer", r#"s/"deletes":\[\["y",1\]\]/"deletes":[]/"#, "memory"),
-    ("answer", r#"s/"doc_claims":\[\[/"doc_claims":[["x","y",1],[/"#, "memory"),
-    ("answer", r#"s/"value":null/"value":"null"/"#, "redis"),
-    ("answer", r#"s/"modified_ms":[0-9]*/"modified_ms":1/"#, "redis"),
-    ("answer", r#"s/x:v3/x/"#, "memory"),
-    ("answer", r#"s/DEPENDENCY/WRONG_TYPE/;s/"code":22,/"code":4,/"#, "memory"),
-    ("answer", r#"s/"result":.*/"unsupported":"tasks_modify is not there"}/"#, "memory"),
+    ("request", r#"s/"claimant":"B"/"claimant":"A"/"#, "memory"),
+    ("request", r#"s/"claimant":"B"/"claimant":"A"/"#, "redis"),
+    ("request", r#"s/"skip_colliding":true/"skip_colliding":false/"#, "memory"),
+    ("request", r#"s/"after_ms":60000/"after_ms":0/"#, "memory"),
+    ("request", r#"s/"value":"\([^"]*\)"/"value":" \1"/"#, "redis"),
+    ("request", r#"s/"depends":/"ignored":/"#, "memory"),
+    ("request", r#"s/"doc_depends":/"ignored":/"#, "memory"),
+    ("request", r#"s/"max":3/"max":2/"#, "memory"),
+    ("request", r#"s/"lease_ms":0/"lease_ms":1000/"#, "memory"),
+    ("request", r#"s/"attempt":2/"attempt":3/"#, "memory"),
+    ("request", r#"s/"ttl_ms":/"ignored":/"#, "memory"),
+    ("request", r#"s/"retry":"[^"]*"/"retry":""/"#, "memory"),
+    ("response", r#"s/"claims":1/"claims":0/"#, "memory"),
+    ("response", r#"s/"deletes":\[\["y",1\]\]/"deletes":[]/"#, "memory"),
+    ("response", r#"s/"doc_claims":\[\[/"doc_claims":[["x","y",1],[/"#, "memory"),
+    ("response", r#"s/"value":null/"value":"null"/"#, "redis"),
+    ("response", r#"s/"modified_ms":[0-9]*/"modified_ms":1/"#, "redis"),
+    ("response", r#"s/x:v3/x/"#, "memory"),
+    ("response", r#"s/DEPENDENCY/WRONG_TYPE/;s/"code":22,/"code":4,/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"tasks_modify is not there"}/"#, "memory"),
 ];
 
 #[test]
@@ -128,7 +129,8 @@ fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let liar = folder.path().join("liar");
-    let script = "#!/bin/sh\nsed -u -e \"$ASK\" | \"$ADAPTER\" adapter | sed -u -e \"$ANSWER\"\n";
+    let script =
+        "#!/bin/sh\nsed -u -e \"$REQUEST\" | \"$ADAPTER\" adapter | sed -u -e \"$RESPONSE\"\n";
     std::fs::write(&liar, script).unwrap();
     std::fs::set_permissions(&liar, std::fs::Permissions::from_mode(0o755)).unwrap();
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases");
@@ -136,14 +138,14 @@ fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {
         let copy = file.as_ref().file_name().unwrap();
         std::fs::copy(cases.join(file), folder.path().join(copy)).unwrap();
     }
-    let run = |ask: &str, answer: &str, backend: &str| {
+    let run = |request: &str, response: &str, backend: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_millpond-conformance"))
             .args(["--adapters", "rust", "--backends", backend])
             .arg(folder.path())
             .env("MILLPOND_RUST_ADAPTER", &liar)
             .env("ADAPTER", env!("CARGO_BIN_EXE_millpond-conformance"))
-            .env("ASK", ask)
-            .env("ANSWER", answer)
+            .env("REQUEST", request)
+            .env("RESPONSE", response)
             .output()
             .unwrap();
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
@@ -153,8 +155,8 @@ fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {
         assert!(is_good, "one that does not lie: {text}");
     }
     for (which, lie, backend) in lies {
-        let (ask, answer) = if *which == "ask" { (*lie, "") } else { ("", *lie) };
-        let (is_good, text) = run(ask, answer, backend);
+        let (request, response) = if *which == "request" { (*lie, "") } else { ("", *lie) };
+        let (is_good, text) = run(request, response, backend);
         assert!(!is_good, "{which} {lie} on {backend}: {text}");
     }
 }
@@ -201,7 +203,7 @@ fn a_run_that_hangs_is_named_and_ended() {
     let pid = std::fs::read_to_string(folder.path().join("hangs.pid")).unwrap();
     millpond_tests::servers::wait_until("the adapter is killed", || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        // Until somebody has waited for it, it is dead but listed.
+        // Until its parent has waited for it, it is dead but listed.
         stat.is_err() || stat.unwrap().contains(") Z ")
     });
 }

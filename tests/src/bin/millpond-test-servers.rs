@@ -13,13 +13,13 @@
 //! `hostile` starts peers that keep a caller waiting, see `hostile.rs`. Its `url` is several with
 //! spaces between, one for each phase that such a peer can hold a call in; it obeys no command.
 //!
-//! Each line on standard input is a command, answered by the line `ok` when it is done or by one
-//! that begins with `error`. The optional `N` is an index into `servers`.
+//! Each line on standard input is a command; the response is the line `ok` when it is done or
+//! one that begins with `error`. The optional `N` is an index into `servers`.
 //!
 //! | command | effect |
 //! | --- | --- |
 //! | `kill [N]` | SIGKILL to the server; without `N` to the first, or to the master of a sentinel |
-//! | `restart [N]` | the same port and data again, once it answers; without `N` all that are down, or else the first |
+//! | `restart [N]` | the same port and data again, once it replies; without `N` all that are down, or else the first |
 //! | `stop [N]` | SIGSTOP, to the same one as `kill` |
 //! | `cont [N]` | SIGCONT; without `N` to all that run, for the master may be another by now |
 //! | `flushall` | empties all masters that run |

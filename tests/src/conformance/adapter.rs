@@ -10,21 +10,21 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::answer::Refusal;
 use crate::languages::Language;
+use crate::result::Refusal;
 
-/// How long one call may take. Nothing in a case waits, so whoever needs longer hangs.
+/// How long one call may take. Nothing in a case waits, so an adapter that needs longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An adapter that ended this often is not started again.
 const STARTS_MAX: u32 = 5;
 
-/// What an adapter answered to one request.
+/// An adapter's response to one request.
 #[derive(Debug)]
 pub(crate) enum Response {
     Result(Value),
     Error(Refusal),
-    /// The language has no way to say this, and why.
+    /// The language cannot express this, and why.
     Unsupported(String),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Adapter {
 struct Process {
     child: Child,
     requests: BufWriter<ChildStdin>,
-    answers: Receiver<String>,
+    responses: Receiver<String>,
     last_id: u64,
 }
 
@@ -70,22 +70,22 @@ impl Adapter {
     /// Makes one call.
     pub(crate) fn call(&mut self, request: Value) -> Result<Response> {
         let mut responses = self.call_all(vec![request])?;
-        responses.pop().ok_or_else(|| "no answer".to_owned())
+        responses.pop().ok_or_else(|| "no response".to_owned())
     }
 
-    /// Makes several calls, one after the other but without waiting for answers in between.
+    /// Makes several calls, one after the other but without waiting for responses in between.
     ///
     /// # Errors
-    /// When the adapter crashes, hangs or answers what cannot be read; it starts anew then, without
+    /// When the adapter crashes, hangs or returns what cannot be read; it starts anew then, without
     /// a client.
     pub(crate) fn call_all(&mut self, requests: Vec<Value>) -> Result<Vec<Response>> {
         self.call_meanwhile(requests, || Ok(()))
     }
 
-    /// Makes several calls, and does something after they were sent and before they are answered.
+    /// Makes several calls, and does something after they were sent and before their responses.
     ///
     /// # Errors
-    /// As [`call_all`](Self::call_all); also what `meanwhile` answers.
+    /// As [`call_all`](Self::call_all); also what `meanwhile` returns.
     pub(crate) fn call_meanwhile(
         &mut self,
         requests: Vec<Value>,
@@ -118,14 +118,14 @@ impl Process {
             .spawn()
             .map_err(|error| format!("cannot start {program}: {error}"))?;
         let requests = child.stdin.take().ok_or("the adapter has no standard input")?;
-        let answers = child.stdout.take().ok_or("the adapter has no standard output")?;
+        let responses = child.stdout.take().ok_or("the adapter has no standard output")?;
         let (sender, receiver) = channel();
         thread::spawn(move || {
-            let lines = BufReader::new(answers).lines().map_while(std::io::Result::ok);
-            // Nobody listens any more once the process is given up.
+            let lines = BufReader::new(responses).lines().map_while(std::io::Result::ok);
+            // Nothing reads any more once the process is abandoned.
             lines.map(|line| sender.send(line)).take_while(std::result::Result::is_ok).count()
         });
-        Ok(Self { child, requests: BufWriter::new(requests), answers: receiver, last_id: 0 })
+        Ok(Self { child, requests: BufWriter::new(requests), responses: receiver, last_id: 0 })
     }
 
     fn call_all(
@@ -142,26 +142,26 @@ impl Process {
         }
         self.requests.flush().map_err(ended)?;
         meanwhile()?;
-        (first_id..=self.last_id).map(|id| self.answer(id)).collect()
+        (first_id..=self.last_id).map(|id| self.response(id)).collect()
     }
 
-    fn answer(&self, id: u64) -> Result<Response> {
-        let line = self.answers.recv_timeout(PATIENCE).map_err(|error| match error {
-            RecvTimeoutError::Timeout => format!("no answer in {} s", PATIENCE.as_secs()),
+    fn response(&self, id: u64) -> Result<Response> {
+        let line = self.responses.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => format!("no response in {} s", PATIENCE.as_secs()),
             RecvTimeoutError::Disconnected => "the adapter ended".to_owned(),
         })?;
-        let answer: Value = serde_json::from_str(&line)
-            .map_err(|error| format!("the adapter answered no JSON: {error}: {line}"))?;
-        if answer["id"].as_u64() != Some(id) {
-            return Err(format!("the answer does not belong to request {id}: {line}"));
+        let response: Value = serde_json::from_str(&line)
+            .map_err(|error| format!("the adapter returned no JSON: {error}: {line}"))?;
+        if response["id"].as_u64() != Some(id) {
+            return Err(format!("the response does not belong to request {id}: {line}"));
         }
-        if let Some(error) = answer.get("error") {
+        if let Some(error) = response.get("error") {
             return Refusal::read(error).map(Response::Error);
         }
-        if let Some(why) = answer["unsupported"].as_str() {
+        if let Some(why) = response["unsupported"].as_str() {
             return Ok(Response::Unsupported(why.to_owned()));
         }
-        let result = answer.get("result").ok_or_else(|| format!("no result: {line}"))?;
+        let result = response.get("result").ok_or_else(|| format!("no result: {line}"))?;
         Ok(Response::Result(result.clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Where the queues of a run are, and how to see what is really in them.
+//! Where the queues of a run are, and how to read their raw state.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(crate) struct Place {
     owner: usize,
 }
 
-/// A server and the connection that looks past the library.
+/// A server and the connection that looks without the library.
 pub(crate) struct Server {
     redis: Option<Redis>,
     connection: Connection,
@@ -157,7 +157,7 @@ impl Backend {
         self.is_embedded() && HARMLESS.contains(&&word[..])
     }
 
-    /// The slots of the three keys of an Ick, in the words of the cluster.
+    /// The slots of the three keys of an Ick, as the cluster computes them.
     pub(crate) fn slots(&mut self, name: &[u8]) -> Option<&[u16]> {
         let Self::Cluster(cluster, _, places) = self else { return None };
         Some(&place(cluster, places, name).slots)
@@ -168,7 +168,7 @@ impl Backend {
         self.slots(name).is_none_or(|slots| slots.iter().all(|slot| *slot == slots[0]))
     }
 
-    /// The requests that tell the states of these Icks; none where the server is asked itself.
+    /// The requests that read the states of these Icks; none where the server itself is read.
     pub(crate) fn observations(&self, names: &[Vec<u8>]) -> Vec<Value> {
         let requests = |name: &Vec<u8>| {
             let name = wire_bytes(name);
@@ -181,7 +181,7 @@ impl Backend {
         }
     }
 
-    /// The states of these Icks, from what was answered to [`observations`](Self::observations).
+    /// The states of these Icks, from the responses to [`observations`](Self::observations).
     pub(crate) fn states(
         &mut self,
         names: &[Vec<u8>],
@@ -222,7 +222,7 @@ impl Backend {
 }
 
 impl Server {
-    /// Runs one command past the library.
+    /// Runs one command without the library.
     pub(crate) fn call<A: AsRef<[u8]>>(&mut self, command: &[A]) -> Result<Reply> {
         self.connection.call(command).map_err(|error| format!("the server: {error}"))
     }
@@ -269,15 +269,15 @@ fn place<'a>(cluster: &Cluster, places: &'a mut HashMap<Vec<u8>, Place>, name: &
     })
 }
 
-/// The state that stats and both peeks tell.
+/// The state that stats and both peeks show.
 fn embedded_state(responses: &[Response]) -> Result<State> {
     let [Response::Result(stats), Response::Result(producer), Response::Result(consumer)] =
         responses
     else {
-        return Err(format!("stats or peek answered no result: {responses:?}"));
+        return Err(format!("stats or peek returned no result: {responses:?}"));
     };
     let pairs = |pairs: &Value| {
-        let pairs = pairs.as_array().ok_or_else(|| format!("peek answered no list: {pairs}"))?;
+        let pairs = pairs.as_array().ok_or_else(|| format!("peek returned no list: {pairs}"))?;
         read_pairs(pairs).map(Set::Members)
     };
     let flag = if stats.is_null() { Flag::Absent } else { Flag::Text(b"ick.v1".to_vec()) };

@@ -1,4 +1,4 @@
-//! One call of a case: what is asked of the library, or a raw command.
+//! One call of a case: a call of the library, or a raw command.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Call {
 
     /// Reads arguments that are given just as the recorded language had them: one flat list.
     fn read_raw(name: &str, raw: &[Value], keywords: &Value) -> Result<Self> {
-        // What the recorded language takes for true; the others have a bool there.
+        // What is true in the recorded language; the others have a bool there.
         let backwash = match &keywords["backwash"] {
             Value::Null | Value::Bool(false) => false,
             value => value.get("json").is_none_or(|json| json.as_bool() == Some(true)),
@@ -104,7 +104,7 @@ impl Call {
         })
     }
 
-    /// The request for an adapter; none for what the library is not asked.
+    /// The request for an adapter; none for what is not a call of the library.
     pub(crate) fn request(&self, name: &Name) -> Option<Value> {
         let list = |members: &[Member]| members.iter().map(Member::wire).collect::<Value>();
         let mut request = match self {

@@ -1,4 +1,4 @@
-//! A long list of members and scores, told by its size, its ends and a hash.
+//! A long list of members and scores, described by its size, its ends and a hash.
 
 use std::fmt;
 use std::io::Write as _;

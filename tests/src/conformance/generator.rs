@@ -1,4 +1,4 @@
-//! Lists that a case file describes in place of writing them out.
+//! Lists that a case file describes instead of writing them out.
 //!
 //! `{"range": ["m-%06d", A, B]}` is a member for each i from A to B-1, `"score"` beside it a
 //! score for each, and `{"concat": […]}` puts lists one after the other.

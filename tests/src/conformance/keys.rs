@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::Result;
 use crate::adapter::{Adapter, Response};
-use crate::answer::{Answer, Field};
 use crate::backend::Backend;
 use crate::call::{Argument, Call};
 use crate::case::Keys;
+use crate::result::{Field, StepResult};
 
 /// Uses the Ick of this name, whose keys have to be those that were recorded.
 pub(crate) fn run(keys: &Keys, adapter: &mut Adapter, backend: &mut Backend) -> Result<()> {
@@ -25,10 +25,10 @@ pub(crate) fn run(keys: &Keys, adapter: &mut Adapter, backend: &mut Backend) -> 
     let pair =
         |score, member: &str| (Argument::Plain(score), Argument::Plain(member.as_bytes().to_vec()));
     let add = Call::Add(vec![pair(1.0, "a"), pair(2.0, "b")]);
-    expect(adapter, keys, &add, &Answer::Added { new: 2, lowered: 0 })?;
+    expect(adapter, keys, &add, &StepResult::Added { new: 2, lowered: 0 })?;
     let reserve = Call::Reserve { max: Argument::Plain(1), backwash: false };
-    expect(adapter, keys, &reserve, &Answer::Batch(vec![(b"a".to_vec(), 1.0)]))?;
-    let Answer::Stats(stats) = ask(adapter, keys, &Call::Stats)? else {
+    expect(adapter, keys, &reserve, &StepResult::Batch(vec![(b"a".to_vec(), 1.0)]))?;
+    let StepResult::Stats(stats) = ask(adapter, keys, &Call::Stats)? else {
         return Err("there are no stats".to_owned());
     };
     for (field, key) in
@@ -46,7 +46,7 @@ pub(crate) fn run(keys: &Keys, adapter: &mut Adapter, backend: &mut Backend) -> 
             }
         }
     }
-    expect(adapter, keys, &Call::Delete { unlink: false }, &Answer::Count(3))
+    expect(adapter, keys, &Call::Delete { unlink: false }, &StepResult::Count(3))
 }
 
 /// Every step is refused before anything is sent.
@@ -55,7 +55,7 @@ fn check_refused(keys: &Keys, adapter: &mut Adapter, backend: &mut Backend) -> R
     let reserve = Call::Reserve { max: Argument::Plain(1), backwash: false };
     for call in [add, reserve, Call::Stats, Call::Delete { unlink: true }] {
         match ask(adapter, keys, &call)? {
-            Answer::Error(refusal) if refusal.kind == ErrorKind::CrossSlot => {}
+            StepResult::Error(refusal) if refusal.kind == ErrorKind::CrossSlot => {}
             found => return Err(format!("expected the error CROSS_SLOT, found {found}")),
         }
     }
@@ -65,17 +65,17 @@ fn check_refused(keys: &Keys, adapter: &mut Adapter, backend: &mut Backend) -> R
     }
 }
 
-fn expect(adapter: &mut Adapter, keys: &Keys, call: &Call, expected: &Answer) -> Result<()> {
+fn expect(adapter: &mut Adapter, keys: &Keys, call: &Call, expected: &StepResult) -> Result<()> {
     let found = ask(adapter, keys, call)?;
     if found == *expected { Ok(()) } else { Err(format!("expected {expected}, found {found}")) }
 }
 
-fn ask(adapter: &mut Adapter, keys: &Keys, call: &Call) -> Result<Answer> {
+fn ask(adapter: &mut Adapter, keys: &Keys, call: &Call) -> Result<StepResult> {
     let name = Argument::Plain(keys.name.clone());
     let request = call.request(&name).unwrap_or_else(|| json!({}));
     match adapter.call(request)? {
-        Response::Result(result) => Answer::read(call, &result),
-        Response::Error(refusal) => Ok(Answer::Error(refusal)),
+        Response::Result(result) => StepResult::read(call, &result),
+        Response::Error(refusal) => Ok(StepResult::Error(refusal)),
         Response::Unsupported(why) => Err(format!("the adapter cannot say this: {why}")),
     }
 }

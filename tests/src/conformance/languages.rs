@@ -26,14 +26,14 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// Whether it can reach this backend: an adapter that sends through somebody else's connection
-    /// to a server has no embedded engine.
+    /// Whether it can reach this backend: an adapter that sends through another library's
+    /// connection to a server has no embedded engine.
     pub(crate) fn reaches(&self, backend: &str) -> bool {
         self.backends.as_ref().is_none_or(|backends| backends.iter().any(|name| name == backend))
     }
 
-    /// Why it cannot run cases of this queue, if it cannot: a drop-in for somebody else's library
-    /// has the Ick alone.
+    /// Why it cannot run cases of this queue, if it cannot: a drop-in for another library has the
+    /// Ick alone.
     pub(crate) fn lacks(&self, queue: &str) -> Option<String> {
         let queues = self.queues.as_ref()?;
         if queues.iter().any(|name| name == queue) {

@@ -13,7 +13,6 @@
 //! protocol of the adapters are described in `tests/conformance/README.md`.
 
 mod adapter;
-mod answer;
 mod backend;
 mod call;
 mod case;
@@ -23,6 +22,7 @@ mod keys;
 mod languages;
 mod model;
 mod report;
+mod result;
 mod returns;
 mod runner;
 mod rust;
@@ -121,7 +121,7 @@ impl Arguments {
             }
         }
         // Each backend has a thread, and each of those an adapter of each language: a run mostly
-        // waits for answers.
+        // waits for responses.
         let parts: Vec<Result<Report>> = thread::scope(|scope| {
             let (cases, languages) = (&cases[..], &languages[..]);
             let start = |name| scope.spawn(move || run_backend(cases, languages, name));

@@ -1,16 +1,16 @@
-//! What an Ick does, said once more: the specification as a pure function of the state.
+//! A second implementation of an Ick: the specification as a pure function of the state.
 //!
-//! A recording stops being a guide at the step where the recorded system does something wrong,
-//! for everything after it rests on that. From there on this model says what has to come. It
-//! shares no code with the library.
+//! A recording is no reference after the step where the recorded system does something wrong,
+//! since everything after it depends on that. From there on this model computes what is
+//! expected. It shares no code with the library.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use millpond::ErrorKind;
 
-use crate::answer::{Answer, Field, Stats};
 use crate::call::{Argument, Call, Member};
+use crate::result::{Field, Stats, StepResult};
 use crate::returns::Returns;
 use crate::state::{Flag, Pair, Set, State};
 
@@ -19,7 +19,7 @@ const SIZE_END: u64 = 100_000_000_000_000_000;
 
 type Scores = HashMap<Vec<u8>, f64>;
 
-/// What `call` answers and leaves behind; nothing for raw commands.
+/// What `call` returns and leaves behind; nothing for raw commands.
 pub(crate) fn outcome(before: &State, name: &[u8], call: &Call) -> Option<(Returns, State)> {
     if let Call::Redis(_) = call {
         return None;
@@ -31,19 +31,19 @@ pub(crate) fn outcome(before: &State, name: &[u8], call: &Call) -> Option<(Retur
         let keys =
             [before.flag != Flag::Absent, before.producer.is_there(), before.consumer.is_there()];
         let removed = keys.into_iter().filter(|key| *key).count() as u64;
-        return Some((Returns::Answer(Answer::Count(removed)), State::NOTHING));
+        return Some((Returns::StepResult(StepResult::Count(removed)), State::NOTHING));
     }
     if let Some(refusal) = refusal(before, name) {
         return Some((refusal, before.clone()));
     }
     if let Call::Stats = call {
-        return Some((Returns::Answer(stats(before, name)), before.clone()));
+        return Some((Returns::StepResult(stats(before, name)), before.clone()));
     }
     let mut producer: Scores = before.producer.members().iter().cloned().collect();
     let mut consumer: Scores = before.consumer.members().iter().cloned().collect();
-    let answer = match call {
+    let result = match call {
         Call::Add(pairs) => add(&mut producer, pairs),
-        Call::Commit(members) => Answer::Count(commit(&mut consumer, members)),
+        Call::Commit(members) => StepResult::Count(commit(&mut consumer, members)),
         Call::Reserve { max, backwash } => take(&mut producer, &mut consumer, max, *backwash),
         Call::Exchange { max, members, backwash } => {
             commit(&mut consumer, members);
@@ -58,7 +58,7 @@ pub(crate) fn outcome(before: &State, name: &[u8], call: &Call) -> Option<(Retur
         producer: Set::Members(sorted(producer)),
         consumer: Set::Members(sorted(consumer)),
     };
-    Some((Returns::Answer(answer), after))
+    Some((Returns::StepResult(result), after))
 }
 
 /// The error of every step but delete on keys that are not an Ick's, which names what is wrong.
@@ -120,7 +120,7 @@ fn plain<T>(argument: &Argument<T>) -> Option<&T> {
     }
 }
 
-fn add(producer: &mut Scores, pairs: &[(Argument<f64>, Member)]) -> Answer {
+fn add(producer: &mut Scores, pairs: &[(Argument<f64>, Member)]) -> StepResult {
     let (mut new, mut lowered) = (0, 0);
     for (score, member) in pairs.iter().filter_map(|(s, m)| plain(s).zip(plain(m))) {
         match producer.get(member) {
@@ -130,7 +130,7 @@ fn add(producer: &mut Scores, pairs: &[(Argument<f64>, Member)]) -> Answer {
         }
         lower(producer, member.clone(), *score);
     }
-    Answer::Added { new, lowered }
+    StepResult::Added { new, lowered }
 }
 
 fn commit(consumer: &mut Scores, members: &[Member]) -> u64 {
@@ -143,7 +143,7 @@ fn take(
     consumer: &mut Scores,
     max: &Argument<u64>,
     backwash: bool,
-) -> Answer {
+) -> StepResult {
     let max = usize::try_from(plain(max).copied().unwrap_or(0)).unwrap_or(usize::MAX);
     if backwash {
         for (member, score) in consumer.drain() {
@@ -159,7 +159,7 @@ fn take(
     }
     let mut batch = sorted(consumer.clone());
     batch.truncate(max);
-    Answer::Batch(batch)
+    StepResult::Batch(batch)
 }
 
 fn lower(scores: &mut Scores, member: Vec<u8>, score: f64) {
@@ -176,9 +176,9 @@ fn sorted(scores: Scores) -> Vec<Pair> {
     pairs
 }
 
-fn stats(state: &State, name: &[u8]) -> Answer {
+fn stats(state: &State, name: &[u8]) -> StepResult {
     if state.flag == Flag::Absent {
-        return Answer::Nothing;
+        return StepResult::Nothing;
     }
     let [producer_key, consumer_key] = set_keys(name);
     let (producer, consumer) = (state.producer.members(), state.consumer.members());
@@ -200,5 +200,5 @@ fn stats(state: &State, name: &[u8]) -> Answer {
             number(format!("{set}_max"), scores().fold(f64::NEG_INFINITY, f64::max));
         }
     }
-    Answer::Stats(stats)
+    StepResult::Stats(stats)
 }

@@ -1,4 +1,4 @@
-//! What a whole run came to: a matrix of languages and backends.
+//! The result of a whole run: a matrix of languages and backends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::runner::Outcome;
 
-/// What a whole run came to.
+/// The result of a whole run.
 #[derive(Default)]
 pub(crate) struct Report {
     cells: BTreeMap<(String, String), Tally>,
@@ -22,13 +22,13 @@ struct Tally {
     passed: usize,
     failed: usize,
     skipped: BTreeMap<String, usize>,
-    /// Cases that passed but for a step that the language cannot say, by the reason.
+    /// Cases that passed except for a step that the language cannot express, by the reason.
     left_out: BTreeMap<String, usize>,
     time: Duration,
 }
 
 impl Report {
-    /// Notes what became of a case.
+    /// Notes the outcome of a case.
     pub(crate) fn add(&mut self, language: &str, backend: &str, case: &str, outcome: Outcome) {
         let tally = self.tally(language, backend);
         match outcome {

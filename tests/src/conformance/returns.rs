@@ -1,4 +1,4 @@
-//! What a case says that a call answers.
+//! What a case expects a call to return.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use millpond::ErrorKind;
 use serde_json::Value;
 
 use crate::Result;
-use crate::answer::{Answer, Stats, read_stats, write_stats};
 use crate::call::Call;
 use crate::digest::Digest;
+use crate::result::{Stats, StepResult, read_stats, write_stats};
 use crate::value::shown;
 
-/// What a case says that a call answers.
+/// What a case expects a call to return.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Returns {
-    Answer(Answer),
+    StepResult(StepResult),
     /// A batch that is too long to be written out.
     Batch(Digest),
     /// Stats whose scores may be the recorded ones or the exact ones.
@@ -30,13 +30,13 @@ pub(crate) enum Returns {
     /// The reply to a raw command.
     Reply(Value),
     /// The case says nothing.
-    Unsaid,
+    Unspecified,
 }
 
 impl Returns {
     /// Reads the `returns` of a step, or of its mark.
     pub(crate) fn read(call: &Call, returns: Option<&Value>, lossy: &Value) -> Result<Self> {
-        let Some(returns) = returns else { return Ok(Self::Unsaid) };
+        let Some(returns) = returns else { return Ok(Self::Unspecified) };
         if let Some(error) = returns["error"].as_str() {
             let kinds = kinds(error, returns["message"].as_str().unwrap_or_default());
             return Ok(Self::Error { kinds, mentions: Vec::new() });
@@ -47,13 +47,13 @@ impl Returns {
         if returns.get("card").is_some() {
             return Digest::read(returns).map(Self::Batch);
         }
-        match Answer::read(call, returns)? {
-            Answer::Stats(recorded) if lossy.is_object() => {
+        match StepResult::read(call, returns)? {
+            StepResult::Stats(recorded) if lossy.is_object() => {
                 let mut exact = recorded.clone();
                 exact.extend(read_stats(lossy)?);
                 Ok(Self::Stats { recorded, exact })
             }
-            answer => Ok(Self::Answer(answer)),
+            result => Ok(Self::StepResult(result)),
         }
     }
 
@@ -61,24 +61,24 @@ impl Returns {
         matches!(self, Self::Error { .. })
     }
 
-    /// Whether this is what was answered.
-    pub(crate) fn accepts(&self, found: &Answer) -> bool {
+    /// Whether this is what was returned.
+    pub(crate) fn accepts(&self, found: &StepResult) -> bool {
         match (self, found) {
-            (Self::Answer(answer), found) => answer == found,
-            (Self::Batch(digest), Answer::Batch(pairs)) => digest.accepts(pairs),
-            (Self::Stats { recorded, exact }, Answer::Stats(found)) => {
+            (Self::StepResult(result), found) => result == found,
+            (Self::Batch(digest), StepResult::Batch(pairs)) => digest.accepts(pairs),
+            (Self::Stats { recorded, exact }, StepResult::Stats(found)) => {
                 found.keys().eq(recorded.keys())
                     && found.iter().all(|(name, field)| {
                         recorded.get(name) == Some(field) || exact.get(name) == Some(field)
                     })
             }
-            (Self::Error { kinds, mentions }, Answer::Error(refusal)) => {
+            (Self::Error { kinds, mentions }, StepResult::Error(refusal)) => {
                 let mentioned = |text: &Vec<u8>| {
                     std::str::from_utf8(text).is_ok_and(|text| refusal.message.contains(text))
                 };
                 kinds.contains(&refusal.kind) && mentions.iter().all(mentioned)
             }
-            (Self::Unsaid, _) => true,
+            (Self::Unspecified, _) => true,
             _ => false,
         }
     }
@@ -105,7 +105,7 @@ fn kinds(error: &str, message: &str) -> Vec<ErrorKind> {
 impl fmt::Display for Returns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer(answer) => answer.fmt(f),
+            Self::StepResult(result) => result.fmt(f),
             Self::Batch(digest) => digest.fmt(f),
             Self::Stats { recorded, exact } => {
                 write_stats(exact, f)?;
@@ -123,7 +123,7 @@ impl fmt::Display for Returns {
                 Ok(())
             }
             Self::Reply(reply) => write!(f, "{reply}"),
-            Self::Unsaid => f.write_str("any answer"),
+            Self::Unspecified => f.write_str("any result"),
         }
     }
 }

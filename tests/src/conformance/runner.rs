@@ -4,21 +4,21 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::adapter::{Adapter, Response};
-use crate::answer::Answer;
 use crate::backend::Backend;
 use crate::call::{Argument, Call};
 use crate::case::{Body, Case, Step, Steps};
 use crate::keys;
 use crate::model;
+use crate::result::StepResult;
 use crate::returns::Returns;
 use crate::shuffle;
 use crate::state::{Expected, State};
 use crate::tasks;
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// All of it, but for steps that this language cannot say, and why.
+    /// All of it, except for steps that this language cannot express, and why.
     Passed(Option<String>),
     /// Where it failed, what was expected and what was found.
     Failed(String),
@@ -64,7 +64,7 @@ struct Run<'a> {
     /// Whether the specification says what comes, and no longer the recording.
     follows_model: bool,
     checked: usize,
-    /// Why a step could not be said in this language.
+    /// Why a step could not be expressed in this language.
     unsupported: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
                 Argument::Odd(_) => (model::invalid_argument(), Some(before.clone().into())),
                 Argument::Plain(name) => match model::outcome(before, name, &step.call) {
                     Some((returns, after)) => (returns, Some(after.into())),
-                    None => (Returns::Unsaid, None),
+                    None => (Returns::Unspecified, None),
                 },
             };
         }
@@ -150,8 +150,8 @@ impl<'a> Run<'a> {
         (refusal.unwrap_or_else(|| step.returns.clone()), step.state.clone())
     }
 
-    /// Does a step, compares what it returns and answers the states after it; nothing if the step
-    /// cannot be said in this language and changes nothing.
+    /// Does a step, compares what it returns and returns the states after it; nothing if the step
+    /// cannot be expressed in this language and changes nothing.
     fn perform(&mut self, step: &Step, returns: &Returns) -> Result<Option<Vec<State>>> {
         let names = &self.case.names;
         if let Call::Redis(command) = &step.call {
@@ -171,20 +171,20 @@ impl<'a> Run<'a> {
         let mut requests = vec![request];
         requests.extend(self.backend.observations(names));
         let mut responses = self.adapter.call_all(requests)?.into_iter();
-        let answer = match responses.next() {
-            Some(Response::Result(result)) => Answer::read(&step.call, &result)?,
-            Some(Response::Error(refusal)) => Answer::Error(refusal),
+        let result = match responses.next() {
+            Some(Response::Result(result)) => StepResult::read(&step.call, &result)?,
+            Some(Response::Error(refusal)) => StepResult::Error(refusal),
             Some(Response::Unsupported(why)) => return self.leave_out(returns, &why),
-            None => return Err("no answer".to_owned()),
+            None => return Err("no response".to_owned()),
         };
-        if !returns.accepts(&answer) {
-            return Err(differs("answer", returns, &answer));
+        if !returns.accepts(&result) {
+            return Err(differs("result", returns, &result));
         }
         let observations: Vec<_> = responses.collect();
         self.backend.states(names, &observations).map(Some)
     }
 
-    /// Leaves out a step that this language cannot say, which is fine where it would be refused.
+    /// Skips a step that this language cannot express, which is fine where it would be refused.
     fn leave_out(&mut self, returns: &Returns, why: &str) -> Result<Option<Vec<State>>> {
         self.unsupported = Some(why.to_owned());
         if returns.is_error() {
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Compares the reply to a raw command; one that fails where nothing was said of it is no set-up.
+/// Compares the reply to a raw command; one that fails unexpectedly is no set-up.
 fn check_reply(returns: &Returns, reply: &Value) -> Result<()> {
     let is_error = reply.get("error").is_some();
     let accepted = match returns {

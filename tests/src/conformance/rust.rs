@@ -1,4 +1,4 @@
-//! The adapter for Rust: one JSON request a line in, one JSON answer a line out.
+//! The adapter for Rust: one JSON request per line in, one JSON response per line out.
 
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::thread;
@@ -13,7 +13,7 @@ use crate::{rust_shuffle, rust_tasks};
 /// Why a request has no result.
 pub(crate) enum Failure {
     Error(Error),
-    /// Rust has no way to say this: it would not compile.
+    /// Rust cannot express this: it would not compile.
     Unsupported(String),
 }
 
@@ -23,22 +23,22 @@ impl From<Error> for Failure {
     }
 }
 
-/// Answers requests until there are no more.
+/// Handles requests until there are no more.
 pub(crate) fn serve() -> std::io::Result<()> {
     let mut client = None;
-    let mut answers = BufWriter::new(stdout().lock());
+    let mut output = BufWriter::new(stdout().lock());
     for line in stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
-        let mut answer = answer(result(&mut client, &request));
-        answer["id"] = request["id"].clone();
-        writeln!(answers, "{answer}")?;
-        answers.flush()?;
+        let mut response = respond(result(&mut client, &request));
+        response["id"] = request["id"].clone();
+        writeln!(output, "{response}")?;
+        output.flush()?;
     }
     Ok(())
 }
 
-/// An answer without the id of its request.
-pub(crate) fn answer(result: Result<Value, Failure>) -> Value {
+/// A response without the id of its request.
+pub(crate) fn respond(result: Result<Value, Failure>) -> Value {
     match result {
         Ok(result) => json!({"result": result}),
         Err(Failure::Unsupported(why)) => json!({"unsupported": why}),

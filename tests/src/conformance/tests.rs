@@ -1,12 +1,12 @@
-//! The kit itself: what the cases are held to must not be taken on trust.
+//! The kit itself: tests of what the cases are compared with.
 
 use millpond::ick::Name;
 
 use crate::adapter::repository;
-use crate::answer::Answer;
 use crate::call::{Argument, Call};
 use crate::case::{Body, read_folder};
 use crate::model;
+use crate::result::StepResult;
 use crate::returns::Returns;
 use crate::state::State;
 
@@ -24,7 +24,7 @@ fn the_model_agrees_with_every_case() {
             let before = &states[step.told];
             let Some((returns, after)) = model::outcome(before, name, &step.call) else { continue };
             let agrees = match &returns {
-                Returns::Answer(answer) => step.returns.accepts(answer),
+                Returns::StepResult(result) => step.returns.accepts(result),
                 _ => returns.is_error() && step.returns.is_error(),
             };
             assert!(agrees, "{} step {index}: {returns}, not {}", case.name, step.returns);
@@ -61,7 +61,7 @@ fn stats_are_recorded_or_exact_and_nothing_else() {
     let recorded = read(r#"{"pset_size": 1, "pset_min": 1.2}"#);
     let returns = Returns::read(&Call::Stats, Some(&recorded), &read(r#"{"pset_min": 1.23}"#));
     let returns = returns.unwrap();
-    let accepts = |text| returns.accepts(&Answer::read(&Call::Stats, &read(text)).unwrap());
+    let accepts = |text| returns.accepts(&StepResult::read(&Call::Stats, &read(text)).unwrap());
     assert!(accepts(r#"{"pset_size": 1, "pset_min": 1.2}"#));
     assert!(accepts(r#"{"pset_size": 1, "pset_min": 1.23, "pset_max": null}"#));
     assert!(!accepts(r#"{"pset_size": 1, "pset_min": 1.21}"#));

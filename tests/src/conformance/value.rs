@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// A byte string of a case file or of an answer: a JSON string, or `{"b64"}`.
+/// A byte string of a case file or of a response: a JSON string, or `{"b64"}`.
 pub(crate) fn bytes(value: &Value) -> Result<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Ok(text.as_bytes().to_vec());
@@ -16,8 +16,8 @@ pub(crate) fn bytes(value: &Value) -> Result<Vec<u8>> {
     STANDARD.decode(encoded).map_err(|error| format!("no base64: {encoded}: {error}"))
 }
 
-/// A score of a case file or of an answer: a number, the text of one, or a number that JSON does
-/// not have, as `{"int"}`, `{"decimal"}` or `{"float"}`.
+/// A score of a case file or of a response: a number, the text of one, or a number that JSON
+/// does not have, as `{"int"}`, `{"decimal"}` or `{"float"}`.
 pub(crate) fn score(value: &Value) -> Result<f64> {
     let labelled = ["int", "decimal", "float"].iter().find_map(|label| value[label].as_str());
     let score = match value.as_str().or(labelled) {

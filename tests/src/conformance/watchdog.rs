@@ -1,4 +1,4 @@
-//! Ends a run in which a case hangs: an adapter that gives no answer fails its case by itself, but
+//! Ends a run in which a case hangs: an adapter that does not respond fails its case by itself, but
 //! what tests it can hang too, in a write to an adapter that reads nothing or in a call to a server.
 
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,8 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-/// How long a case may take, in seconds; the largest takes some. `MILLPOND_TEST_SECONDS_MAX` says otherwise.
+/// How long a case may take, in seconds; the largest takes some. `MILLPOND_TEST_SECONDS_MAX` overrides
+/// it.
 const SECONDS_MAX: u64 = 600;
 
 /// The case of each backend's thread, and when it began.
@@ -30,7 +31,7 @@ pub(crate) fn start() {
     });
 }
 
-/// Says what this thread works on now.
+/// Sets what this thread works on now.
 pub(crate) fn begin(case: String) {
     let (thread, now) = (thread::current().id(), Instant::now());
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +39,7 @@ pub(crate) fn begin(case: String) {
     running.push((thread, case, now));
 }
 
-/// Says that this thread is through.
+/// Marks this thread as done.
 pub(crate) fn end() {
     let thread = thread::current().id();
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _, _)| *of != thread);
@@ -49,8 +50,8 @@ fn kill_children() {
     for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         for child in children.split_whitespace().filter_map(|pid| pid.parse().ok()) {
-            // SAFETY: `kill` touches no memory of ours. The child was listed just now, and nobody else
-            // waits for children while their adapters hang.
+            // SAFETY: `kill` touches no memory of ours. The child was listed just now, and no other
+            // code waits for children while their adapters hang.
             unsafe { libc::kill(child, libc::SIGKILL) };
         }
     }

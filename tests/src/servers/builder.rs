@@ -16,7 +16,7 @@ pub struct RedisBuilder {
 
 impl RedisBuilder {
     /// Writes every command to the append-only file, and to the disk, before it is acknowledged:
-    /// what the server said yes to survives [`Redis::kill`].
+    /// what the server acknowledged survives [`Redis::kill`].
     pub fn appendonly_always(self) -> Self {
         self.config("appendonly", &["yes"]).config("appendfsync", &["always"])
     }
@@ -53,7 +53,7 @@ impl RedisBuilder {
         self
     }
 
-    /// Runs as a sentinel. Sentinels have no data and answer few commands.
+    /// Runs as a sentinel. Sentinels have no data and support few commands.
     pub(super) fn sentinel(mut self) -> Self {
         self.access.sentinel = true;
         self
@@ -65,7 +65,7 @@ impl RedisBuilder {
         assert!(open, "clusters and sentinels are started without TLS, users and passwords");
     }
 
-    /// Starts the server and waits until it answers.
+    /// Starts the server and waits until it replies.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 /// A certificate authority made for one server, and the certificate it issued to it.
 ///
 /// Made anew each time, which takes a millisecond: a key that is checked in expires one day, and
-/// until then somebody trusts it.
+/// until then it may be trusted.
 #[derive(Debug)]
 pub(super) struct Certificate {
     pub(super) ca_file: PathBuf,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, io};
 
 /// Ports start here. The range and its cluster buses (12000 to 31999) lie below the ports that
-/// Linux hands to outgoing connections, so no client ever sits on one of them by chance.
+/// Linux hands to outgoing connections, so no client ever happens to use one of them.
 const PORT_FIRST: u16 = 12_000;
 
 /// As many ports as fit before the first of them is another one's bus.
@@ -21,22 +21,22 @@ const BUS_OFFSET: u16 = 10_000;
 /// A loopback port with its cluster bus port and an empty directory, held for one server.
 ///
 /// Asking the system for a free port and closing it again is a race between test processes. So a
-/// port belongs to whoever holds the lock on its file, which the system releases when the holder
-/// dies, however it dies. The directory belongs to the port: what a killed process left behind is
-/// removed by the next one that starts.
+/// port belongs to the process that holds the lock on its file, which the system releases when
+/// the holder dies, however it dies. The directory belongs to the port: what a killed process
+/// left behind is removed by the next one that starts.
 #[derive(Debug)]
 pub struct Claim {
     port: u16,
     directory: PathBuf,
-    /// Held, never read: closing it gives the port back.
+    /// Held, never read: closing it releases the port.
     _lock: File,
 }
 
 impl Claim {
-    /// Claims a port that nobody listens on, neither on it nor on its bus port.
+    /// Claims a port on which, and on whose bus port, no process listens.
     ///
-    /// Ports are not used again at once: a client that a finished test forgot would reconnect to
-    /// the next test's server.
+    /// Ports are not used again at once: a client that a finished test left open would reconnect
+    /// to the next test's server.
     ///
     /// # Panics
     ///
@@ -122,8 +122,8 @@ fn sweep() {
     }
 }
 
-/// Locks the file of `port`, or answers `None` if somebody else has. The files stay: removing a
-/// lock file while another process opens it would let two hold "the same" lock.
+/// Locks the file of `port`, or returns `None` if another process has. The files stay: removing
+/// a lock file while another process opens it would let two hold "the same" lock.
 fn lock(port: u16) -> Option<File> {
     let path = base().join(format!("{port}.lock"));
     let file = File::create(&path)

@@ -36,7 +36,7 @@ impl Cluster {
     /// When `template` asks for TLS, a user or a password.
     #[must_use]
     pub fn start_with(template: &RedisBuilder) -> Self {
-        // A busy machine must not look like a dead node when there is nobody to take over.
+        // A busy machine must not look like a dead node when there is no replica to take over.
         Self::form(template, "15000", 0)
     }
 
@@ -76,7 +76,7 @@ impl Cluster {
         &self.nodes
     }
 
-    /// The slot of `key`, in the words of a node.
+    /// The slot of `key`, as a node computes it.
     #[must_use]
     pub fn slot_of(&self, key: impl AsRef<[u8]>) -> u16 {
         let reply = self.living().cli(&[b"CLUSTER".as_slice(), b"KEYSLOT", key.as_ref()]);
@@ -103,8 +103,8 @@ impl Cluster {
 
     /// Begins to move `slot` to the node with index `to` and moves no key yet.
     ///
-    /// Until [`Migration::finish`] the old owner answers ASK for the keys that it has no longer,
-    /// or never had. For commands whose keys are on both sides the new owner answers TRYAGAIN, and
+    /// Until [`Migration::finish`] the old owner replies ASK for the keys that it no longer has,
+    /// or never had. For commands whose keys are on both sides the new owner replies TRYAGAIN, and
     /// the old one TRYAGAIN since Redis 7 but ASK before.
     #[must_use = "a migration that is not finished stays half-way"]
     pub fn begin_migration(&self, slot: u16, to: usize) -> Migration<'_> {
@@ -171,7 +171,7 @@ pub(super) fn owner_seen_by(node: &Redis, slot: u16) -> Option<u16> {
     masters.find_map(|(slots, port)| slots.contains(&slot).then_some(port))
 }
 
-/// Asserts that a node did as it was told.
+/// Asserts that a node obeyed.
 #[track_caller]
 pub(super) fn assert_ok(reply: &Reply) {
     assert!(reply.is_ok(), "the node refused: {reply:?}");

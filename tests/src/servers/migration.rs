@@ -26,7 +26,7 @@ impl<'a> Migration<'a> {
         this
     }
 
-    /// Moves up to `keys_max` keys of the slot and answers how many it moved.
+    /// Moves up to `keys_max` keys of the slot and returns how many it moved.
     pub fn move_keys(&self, keys_max: usize) -> usize {
         let keys_max = keys_max.to_string();
         let keys = self.source().cli(&["CLUSTER", "GETKEYSINSLOT", &self.slot, &keys_max]);
@@ -46,7 +46,7 @@ impl<'a> Migration<'a> {
     pub fn finish(self) {
         while self.move_keys(100) > 0 {}
         let owner = id(self.target());
-        // The target first, again: should the source die now, nobody else owns the slot.
+        // The target first, again: should the source die now, no other node owns the slot.
         self.set(self.target(), &["NODE", &owner]);
         self.set(self.source(), &["NODE", &owner]);
         let slot = self.slot.parse().expect("the slot was a number before it was a text");

@@ -1,7 +1,7 @@
 //! Real Redis servers for tests: standalone, over TLS, a cluster of three, under Sentinel.
 //!
 //! A queue's promises are about crashes, failovers and redirects, so the tests need servers that
-//! they can kill, stop and reshard, and never one that somebody else uses. Each server listens on
+//! they can kill, stop and reshard, and never one that is used otherwise. Each server listens on
 //! a port of its own (never 6379) and on a unix socket, in a directory of its own, and dies with
 //! the value that started it, or with the test process if that is killed first.
 //!
@@ -15,7 +15,7 @@
 //! assert_eq!(redis.cli(&["GET", "key"]), Reply::Bulk(b"value".to_vec()));
 //! ```
 //!
-//! Everything here panics when it cannot do what it was asked: a test without its server has
+//! Everything here panics when it cannot do what it should: a test without its server has
 //! failed, and must not look as if it had been skipped.
 
 mod binary;

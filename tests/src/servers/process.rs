@@ -15,9 +15,9 @@ pub(super) struct Process {
 impl Process {
     /// Starts `command` from the thread that outlives every test.
     pub(super) fn spawn(command: Command) -> io::Result<Self> {
-        let (answer, child) = mpsc::channel();
-        SPAWNER.send((command, answer)).expect("the spawning thread never ends");
-        let child = child.recv().expect("the spawning thread answers every request")?;
+        let (sender, child) = mpsc::channel();
+        SPAWNER.send((command, sender)).expect("the spawning thread never ends");
+        let child = child.recv().expect("the spawning thread serves every request")?;
         Ok(Self { pid: child.id(), child: Mutex::new(child) })
     }
 
@@ -75,10 +75,11 @@ static SPAWNER: LazyLock<Sender<Request>> = LazyLock::new(|| {
     thread::Builder::new()
         .name("server-spawner".into())
         .spawn(move || {
-            for (mut command, answer) in queue {
+            for (mut command, sender) in queue {
                 die_with_parent(&mut command);
-                // Whoever asked is waiting; were it gone, the child would go with the answer.
-                let _ = answer.send(command.spawn());
+                // The caller is waiting; if it were gone, the child would be dropped with the
+                // reply.
+                let _ = sender.send(command.spawn());
             }
         })
         .expect("a thread can be started");
@@ -100,7 +101,7 @@ fn die_with_parent(command: &mut Command) {
         }
         // SAFETY: `getppid` only reads, and cannot fail.
         let adopted_by = unsafe { libc::getppid() };
-        // The parent may have died before the request was in place; then nobody would signal.
+        // The parent may have died before the request was in place; then no signal would come.
         if u32::try_from(adopted_by) != Ok(parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }

@@ -36,7 +36,7 @@ pub(super) struct Access {
     pub(super) sentinel: bool,
 }
 
-/// Somebody else listens on the port.
+/// Another process listens on the port.
 pub(super) struct PortTaken;
 
 impl Redis {
@@ -52,7 +52,7 @@ impl Redis {
     }
 
     /// The address over TCP: `redis://127.0.0.1:PORT`, or `rediss://localhost:PORT` with TLS, with
-    /// the user and password that were asked for.
+    /// the user and password that were requested.
     #[must_use]
     pub fn url(&self) -> String {
         let credentials = match &self.access.user {
@@ -117,7 +117,7 @@ impl Redis {
         self.process().kill();
     }
 
-    /// Stops the server with SIGSTOP: connections stay open and nobody answers.
+    /// Stops the server with SIGSTOP: connections stay open and nothing replies.
     pub fn stop(&self) {
         self.process().signal(libc::SIGSTOP);
     }
@@ -144,7 +144,7 @@ impl Redis {
     }
 
     /// Starts the server again on the same port, socket and data, killing it first if it lives,
-    /// and waits until it has loaded its data and answers.
+    /// and waits until it has loaded its data and replies.
     pub fn restart(&self) {
         let mut process = self.process();
         process.kill();
@@ -163,10 +163,10 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// When the server does not answer. An error that it answers with is a [`Reply::Error`].
+    /// When the server does not reply. An error that it replies with is a [`Reply::Error`].
     pub fn cli<A: AsRef<[u8]>>(&self, command: &[A]) -> Reply {
         self.try_cli(command).unwrap_or_else(|error| {
-            panic!("the server on port {} does not answer: {error}", self.port())
+            panic!("the server on port {} does not reply: {error}", self.port())
         })
     }
 
@@ -174,7 +174,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// When the server does not answer; the command may have run nevertheless.
+    /// When the server does not reply; the command may have run nevertheless.
     pub fn try_cli<A: AsRef<[u8]>>(&self, command: &[A]) -> io::Result<Reply> {
         self.connect()?.call(command)
     }
@@ -219,7 +219,7 @@ pub(super) fn field_of(info: &str, name: &str) -> Option<String> {
     info.lines().find_map(value)
 }
 
-/// Starts the server of `claim` and waits until it answers `PING` on its socket, which it does
+/// Starts the server of `claim` and waits until it replies to `PING` on its socket, which it does
 /// only once it listens on its ports too and has loaded its data.
 fn launch(claim: &Claim, access: &Access) -> Result<Process, PortTaken> {
     let directory = claim.directory();
@@ -235,7 +235,7 @@ fn launch(claim: &Claim, access: &Access) -> Result<Process, PortTaken> {
 
     let log = || fs::read_to_string(&log_file).unwrap_or_default();
     let mut ended = None;
-    wait_until("a started server answers PING", || {
+    wait_until("a started server replies to PING", || {
         ended = process.ended();
         let pong = connect(directory, access).and_then(|mut server| server.call(&["PING"]));
         ended.is_some() || matches!(pong, Ok(Reply::Status(status)) if status == "PONG")

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What a server answered, in the five shapes of RESP2.
+/// A server's reply, in the five types of RESP2.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reply {
     /// A missing value: both the null bulk string and the null array.

@@ -81,7 +81,7 @@ impl Sentinel {
         known.expect("sentinels name only the two servers that they were shown")
     }
 
-    /// Kills the master with SIGKILL and answers its port; the sentinels notice a second later.
+    /// Kills the master with SIGKILL and returns its port; the sentinels notice a second later.
     pub fn kill_master(&self) -> u16 {
         let master = self.master();
         master.kill();
@@ -89,7 +89,7 @@ impl Sentinel {
     }
 
     /// Waits until all living sentinels name a master other than `old_port`, and it says so too.
-    /// Answers its port.
+    /// Returns its port.
     pub fn wait_for_failover(&self, old_port: u16) -> u16 {
         wait_until("the sentinels have made the replica the master", || {
             let mut named = self.sentinels.iter().filter_map(master_named_by).peekable();

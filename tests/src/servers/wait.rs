@@ -9,7 +9,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Asks `condition` again and again until it holds, at first every millisecond, later every 50.
+/// Polls `condition` until it holds, at first every millisecond, later every 50.
 ///
 /// Polling is right here and only here: a real server offers no virtual clock to advance.
 ///

@@ -58,7 +58,7 @@ pub fn fields(json: &Json) -> Fields {
     fields
 }
 
-/// Everything that a Redis holds, in one answer.
+/// Everything that a Redis holds, in one reply.
 const DUMP: &str = "
 local all = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do

@@ -59,7 +59,7 @@ pub enum Entry {
         doc: Doc,
         collision: Collision,
     },
-    /// The content that takes the old one's place, and the time, if either is said.
+    /// The new content, and the time, if either is given.
     ChangeDoc {
         doc: DocRef,
         content: Option<String>,
@@ -69,7 +69,7 @@ pub enum Entry {
     DependDoc(DocRef),
 }
 
-/// What becomes of a new document whose id is taken.
+/// What happens to a new document whose id is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collision {
     Refuse,
@@ -422,7 +422,7 @@ impl Model {
         stats
     }
 
-    /// Of each namespace: all, and those that somebody holds.
+    /// Of each namespace: all, and those that are claimed.
     pub fn namespace_stats(&self) -> BTreeMap<String, [u64; 2]> {
         let mut stats = BTreeMap::<String, [u64; 2]>::new();
         for doc in &self.docs {
@@ -453,7 +453,7 @@ impl Model {
     }
 }
 
-/// Whether somebody else holds something.
+/// Whether another claimant holds something.
 fn is_held(at_ms: u64, holder: &str, claimant: &str) -> bool {
     at_ms > NOW && !holder.is_empty() && holder != claimant
 }

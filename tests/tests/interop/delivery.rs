@@ -1,4 +1,4 @@
-//! Messages between Go and ours, in one group: each once, and nobody sleeps through one.
+//! Messages between Go and ours, in one group: each once, and no waiter misses one.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ const PER_SHARD: u32 = 3;
 const WRITERS: u64 = 4;
 const EACH: u64 = 250;
 
-/// How long a waiter would wait if nobody woke it, and what waking it may take at most.
+/// How long a waiter would wait if it was not woken, and what waking it may take at most.
 const LONG: Duration = Duration::from_secs(60);
 const PROMPT: Duration = Duration::from_secs(10);
 
@@ -129,7 +129,7 @@ fn both_write_and_both_read_in_one_group() {
     assert_eq!(client.shuffle_queue("q").pending_count("g").expect("it is there"), 0);
 }
 
-/// Waits until so many clients block on the server.
+/// Waits until this many clients block on the server.
 fn blocked(server: &Redis, count: usize) {
     wait_until("a reader blocks", || {
         server.info("clients", "blocked_clients").is_some_and(|now| now == count.to_string())

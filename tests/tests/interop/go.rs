@@ -14,7 +14,7 @@ pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 pub(crate) struct Go {
     process: Child,
     requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    responses: BufReader<ChildStdout>,
 }
 
 /// A message that Go has read.
@@ -38,22 +38,22 @@ impl Go {
             .spawn()
             .expect("the Go program starts");
         let requests = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().expect("it is piped"));
-        Self { process, requests, answers }
+        let responses = BufReader::new(process.stdout.take().expect("it is piped"));
+        Self { process, requests, responses }
     }
 
-    /// Calls, and answers what Go answered or the text of its error.
+    /// Calls, and returns Go's result or the text of its error.
     pub(crate) fn try_call(&mut self, call: &str, mut request: Value) -> Result<Value, String> {
         request["call"] = call.into();
         request["ttl"] = 86_400.into();
         let requests = self.requests.as_mut().expect("it is open until the drop");
         writeln!(requests, "{request}").expect("the Go program lives");
         let mut line = String::new();
-        self.answers.read_line(&mut line).expect("the Go program lives");
-        let mut answer: Value = serde_json::from_str(&line).expect("an answer is JSON");
-        match answer.get("error") {
+        self.responses.read_line(&mut line).expect("the Go program lives");
+        let mut response: Value = serde_json::from_str(&line).expect("an response is JSON");
+        match response.get("error") {
             Some(error) => Err(error.as_str().expect("an error is a text").to_owned()),
-            None => Ok(answer["ok"].take()),
+            None => Ok(response["ok"].take()),
         }
     }
 
@@ -62,7 +62,7 @@ impl Go {
         self.try_call(call, request).unwrap_or_else(|error| panic!("{call} {shown}: {error}"))
     }
 
-    /// Writes with `settings` (`name`, `streams`, …) and answers the id.
+    /// Writes with `settings` (`name`, `streams`, …) and returns the id.
     pub(crate) fn write(&mut self, settings: &Value, key: &[u8], fields: &Fields) -> String {
         let mut request = settings.clone();
         request["shard_key"] = BASE64.encode(key).into();
@@ -74,19 +74,19 @@ impl Go {
     pub(crate) fn read(&mut self, name: &str, consumer: &str, block_ms: u64) -> Option<Taken> {
         let request =
             json!({"name": name, "group": "g", "consumer": consumer, "block_ms": block_ms});
-        let answer = self.call("read", request);
-        if answer.is_null() {
+        let response = self.call("read", request);
+        if response.is_null() {
             return None;
         }
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let pairs = answer["fields"].as_array().expect("a list");
+        let pairs = response["fields"].as_array().expect("a list");
         let mut fields: Fields =
             pairs.iter().map(|pair| (decoded(&pair[0]), decoded(&pair[1]))).collect();
         fields.sort();
-        Some(Taken { stream: text(&answer["stream"]), id: text(&answer["id"]), fields })
+        Some(Taken { stream: text(&response["stream"]), id: text(&response["id"]), fields })
     }
 
-    /// Acknowledges; answers whether it was pending.
+    /// Acknowledges; returns whether it was pending.
     pub(crate) fn ack(&mut self, taken: &Taken) -> bool {
         let request = json!({"stream": taken.stream, "group": "g", "id": taken.id});
         self.call("ack", request) == 1
@@ -98,8 +98,8 @@ impl Go {
 
     /// Entries and pending messages of the group `g`.
     pub(crate) fn stats(&mut self, name: &str) -> (u64, u64) {
-        let answer = self.call("stats", json!({"name": name, "group": "g"}));
-        (answer[0].as_u64().expect("a number"), answer[1].as_u64().expect("a number"))
+        let response = self.call("stats", json!({"name": name, "group": "g"}));
+        (response[0].as_u64().expect("a number"), response[1].as_u64().expect("a number"))
     }
 
     pub(crate) fn delete_tracked(&mut self, value: &[u8]) -> Result<(), String> {
@@ -116,7 +116,7 @@ impl Drop for Go {
     }
 }
 
-/// Bytes as the program answers them; Go has null for none.
+/// Bytes as the program returns them; Go has null for none.
 pub(crate) fn decoded(value: &Value) -> Vec<u8> {
     BASE64.decode(value.as_str().unwrap_or_default()).expect("bytes are base64")
 }

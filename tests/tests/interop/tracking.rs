@@ -70,7 +70,7 @@ fn records_are_the_same() {
     }
 }
 
-/// Either deletes what the other has written, whether somebody has taken it or not.
+/// Either deletes what the other has written, delivered or not.
 #[test]
 #[ignore = "needs the Go program: make interop"]
 fn either_deletes() {
@@ -180,17 +180,18 @@ fn either_collects() {
         queue.write_tracked(key, fields(n), "job", 1_000_000_000 + n).expect("it is written");
     }
     queue.write_tracked("t", fields(9_999), "job", 99_999_999_999).expect("it is written");
-    let answer = match go.try_call("gc", json!({})) {
+    let response = match go.try_call("gc", json!({})) {
         // Go's collection asks for HSCAN with NOVALUES, which Redis has from 7.4 on.
         Err(error) if is_before_7_4(&server) => {
             println!("left out on this Redis, before 7.4: Go's collection of ours ({error})");
             return;
         }
-        answer => answer.expect("it collects"),
+        response => response.expect("it collects"),
     };
-    let mut seen: Vec<_> = answer["seen"].as_array().expect("a list").iter().map(decoded).collect();
+    let mut seen: Vec<_> =
+        response["seen"].as_array().expect("a list").iter().map(decoded).collect();
     seen.sort();
-    assert_eq!((seen, &answer["deleted"]), (past, &json!(300)));
+    assert_eq!((seen, &response["deleted"]), (past, &json!(300)));
     assert_eq!(left(&server), kept);
 }
 

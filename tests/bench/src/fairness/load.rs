@@ -14,7 +14,7 @@ use crate::measure::Ending;
 
 pub(super) const TENANTS: usize = 32;
 
-/// Each of the light tenants writes one message a second.
+/// Each of the light tenants writes one message per second.
 pub(super) const HEAVY_PER_SECOND: usize = 1_000;
 
 pub(super) const DURATION: Duration = Duration::from_secs(30);

@@ -20,7 +20,7 @@ struct Panel {
 }
 
 impl Panel {
-    /// The place of a share of the width.
+    /// The x position of a share of the width.
     fn x(&self, share: f64) -> f64 {
         self.left + (self.right - self.left) * share
     }

@@ -7,7 +7,7 @@ use crate::report::{Report, number};
 
 use super::{fields, tenant};
 
-/// Messages a second on the embedded engine, and what one costs in memory.
+/// Messages per second on the embedded engine, and what one costs in memory.
 pub(crate) fn measure(report: &mut Report) -> Outcome {
     let section = report.section(
         "Shuffle queues on the embedded engine",

@@ -29,7 +29,7 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
          the batch, all on one plain stream. Some messages wait in each stream meanwhile, and \
          entries stay when they are done, as with the bare commands. `INFO commandstats` leaves \
          out what reading a command costs, which a script pays again when it calls XADD, and so \
-         it does the answers that a script hands on: so the last column says what the least \
+         it does the replies that a script receives: so the last column says what the least \
          scripts there can be take, XADD for each message, one XREADGROUP and one XACK on that \
          plain stream and no more. Aim: batches of 100 within 2 times the bare commands.",
         &[

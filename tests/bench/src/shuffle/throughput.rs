@@ -1,4 +1,4 @@
-//! Messages a second through one Redis.
+//! Messages per second through one Redis.
 
 use std::collections::BTreeMap;
 use std::process::Command;

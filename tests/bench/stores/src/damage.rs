@@ -10,18 +10,18 @@ use crate::{Live, crash, records};
 const RECORDS: u64 = 2000;
 const TRIES: usize = 400;
 
-/// Ways in which an open and a full read can end.
+/// Outcomes of an open and a full read.
 #[derive(Default)]
 struct Outcomes {
-    /// An error, or a panic, says so.
+    /// An error, or a panic, reports it.
     reported: u32,
     /// Everything is there.
     intact: u32,
     /// Records are missing, and the store counts what it dropped.
     dropped: u32,
-    /// Records are missing, and nothing says so.
+    /// Records are missing, and no error reports it.
     lost: u32,
-    /// A record came back that nobody wrote, and nothing says so.
+    /// A record came back that was never written, and no error reports it.
     wrong: u32,
     /// The most records that were missing.
     most: usize,
@@ -40,7 +40,7 @@ pub(crate) fn report<S: Store>() -> Vec<(&'static str, String)> {
     drop(store);
     let sound = records(0, RECORDS).iter().map(|(k, v)| (k.to_vec(), v.to_vec())).collect();
 
-    // A panic is an answer here, and hundreds of reports of one are noise.
+    // A panic is an expected outcome here, and hundreds of reports are noise.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let rows = vec![
@@ -67,7 +67,7 @@ fn newest<S: Store>(image: &Path) -> (Vec<u8>, usize) {
 
 fn flipped<S: Store>(image: &Path, sound: &Live) -> Outcomes {
     let (bytes, end) = newest::<S>(image);
-    // Without this, a mistake in the copying would pass for one of the store.
+    // Without this, a mistake in the copying would look like one of the store.
     let mut control = Outcomes::default();
     control.count::<S>(image, &bytes, sound);
     assert_eq!(control.intact, 1, "{}: an undamaged copy is not sound", S::NAME);
@@ -75,7 +75,7 @@ fn flipped<S: Store>(image: &Path, sound: &Live) -> Outcomes {
     let mut outcomes = Outcomes::default();
     let mut random = 1_u64;
     for _ in 0..TRIES {
-        // Random places: those of an even stride may all be the same byte of a record.
+        // Random offsets: those of an even stride may all be the same byte of a record.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let at = (random >> 33) as usize % end;
         let mut damaged = bytes.clone();

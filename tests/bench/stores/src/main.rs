@@ -81,7 +81,7 @@ fn value(n: u64) -> Value {
     })
 }
 
-/// Records a second: the best of three tries of about a second each.
+/// Records per second: the best of three tries of about a second each.
 fn commits<S: Store + 'static>(threads: u64, batch: u64, sync: bool) -> f64 {
     let attempt = |_| {
         let dir = tempfile::tempdir().expect("a directory");

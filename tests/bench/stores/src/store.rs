@@ -36,7 +36,7 @@ pub(crate) trait Store: Send + Sync + Sized {
     /// Everything into memory, where the engine needs it.
     fn load(&self) -> Result<Live>;
 
-    /// Whether opening said that something had been dropped.
+    /// Whether opening reported that something was dropped.
     fn told(&self) -> bool {
         false
     }

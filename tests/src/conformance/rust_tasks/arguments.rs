@@ -1,4 +1,4 @@
-//! What a request says, as the library takes it.
+//! The arguments of a request, as the library takes them.
 
 use std::time::Duration;
 
@@ -85,12 +85,12 @@ fn change(entry: &Value) -> Result<TaskChange> {
     if let Some(err) = given(&entry["retry"]) {
         change = change.retry(text(err)?);
     }
-    if let Some(put_aside) = given(&entry["retry_or_quarantine"]) {
-        let (err, queue) = (text(&put_aside[0])?, text(&put_aside[1])?);
-        change = change.retry_or_quarantine(err, queue, number(&put_aside[2])?);
+    if let Some(quarantine) = given(&entry["retry_or_quarantine"]) {
+        let (err, queue) = (text(&quarantine[0])?, text(&quarantine[1])?);
+        change = change.retry_or_quarantine(err, queue, number(&quarantine[2])?);
     }
-    if let Some(put_aside) = given(&entry["quarantine"]) {
-        change = change.quarantine(text(&put_aside[0])?, text(&put_aside[1])?);
+    if let Some(quarantine) = given(&entry["quarantine"]) {
+        change = change.quarantine(text(&quarantine[0])?, text(&quarantine[1])?);
     }
     for (field, value) in fields(&entry["set"]) {
         change = match field {

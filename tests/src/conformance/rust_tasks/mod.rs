@@ -1,7 +1,7 @@
 //! The adapter for Rust: the calls of task stores.
 
-mod answers;
 mod arguments;
+mod results;
 mod worker;
 
 use millpond::Client;
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use crate::rust::{Failure, list, unsupported};
 
-pub(crate) use answers::dependency;
-use answers::{
-    doc, doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task,
-    task_id, tasks,
-};
 pub(crate) use arguments::duration;
 use arguments::{
     doc_handle, doc_query, filter, given, handle, lease, modification, new_doc, number, queues,
     task_query, text,
+};
+pub(crate) use results::dependency;
+use results::{
+    doc, doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task,
+    task_id, tasks,
 };
 
 type Result<T> = std::result::Result<T, Failure>;

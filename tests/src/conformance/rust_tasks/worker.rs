@@ -9,11 +9,11 @@ use millpond::tasks::{Failure, Job, Modification, TaskStore, Worker};
 use serde_json::{Value, json};
 
 use super::Result;
-use super::answers::{docs, modified, task};
 use super::arguments::{duration, given, modification, number, queues, text};
+use super::results::{docs, modified, task};
 use crate::rust::{self, list, unsupported};
 
-/// Takes jobs, and does with each what the request says.
+/// Takes jobs, and does with each as the request says.
 pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
     let mut jobs = worker(store, request)?.jobs();
     let mut seen = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Resul
             is_lost = job.is_lost();
             end(&job, said)
         });
-        seen.push(self::seen(&job, docs, is_lost, rust::answer(done)));
+        seen.push(self::seen(&job, docs, is_lost, rust::respond(done)));
     }
     Ok(seen.into())
 }
@@ -47,7 +47,7 @@ pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result
             is_lost = job.is_lost();
             outcome(job, said)
         });
-        let (answer, outcome) = match outcome {
+        let (result, outcome) = match outcome {
             Ok(outcome) => (Ok(Value::Null), outcome),
             Err(rust::Failure::Error(error)) => {
                 let failure = Failure::from(&error);
@@ -56,7 +56,7 @@ pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result
             Err(unsupported) => (Err(unsupported), Err(Failure::Release)),
         };
         claims.push((job.task().id.clone(), job.task().version));
-        seen.push(self::seen(job, docs, is_lost, rust::answer(answer)));
+        seen.push(self::seen(job, docs, is_lost, rust::respond(result)));
         outcome
     })?;
     let told = told.lock().expect("no handler panics");
@@ -135,7 +135,7 @@ fn end(job: &Job, said: &Value) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// What a handler answers.
+/// What a handler returns.
 fn outcome(job: &Job, said: &Value) -> Result<std::result::Result<Modification, Failure>> {
     let err = given(&said["err"]).map_or(Ok(""), text)?.to_owned();
     Ok(match then(said)? {
@@ -159,6 +159,6 @@ fn then(said: &Value) -> Result<&str> {
     text(&said["then"])
 }
 
-fn seen(job: &Job, docs: Vec<Value>, is_lost: bool, answer: Value) -> Value {
-    json!({"task": task(job.task()), "docs": docs, "is_lost": is_lost, "answer": answer})
+fn seen(job: &Job, docs: Vec<Value>, is_lost: bool, outcome: Value) -> Value {
+    json!({"task": task(job.task()), "docs": docs, "is_lost": is_lost, "answer": outcome})
 }

@@ -30,7 +30,7 @@ impl Deferred {
                 let (name, number) = stream_of(key)?;
                 let has = model.stats(name, "").ok()?.len() as i64;
                 let streams = self.0.get(name).map_or(has, |wanted| has.max(*wanted));
-                // A stream that the queue does not have yet, nobody sees.
+                // A stream that the queue does not have yet is invisible.
                 if number >= streams {
                     return None;
                 }
@@ -44,7 +44,7 @@ impl Deferred {
                 Call::Write { to, message: Tenant { key, fields }, tracked: None }
             }
             ["XACK", key, group, ref ids @ ..] => ack(stream_of(key)?.0, group, ids, false),
-            // To delete what nobody is working on is to acknowledge it for nobody.
+            // Deleting what is not pending acknowledges nothing.
             ["XDEL", key, ref ids @ ..] => {
                 let Value::Stream(stream) = &model.keys.get(key)?.value else { return None };
                 let mut pending = stream.groups.values().flat_map(|group| &group.pending);

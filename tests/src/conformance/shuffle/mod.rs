@@ -2,9 +2,8 @@
 //!
 //! A recording says what the original does. A model that is written from the specification has the
 //! original's rules and ours: with the original's it has to give what was recorded, and with ours
-//! it says what every language has to answer and what a server has to hold.
+//! it says what every language has to return and what a server has to hold.
 
-mod answer;
 mod embedded;
 mod names;
 mod place;
@@ -14,6 +13,7 @@ mod play;
 mod raw;
 mod request;
 mod response;
+mod result;
 mod rules;
 mod run;
 mod shards;

@@ -8,18 +8,18 @@ use super::step::{Call, Step, Tracking};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     names: Vec<Text>,
-    /// The queue to which messages belong that are tracked in everybody's keys.
+    /// The queue of messages that are tracked in the global keys.
     tracking: Text,
 }
 
-/// What is tracked in everybody's keys.
+/// What is tracked in the global keys.
 const TRACKING: &str = "meta:";
 
 impl Names {
     /// The names of a case; the first is that of its tracked messages.
     pub(super) fn new(mut names: Vec<Text>) -> Self {
         let tracking = names.first().cloned().unwrap_or_default();
-        // A name that begins as another does is looked for first.
+        // A name that begins as another does is matched first.
         names.sort_by_key(|name| std::cmp::Reverse(name.len()));
         Self { names, tracking }
     }

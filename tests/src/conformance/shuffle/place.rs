@@ -13,7 +13,7 @@ use crate::backend::Backend;
 /// What kind of backend it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// There is nothing below the library to look at.
+    /// There is no raw state below the library.
     Embedded,
     Server,
     /// A queue's keys have to lie in one slot.
@@ -58,7 +58,7 @@ pub(super) fn difference(
     ))
 }
 
-/// Waits until somebody waits for a message.
+/// Waits until a reader waits for a message.
 pub(super) fn await_a_waiter(backend: &mut Backend) -> Result<()> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {

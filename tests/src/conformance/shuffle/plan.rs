@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use millpond_tests::shuffle::model::{Key, Text};
 use serde_json::Value;
 
-use super::answer::Answer;
 use super::place::Kind;
 use super::planning::Planning;
+use super::result::StepResult;
 use super::step::Step;
 
 /// What has to come of a case on each kind of backend.
@@ -22,8 +22,8 @@ pub(crate) struct Plans {
 pub(super) struct Plan {
     pub(super) steps: Vec<Planned>,
     /// What has to be the same after the last step.
-    pub(super) last: Vec<(Step, Answer)>,
-    /// Why a part of the case is not looked at.
+    pub(super) last: Vec<(Step, StepResult)>,
+    /// Why a part of the case is not checked.
     pub(super) left_out: Option<String>,
     /// The step at which the case cannot be right, and why.
     pub(super) problem: Option<(usize, String)>,
@@ -36,13 +36,13 @@ pub(super) struct Planned {
     /// Where it is in the case.
     pub(super) index: usize,
     pub(super) step: Step,
-    pub(super) answer: Answer,
+    pub(super) result: StepResult,
     /// How many messages and notifications there are then.
     pub(super) counts: (u64, u64),
-    /// All keys after it, where they can be looked at.
+    /// All keys after it, where they can be read.
     pub(super) keys: Option<BTreeMap<Text, Key>>,
-    /// What else is asked after it, where they cannot.
-    pub(super) observed: Vec<(Step, Answer)>,
+    /// What else is queried after it, where they cannot.
+    pub(super) observed: Vec<(Step, StepResult)>,
     /// Whether nothing was deleted that makes a server forget how much a group has left.
     pub(super) is_lag_exact: bool,
 }

@@ -6,12 +6,12 @@ use millpond_tests::shuffle::model::{Rules, Text};
 use millpond_tests::shuffle::trace::{is_recorded, key, string};
 use serde_json::Value;
 
-use super::answer::{Answer, Failed};
 use super::embedded::Deferred;
 use super::names::Names;
 use super::place::Kind;
 use super::plan::{Plan, Planned};
 use super::play::Player;
+use super::result::{Failed, StepResult};
 use super::rules::refusal;
 use super::step::{Call, Step, Target, Unmade};
 
@@ -24,8 +24,8 @@ pub(super) struct Planning {
     judges: bool,
     /// The case was written for ours: there is no recording.
     is_ours: bool,
-    /// The recorded system does something wrong, which its rules need not say, and it is not said
-    /// what would be right.
+    /// The recorded system does something wrong, which its rules need not contain, and the case
+    /// does not say what would be right.
     is_known_bug: bool,
     names: Names,
     first_name: Text,
@@ -94,7 +94,7 @@ impl Planning {
         self.plan
     }
 
-    /// Plans a step; answers whether what follows it can be looked at.
+    /// Plans a step; returns whether what follows it can be checked.
     fn step(
         &mut self,
         index: usize,
@@ -139,8 +139,8 @@ impl Planning {
             return false;
         }
         self.resize_first(index, &step);
-        let answer = match self.ours.play(&step) {
-            Ok(answer) => answer,
+        let result = match self.ours.play(&step) {
+            Ok(result) => result,
             Err(why) => {
                 self.plan.left_out = Some(why.to_owned());
                 return false;
@@ -155,23 +155,24 @@ impl Planning {
         {
             self.recorded = id.parse().unwrap_or(self.recorded + 1);
         }
-        if is_added || is_write && !matches!(answer, Answer::Error(_)) {
+        if is_added || is_write && !matches!(result, StepResult::Error(_)) {
             self.aliases.insert(format!("#{}", self.recorded), format!("#{messages}"));
         }
         if !is_explained && self.judges {
-            let is_said = answer.is_said(&recorded["returns"]) && self.holds(&recorded["state"]);
-            if !is_said {
-                self.plan.problem = Some((index, contradiction(&answer, recorded, self.is_ours)));
+            let is_expected =
+                result.is_expected(&recorded["returns"]) && self.holds(&recorded["state"]);
+            if !is_expected {
+                self.plan.problem = Some((index, contradiction(&result, recorded, self.is_ours)));
             }
         }
         self.note(&step);
         let is_call = !matches!(step.call, Call::Redis(_));
-        let can_look = is_call && self.kind != Kind::Embedded;
+        let can_read = is_call && self.kind != Kind::Embedded;
         self.plan.steps.push(Planned {
             index,
-            answer,
+            result,
             counts: (messages, notifications),
-            keys: can_look.then(|| self.ours.model.keys.clone()),
+            keys: can_read.then(|| self.ours.model.keys.clone()),
             observed: match self.kind {
                 Kind::Embedded => self.observations(true),
                 _ => Vec::new(),
@@ -196,11 +197,11 @@ impl Planning {
             return;
         }
         let step = Step::plain(Call::Resize(Target { per_shard: None, ..to.clone() }));
-        let Ok(answer) = self.ours.play(&step) else { return };
+        let Ok(result) = self.ours.play(&step) else { return };
         self.plan.steps.push(Planned {
             index,
             step,
-            answer,
+            result,
             counts: self.ours.model.counts(),
             keys: (self.kind != Kind::Embedded).then(|| self.ours.model.keys.clone()),
             observed: Vec::new(),
@@ -212,8 +213,8 @@ impl Planning {
     fn is_explained(&mut self, index: usize, step: &Step, recorded: &Value) -> bool {
         let Some(original) = &mut self.original else { return !self.is_ours && self.is_known_bug };
         let gives = match original.play(step) {
-            Ok(answer) => {
-                answer.is_said(&recorded["returns"]) && holds(original, &recorded["state"])
+            Ok(result) => {
+                result.is_expected(&recorded["returns"]) && holds(original, &recorded["state"])
             }
             Err(_) => false,
         };
@@ -260,8 +261,8 @@ impl Planning {
         }
     }
 
-    /// What all that can be asked of the queues answers now.
-    fn observations(&self, is_exact: bool) -> Vec<(Step, Answer)> {
+    /// What all queries of the queues return now.
+    fn observations(&self, is_exact: bool) -> Vec<(Step, StepResult)> {
         let mut calls = Vec::new();
         for name in self.used.iter().filter(|name| !name.is_empty()) {
             calls.push(Call::Len(name.clone()));
@@ -277,8 +278,8 @@ impl Planning {
         let mut player = self.ours.clone();
         let observation = |call| {
             let step = Step::plain(call);
-            let answer = player.play(&step).ok()?;
-            Some((step, answer))
+            let result = player.play(&step).ok()?;
+            Some((step, result))
         };
         calls.into_iter().filter_map(observation).collect()
     }
@@ -294,15 +295,15 @@ fn holds(player: &Player, state: &Value) -> bool {
     state.len() == keys.len() && state.iter().all(is_held)
 }
 
-fn contradiction(answer: &Answer, recorded: &Value, is_ours: bool) -> String {
+fn contradiction(result: &StepResult, recorded: &Value, is_ours: bool) -> String {
     let whose = match is_ours {
         true => "the case does not say what the specification does",
         false => "the recording is neither what the original's rules give nor what ours do",
     };
-    let answer = match answer {
-        Answer::Error(Failed::Kind(kind, _)) => kind.name().to_owned(),
-        answer => answer.to_string(),
+    let result = match result {
+        StepResult::Error(Failed::Kind(kind, _)) => kind.name().to_owned(),
+        result => result.to_string(),
     };
     let said: String = recorded["returns"].to_string().chars().take(2_000).collect();
-    format!("{whose}\n      expected {said}\n      found    {answer}, or another state")
+    format!("{whose}\n      expected {said}\n      found    {result}, or another state")
 }

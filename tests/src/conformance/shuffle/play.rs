@@ -9,9 +9,9 @@ use millpond_tests::shuffle::model::{
 };
 use millpond_tests::shuffle::trace::bytes;
 
-use super::answer::{Answer, Failed, Letter, Message, Place};
 use super::place::Kind;
 use super::raw;
+use super::result::{Failed, Letter, Message, Place, StepResult};
 use super::rules::{CROSS_SLOT, refusal};
 use super::step::{Call, Deadline, Reader, Step, Target, Tenant, Tracked, Tracking};
 
@@ -34,7 +34,7 @@ impl Player {
     }
 
     /// Plays a step; an error if the model does not know its raw command.
-    pub(super) fn play(&mut self, step: &Step) -> Result<Answer, &'static str> {
+    pub(super) fn play(&mut self, step: &Step) -> Result<StepResult, &'static str> {
         for words in &step.meanwhile {
             raw::play(&mut self.model, &mut self.places, words)?;
         }
@@ -44,23 +44,23 @@ impl Player {
         if let Some(failure) = refusal(step, self.rules, self.kind) {
             return Ok(self.failed(failure));
         }
-        let answer = self.call(&step.call);
-        Ok(answer.unwrap_or_else(|failure| self.failed(failure)))
+        let result = self.call(&step.call);
+        Ok(result.unwrap_or_else(|failure| self.failed(failure)))
     }
 
-    fn failed(&self, failure: Failure) -> Answer {
+    fn failed(&self, failure: Failure) -> StepResult {
         let kind = match failure {
-            _ if self.rules != Rules::Ours => return Answer::Error(Failed::Any),
+            _ if self.rules != Rules::Ours => return StepResult::Error(Failed::Any),
             INVALID => ErrorKind::InvalidArgument,
             CORRUPT => ErrorKind::Corrupt,
             CROSS_SLOT => ErrorKind::CrossSlot,
             // Something that cannot be worked with is there.
             _ => ErrorKind::WrongType,
         };
-        Answer::Error(Failed::Kind(kind, String::new()))
+        StepResult::Error(Failed::Kind(kind, String::new()))
     }
 
-    fn call(&mut self, call: &Call) -> Result<Answer, Failure> {
+    fn call(&mut self, call: &Call) -> Result<StepResult, Failure> {
         let model = &mut self.model;
         Ok(match call {
             Call::Write { to, message, tracked } => {
@@ -85,7 +85,7 @@ impl Player {
                     // The original has not come to times to live then.
                     tracked.inspect_err(|_| model.restore_times(&before))?;
                 }
-                Answer::Written(vec![at])
+                StepResult::Written(vec![at])
             }
             Call::WriteMany { to, messages, tracked } => {
                 if let Some(tracked) = tracked {
@@ -104,11 +104,11 @@ impl Player {
                     }
                 }
                 self.places.extend(written.iter().map(|(key, id)| (id.clone(), key.clone())));
-                Answer::Written(written)
+                StepResult::Written(written)
             }
             Call::Resize(to) => {
                 let wanted = to.streams.ok_or(INVALID)?;
-                Answer::Number(model.resize(&to.name, seconds(to.ttl_ms), wanted)?)
+                StepResult::Number(model.resize(&to.name, seconds(to.ttl_ms), wanted)?)
             }
             Call::Read { by, max, block_ms, is_many } => {
                 let reading = by.reading();
@@ -124,7 +124,7 @@ impl Player {
                 if taken.is_empty() && block_ms.is_some() && by.prefer.is_none() {
                     model.wait(&by.name, &by.group);
                 }
-                Answer::Messages(taken.into_iter().map(|taken| message(taken, 1)).collect())
+                StepResult::Messages(taken.into_iter().map(|taken| message(taken, 1)).collect())
             }
             Call::Ack { by, ids, delete } => {
                 let mut acknowledged = 0;
@@ -137,17 +137,18 @@ impl Player {
                         model.delete(key, id);
                     }
                 }
-                Answer::Number(acknowledged)
+                StepResult::Number(acknowledged)
             }
             Call::Extend { by, ids } => {
                 let own = |id: &Text| {
                     let key = self.places.get(id).map_or("", String::as_str);
                     model.extend(key, &by.group, &by.consumer, std::slice::from_ref(id))
                 };
-                Answer::Number(ids.iter().map(own).sum())
+                StepResult::Number(ids.iter().map(own).sum())
             }
             Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
-                // Nothing in a case is idle for long: what is said to be is everything, or nothing.
+                // Nothing in a case is idle for long: the ones that a case calls idle are all, or
+                // none.
                 let max = if *min_idle_ms > 0 { 0 } else { *max as usize };
                 let (group, consumer) = (&by.group, &by.consumer);
                 let reclaimed = model.reclaim(&by.name, group, consumer, max, *max_deliveries)?;
@@ -156,15 +157,17 @@ impl Player {
                 }
                 let messages = reclaimed.0.into_iter();
                 let messages = messages.map(|(taken, times)| message(taken, times));
-                Answer::Reclaimed { messages: messages.collect(), dead: reclaimed.1 }
+                StepResult::Reclaimed { messages: messages.collect(), dead: reclaimed.1 }
             }
-            Call::Len(name) => Answer::Number(model.len(name)?),
-            Call::Backlog(name) => Answer::Number(model.backlog(name)?),
-            Call::PendingCount(name, group) => Answer::Number(model.pending_count(name, group)?),
-            Call::Stats(name, group) => Answer::Stats(model.stats(name, group)?),
+            Call::Len(name) => StepResult::Number(model.len(name)?),
+            Call::Backlog(name) => StepResult::Number(model.backlog(name)?),
+            Call::PendingCount(name, group) => {
+                StepResult::Number(model.pending_count(name, group)?)
+            }
+            Call::Stats(name, group) => StepResult::Stats(model.stats(name, group)?),
             Call::DeadLetters(name, max) => {
                 let letters = model.dead_letters(name, *max as u64)?.into_iter();
-                Answer::DeadLetters(
+                StepResult::DeadLetters(
                     letters
                         .map(|(_, letter)| {
                             let (group, consumer) = (letter.group, letter.consumer);
@@ -176,19 +179,19 @@ impl Player {
                 )
             }
             Call::DeleteDeadLetters(name, places) => {
-                Answer::Number(model.delete_dead_letters(name, places)?)
+                StepResult::Number(model.delete_dead_letters(name, places)?)
             }
             Call::DeleteTracked { of, value } => {
-                Answer::Deleted(model.delete_tracked(&prefix(of), value)?)
+                StepResult::Deleted(model.delete_tracked(&prefix(of), value)?)
             }
-            Call::Cordon { of, within } => Answer::Values(model.cordon(&prefix(of), *within)?),
+            Call::Cordon { of, within } => StepResult::Values(model.cordon(&prefix(of), *within)?),
             Call::Gc { of, digits } => {
                 let digits = match digits {
                     None => 0,
                     Some(digits @ 1..=10) => *digits as usize,
                     Some(_) => return Err(INVALID),
                 };
-                Answer::Collected(model.collect(&prefix(of), digits)?)
+                StepResult::Collected(model.collect(&prefix(of), digits)?)
             }
             Call::Redis(words) => raw::play(&mut self.model, &mut self.places, words)?,
         })

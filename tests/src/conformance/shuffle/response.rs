@@ -1,4 +1,4 @@
-//! What an adapter answered, with the names that a case has for messages.
+//! An adapter's response, with the names that a case has for messages.
 
 use millpond_tests::shuffle::model::{Collected, Fields, StreamCounts, Text};
 use millpond_tests::shuffle::trace::{Ids, text};
@@ -8,35 +8,35 @@ use crate::Result;
 use crate::adapter::Response;
 use crate::value::bytes;
 
-use super::answer::{Answer, Failed, Letter, Message, Place};
+use super::result::{Failed, Letter, Message, Place, StepResult};
 use super::step::Call;
 
-/// Reads the answer to a call on this queue. One that cannot be said is none.
-pub(super) fn read(call: &Call, response: &Response, ids: &Ids) -> Result<Option<Answer>> {
+/// Reads the response to a call on this queue. One that cannot be expressed is none.
+pub(super) fn read(call: &Call, response: &Response, ids: &Ids) -> Result<Option<StepResult>> {
     match response {
         Response::Result(result) => {
             let read = result_of(call, result, ids);
             let shown: String = result.to_string().chars().take(500).collect();
-            read.map(Some).ok_or_else(|| format!("no answer to this call: {shown}"))
+            read.map(Some).ok_or_else(|| format!("no result of this call: {shown}"))
         }
         Response::Error(refusal) => {
             let failed = Failed::Kind(refusal.kind, refusal.message.clone());
-            Ok(Some(Answer::Error(failed)))
+            Ok(Some(StepResult::Error(failed)))
         }
         Response::Unsupported(_) => Ok(None),
     }
 }
 
-fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<Answer> {
+fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
     Some(match call {
-        Call::Write { to, .. } => Answer::Written(vec![place(&to.name, result, ids)?]),
+        Call::Write { to, .. } => StepResult::Written(vec![place(&to.name, result, ids)?]),
         Call::WriteMany { to, .. } => {
-            Answer::Written(list(result, |receipt| place(&to.name, receipt, ids))?)
+            StepResult::Written(list(result, |receipt| place(&to.name, receipt, ids))?)
         }
         Call::Read { by, .. } => {
-            Answer::Messages(list(result, |found| message(&by.name, found, ids))?)
+            StepResult::Messages(list(result, |found| message(&by.name, found, ids))?)
         }
-        Call::Reclaim { by, .. } => Answer::Reclaimed {
+        Call::Reclaim { by, .. } => StepResult::Reclaimed {
             messages: list(&result["messages"], |found| message(&by.name, found, ids))?,
             dead: result["dead"].as_u64()?,
         },
@@ -46,32 +46,32 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<Answer> {
         | Call::DeleteDeadLetters(..)
         | Call::Len(_)
         | Call::Backlog(_)
-        | Call::PendingCount(..) => Answer::Number(result.as_u64()?),
+        | Call::PendingCount(..) => StepResult::Number(result.as_u64()?),
         Call::Stats(..) => {
             let streams = list(&result["streams"], stream_counts)?;
             let sums = stream_counts(result)?;
             let sum = |of: fn(&StreamCounts) -> u64| streams.iter().map(of).sum::<u64>();
             let is_sum = (sums.len, sums.pending, sums.lag)
                 == (sum(|s| s.len), sum(|s| s.pending), sum(|s| s.lag));
-            is_sum.then_some(Answer::Stats(streams))?
+            is_sum.then_some(StepResult::Stats(streams))?
         }
         Call::DeadLetters(name, _) => {
-            Answer::DeadLetters(list(result, |found| letter(name, found, ids))?)
+            StepResult::DeadLetters(list(result, |found| letter(name, found, ids))?)
         }
-        Call::DeleteTracked { .. } if result.is_null() => Answer::Deleted(None),
-        Call::DeleteTracked { of, .. } => Answer::Deleted(Some(place(&of.name, result, ids)?)),
-        Call::Cordon { .. } => Answer::Values(list(result, string)?),
+        Call::DeleteTracked { .. } if result.is_null() => StepResult::Deleted(None),
+        Call::DeleteTracked { of, .. } => StepResult::Deleted(Some(place(&of.name, result, ids)?)),
+        Call::Cordon { .. } => StepResult::Values(list(result, string)?),
         Call::Gc { .. } => {
             let mut seen = list(&result["seen"], string)?;
             seen.sort();
             let (scanned, deleted) = (result["scanned"].as_u64()?, result["deleted"].as_u64()?);
-            Answer::Collected(Collected { scanned, deleted, seen })
+            StepResult::Collected(Collected { scanned, deleted, seen })
         }
         Call::Redis(_) => return None,
     })
 }
 
-/// Where the messages of an answer to a write are: streams' keys and real ids.
+/// Where the messages of a response to a write are: streams' keys and real ids.
 pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
     let Response::Result(result) = response else { return Vec::new() };
     let receipt =
@@ -85,7 +85,7 @@ pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
     }
 }
 
-/// The ids of dead letters of an answer.
+/// The ids of dead letters of a response.
 pub(super) fn letters(response: &Response) -> Vec<String> {
     let Response::Result(result) = response else { return Vec::new() };
     list(result, |letter| letter["id"].as_str().map(str::to_owned)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Which steps are refused before anything is looked at.
+//! Which steps are refused before anything is read.
 
 use millpond::shuffle::{FIELDS_MAX, READ_MESSAGES_MAX, STREAMS_MAX, TTL_MAX};
 use millpond_tests::shuffle::model::{Failure, INVALID, Rules};
@@ -13,7 +13,7 @@ const DEADLINE_MAX: i64 = 1 << 53;
 /// The keys of a step lie in several slots of a cluster.
 pub(super) const CROSS_SLOT: Failure = "CROSS_SLOT";
 
-/// Why a step is refused, whatever there is. The original looks at less.
+/// Why a step is refused in any state. The original checks less.
 pub(super) fn refusal(step: &Step, rules: Rules, kind: Kind) -> Option<Failure> {
     let ours = rules == Rules::Ours;
     let is_ttl = |ms: Option<i64>| {

@@ -12,13 +12,13 @@ use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
 use crate::runner::Outcome;
 
-use super::answer::Answer;
 use super::names::key_at;
 use super::place::{await_a_waiter, difference, found_keys};
 use super::plan::{Plan, Planned, Plans};
 use super::play::tracked_seconds;
 use super::request::{Places, request};
 use super::response;
+use super::result::StepResult;
 use super::step::{Call, Deadline, Step};
 
 /// Runs one case.
@@ -45,10 +45,10 @@ struct Run<'a> {
     backend: &'a mut Backend,
     ids: Ids,
     places: Places,
-    /// The ids of the dead letters that were last answered.
+    /// The ids of the dead letters that were last returned.
     letters: Vec<String>,
     checked: usize,
-    /// Why a step could not be said in this language.
+    /// Why a step could not be expressed in this language.
     unsupported: Option<String>,
 }
 
@@ -106,16 +106,16 @@ impl Run<'_> {
             responses
         };
         if responses.is_empty() {
-            return Err("no answer".to_owned());
+            return Err("no response".to_owned());
         }
-        let answered = responses.remove(0);
-        self.name_ids(planned, &answered, before);
+        let returned = responses.remove(0);
+        self.name_ids(planned, &returned, before);
         if matches!(planned.step.call, Call::DeadLetters(..)) {
-            self.letters = response::letters(&answered);
+            self.letters = response::letters(&returned);
         }
-        let found = response::read(&planned.step.call, &answered, &self.ids)?;
-        let Some(found) = found else { return self.leave_out(planned, &call, &answered) };
-        compare("answer", &planned.answer, found, planned.is_lag_exact)?;
+        let found = response::read(&planned.step.call, &returned, &self.ids)?;
+        let Some(found) = found else { return self.leave_out(planned, &call, &returned) };
+        compare("result", &planned.result, found, planned.is_lag_exact)?;
         self.checked += 1;
         for ((step, expected), response) in planned.observed.iter().zip(&responses) {
             self.compare_observed(step, expected, response, true)?;
@@ -127,9 +127,9 @@ impl Run<'_> {
     }
 
     /// Names what a step has written, as it has to be named if it is right.
-    fn name_ids(&mut self, planned: &Planned, answered: &Response, before: i64) {
-        let receipts = response::receipts(&planned.step.call, answered);
-        if let Answer::Written(expected) = &planned.answer {
+    fn name_ids(&mut self, planned: &Planned, returned: &Response, before: i64) {
+        let receipts = response::receipts(&planned.step.call, returned);
+        if let StepResult::Written(expected) = &planned.result {
             for ((_, id), (key, real)) in expected.iter().zip(receipts) {
                 self.ids.name(&key, &real, id.clone());
                 self.places.insert(id.clone(), (key, real));
@@ -143,7 +143,7 @@ impl Run<'_> {
         let (from_now, latest) = match tracked.deadline {
             Deadline::At(_) => return,
             Deadline::FromNow(from_now) => (from_now, before),
-            // The server looks at the clock at some time in between.
+            // The server reads the clock at some time in between.
             Deadline::Default => (tracked_seconds(to), now() + 1),
         };
         let earliest = if latest == before { before } else { before - 1 };
@@ -154,12 +154,12 @@ impl Run<'_> {
 
     fn redis(&mut self, words: &[Text], planned: &Planned) -> Result<()> {
         let reply = raw(self.backend, &self.ids, words)?;
-        let is_right = match &planned.answer {
-            Answer::Number(number) => reply.integer() == *number as i64,
+        let is_right = match &planned.result {
+            StepResult::Number(number) => reply.integer() == *number as i64,
             _ => true,
         };
         if !is_right {
-            return Err(format!("the reply is another: {reply:?}, not {}", planned.answer));
+            return Err(format!("the reply is another: {reply:?}, not {}", planned.result));
         }
         if is_message(words) {
             self.name_added(words, &reply, planned.counts.0);
@@ -178,21 +178,21 @@ impl Run<'_> {
         self.places.insert(id, (key, reply.text()));
     }
 
-    /// Leaves out a step that this language cannot say, which is fine where it would be refused.
-    fn leave_out(&mut self, planned: &Planned, call: &str, answered: &Response) -> Result<()> {
-        let Response::Unsupported(why) = answered else { return Ok(()) };
+    /// Skips a step that this language cannot express, which is fine where it would be refused.
+    fn leave_out(&mut self, planned: &Planned, call: &str, returned: &Response) -> Result<()> {
+        let Response::Unsupported(why) = returned else { return Ok(()) };
         // That a call is not there at all is no matter of types.
         if why.contains(call) {
             return Err(format!("the adapter does not have this call: {why}"));
         }
         self.unsupported = Some(why.clone());
-        match planned.answer {
-            Answer::Error(_) => Ok(()),
+        match planned.result {
+            StepResult::Error(_) => Ok(()),
             _ => Err(format!("the adapter has no way to say this: {why}")),
         }
     }
 
-    fn observe(&mut self, observed: &[(Step, Answer)], is_lag_exact: bool) -> Result<()> {
+    fn observe(&mut self, observed: &[(Step, StepResult)], is_lag_exact: bool) -> Result<()> {
         let requests =
             observed.iter().map(|(step, _)| request(step, &self.places, &self.letters, 0));
         let responses = self.adapter.call_all(requests.collect::<Result<_>>()?)?;
@@ -205,11 +205,11 @@ impl Run<'_> {
     fn compare_observed(
         &self,
         step: &Step,
-        expected: &Answer,
+        expected: &StepResult,
         response: &Response,
         is_lag_exact: bool,
     ) -> Result<()> {
-        let what = format!("answer to {:?}", step.call);
+        let what = format!("result to {:?}", step.call);
         match response::read(&step.call, response, &self.ids)? {
             Some(found) => compare(&what, expected, found, is_lag_exact),
             None => Err(format!("the {what} is missing: {response:?}")),
@@ -222,14 +222,14 @@ fn is_message(words: &[Text]) -> bool {
     words[0] == "XADD" && words.get(2).is_some_and(|word| word == "*")
 }
 
-fn compare(what: &str, expected: &Answer, found: Answer, is_lag_exact: bool) -> Result<()> {
+fn compare(what: &str, expected: &StepResult, found: StepResult, is_lag_exact: bool) -> Result<()> {
     let found = match (found, expected) {
         // A server that had entries deleted out of order may not know how much is left.
-        (Answer::Stats(mut found), Answer::Stats(expected)) if !is_lag_exact => {
+        (StepResult::Stats(mut found), StepResult::Stats(expected)) if !is_lag_exact => {
             for (found, expected) in found.iter_mut().zip(expected) {
                 found.lag = expected.lag;
             }
-            Answer::Stats(found)
+            StepResult::Stats(found)
         }
         (found, _) => found,
     };

@@ -1,4 +1,4 @@
-//! One step of a case: what is asked of the library, or a raw command.
+//! One step of a case: a call of the library, or a raw command.
 
 use millpond_tests::shuffle::model::{Fields, Text};
 use millpond_tests::shuffle::trace::{fields, string};
@@ -35,7 +35,7 @@ pub(super) const CALLS: &[&str] = &[
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) call: Call,
-    /// Arguments that are sent as they are, in place of those of the call: they are wrong.
+    /// Arguments that are sent as they are, instead of those of the call: they are wrong.
     pub(super) raw: Map<String, Value>,
     /// Raw commands that are sent while the call waits.
     pub(super) meanwhile: Vec<Vec<Text>>,
@@ -84,7 +84,7 @@ pub(super) enum Call {
     PendingCount(Text, Text),
     Stats(Text, Text),
     DeadLetters(Text, i64),
-    /// Those at these places in the last answer that had any.
+    /// Those at these indices of the last result that had any.
     DeleteDeadLetters(Text, Vec<usize>),
     DeleteTracked {
         of: Tracking,
@@ -105,7 +105,7 @@ pub(super) enum Call {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) name: Text,
-    /// `None` for ever.
+    /// `None` forever.
     pub(super) ttl_ms: Option<i64>,
     /// `None` for as many as the queue has.
     pub(super) streams: Option<i64>,
@@ -138,7 +138,7 @@ pub(super) struct Tracked {
     pub(super) deadline: Deadline,
 }
 
-/// Where tracking is: its keys are everybody's, or those of a queue.
+/// Where tracking is: its keys are the global ones, or those of a queue.
 #[derive(Clone, Debug)]
 pub(super) struct Tracking {
     pub(super) name: Text,
@@ -155,7 +155,7 @@ pub(super) enum Deadline {
 
 /// Why a step cannot be made.
 pub(super) enum Unmade {
-    /// No call of ours says this.
+    /// No call of ours can express this.
     Inexpressible(&'static str),
     Unreadable(String),
 }

@@ -1,4 +1,4 @@
-//! The model that cases are held to must not be taken on trust.
+//! Tests of the model that cases are compared with.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ fn cases(file: &str) -> Vec<Value> {
     file["cases"].as_array().unwrap().clone()
 }
 
-/// A script of the original's was called with what none of our calls can be given. Of a step that no
-/// call says, whatever comes after it is left out too if it changed what there is.
+/// A script of the original's was called with what none of our calls can be given. After a step that
+/// no call can express, what follows is skipped too if it changed the state.
 const BARE: &str = "arguments that only a script can be given";
 const NO_ARGUMENTS: &str = "a call without arguments";
 const OTHER_QUEUE: &str = "a preferred stream of another queue";
 
-/// The recorded steps that no call of ours says: why, in which case, and where in it.
+/// The recorded steps that no call of ours can express: why, in which case, and where in it.
 const UNSAID: [(&str, &str, &[usize]); 21] = [
     (BARE, "write-sid-negative", &[0]),
     (BARE, "write-second-sid-out-of-range", &[0]),
@@ -45,7 +45,7 @@ const UNSAID: [(&str, &str, &[usize]); 21] = [
 ];
 
 /// The model was written from the specification; the traces were recorded. With the original's rules
-/// it gives every step of them that a call of ours can say.
+/// it gives every step of them that a call of ours can express.
 #[test]
 fn the_original_rules_give_every_recorded_step() {
     let (mut steps, mut explained, mut rest) = (0, 0, Vec::new());
@@ -59,7 +59,7 @@ fn the_original_rules_give_every_recorded_step() {
         let plans = Plans::new(&case);
         let plan = plans.of(Kind::Server);
         assert_eq!(plan.problem, None, "{}", case["name"]);
-        // Steps of ours that nobody recorded, such as a resize, are in the plan and do not count.
+        // Steps of ours that were not recorded, such as a resize, are in the plan and do not count.
         let recorded = 0..case["steps"].as_array().unwrap().len();
         steps += recorded.len();
         explained += plan.explained.len();

@@ -1,8 +1,8 @@
 //! Cases of task stores.
 //!
-//! They are written by hand from the specification and say what every language has to answer, in
+//! They are written by hand from the specification and say what every language has to return, in
 //! patterns: times and random choices are ranges there. On a server the kit reads the whole
-//! store past the library after each step and holds it to the layout.
+//! store without the library after each step and checks the layout.
 
 mod invariants;
 mod names;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Result;
 
-/// Answers and parts of them by their names.
+/// Results and parts of them by their names.
 #[derive(Default)]
 pub(super) struct Names {
     named: HashMap<String, Value>,

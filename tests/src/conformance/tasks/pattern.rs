@@ -1,14 +1,14 @@
-//! Whether an answer is what a case says.
+//! Whether a result is what a case expects.
 
 use serde_json::Value;
 
 use super::names::Names;
 use crate::Result;
 
-/// Compares an answer with a pattern in which every name is filled in, and names the parts that
+/// Compares a result with a pattern in which every name is filled in, and names the parts that
 /// the pattern wants to have named.
 pub(super) fn compare(pattern: &Value, found: &Value, names: &mut Names) -> Result<()> {
-    Comparison { names }.compare(pattern, found, "answer")
+    Comparison { names }.compare(pattern, found, "result")
 }
 
 struct Comparison<'a> {

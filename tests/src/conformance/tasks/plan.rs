@@ -57,24 +57,24 @@ impl Plan {
             has_raw_set_up: false,
         };
         for (index, step) in plan.steps.clone().iter().enumerate() {
-            plan.look_through(step).map_err(|why| format!("step {index}: {why}"))?;
+            plan.check_step(step).map_err(|why| format!("step {index}: {why}"))?;
         }
         Ok(plan)
     }
 
-    fn look_through(&mut self, step: &Value) -> Result<()> {
+    fn check_step(&mut self, step: &Value) -> Result<()> {
         match step["call"].as_str().unwrap_or_default() {
             "sleep" => step["ms"].as_u64().map(|_| ()).ok_or("a sleep says how many ms")?,
             "redis" => self.has_raw_set_up = true,
             "repeat" => {
                 step["times"].as_u64().ok_or("a repeat says how many times")?;
                 let steps = step["steps"].as_array().ok_or("a repeat has steps")?;
-                steps.iter().try_for_each(|step| self.look_through(step))?;
+                steps.iter().try_for_each(|step| self.check_step(step))?;
             }
             call if REQUESTS.contains(&call) => {
                 let says = |what| step.get(what).is_some();
                 if !(says("returns") || says("error") || says("as")) {
-                    return Err("nothing is said of the answer".to_owned());
+                    return Err("the result is not given".to_owned());
                 }
                 // A store that is refused does not come into being.
                 if !says("error") {

@@ -1,4 +1,4 @@
-//! Everything that the servers hold, read past the library.
+//! Everything that the servers hold, read without the library.
 
 use std::collections::BTreeMap;
 

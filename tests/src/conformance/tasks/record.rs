@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         Ok(Item::Text(self.take(length as usize)?.to_vec()))
     }
 
-    /// A number of so many bytes, the highest first.
+    /// A number of this many bytes, the highest first.
     fn number(&mut self, bytes: usize) -> Result<u64> {
         let bytes = self.take(bytes)?;
         Ok(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))

@@ -1,10 +1,10 @@
-//! What an error has to say.
+//! What an error has to contain.
 
 use millpond::ErrorKind;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::answer::Refusal;
+use crate::result::Refusal;
 
 const LISTS: [&str; 10] = [
     "inserts",

@@ -18,7 +18,7 @@ use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
 use crate::runner::Outcome;
 
-/// What a step says to the kit, and not to an adapter.
+/// The parts of a step for the kit, and not for an adapter.
 const OUR_FIELDS: [&str; 6] = ["returns", "error", "dependency", "as", "took_ms", "meanwhile"];
 
 /// The claimant of a request that names none.
@@ -124,7 +124,7 @@ impl Run<'_> {
             Some((meanwhile, after)) => self.call_meanwhile(&request, meanwhile, &after)?,
         };
         let took = start.elapsed();
-        self.check_answer(step, &request, response)?;
+        self.check_response(step, &request, response)?;
         if let Some(range) = step["took_ms"].as_array() {
             let bound = |index: usize| range.get(index).and_then(Value::as_u64).unwrap_or_default();
             let took = took.as_millis() as u64;
@@ -153,10 +153,10 @@ impl Run<'_> {
                 failed => Err(format!("what was to happen meanwhile failed: {failed:?}")),
             }
         })?;
-        responses.into_iter().next().ok_or_else(|| "no answer".to_owned())
+        responses.into_iter().next().ok_or_else(|| "no response".to_owned())
     }
 
-    /// What an adapter is asked.
+    /// The request to an adapter.
     fn request(&mut self, step: &Value) -> Result<Value> {
         let fields = step.as_object().ok_or("a step is an object")?.iter();
         let fields = fields.filter(|(name, _)| !OUR_FIELDS.contains(&name.as_str()));
@@ -170,7 +170,7 @@ impl Run<'_> {
         Ok(request)
     }
 
-    fn check_answer(&mut self, step: &Value, request: &Value, response: Response) -> Result<()> {
+    fn check_response(&mut self, step: &Value, request: &Value, response: Response) -> Result<()> {
         let error = step["error"].as_str();
         match (response, error) {
             (Response::Result(result), None) => {

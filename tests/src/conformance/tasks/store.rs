@@ -1,4 +1,4 @@
-//! The records of a store, read past the library.
+//! The records of a store, read without the library.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::raw::{Bytes, Content, Keys};
 use super::record::{self, Item};
 use crate::Result;
 
-/// A store as its records tell it.
+/// A store as read from its records.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     pub(super) tasks: BTreeMap<Bytes, Task>,

@@ -1,4 +1,4 @@
-//! The kit's part for task stores: what stores are held to must not be taken on trust.
+//! The kit's part for task stores: tests of what stores are compared with.
 
 use millpond::tasks::{Modification, NewDoc, NewTask, TaskStore};
 use serde_json::{Value, json};

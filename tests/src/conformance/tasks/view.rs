@@ -26,7 +26,7 @@ impl View {
             let tasks = lister.pages("tasks_list", "queue", queue, "tasks")?;
             check_counts(&stats, &tasks)?;
             for task in tasks {
-                // What expires may vanish while it is being looked at.
+                // What expires may disappear while it is being read.
                 let id = text(&task["id"])?;
                 if task["expires_ms"].is_null() && view.tasks.insert(id, task.clone()).is_some() {
                     return Err(format!("a task is in two queues: {task}"));
@@ -121,7 +121,7 @@ struct Lister<'a> {
 impl Lister<'_> {
     fn list(&mut self, call: &str) -> Result<Vec<Value>> {
         let found = self.call(json!({"call": call}))?;
-        Ok(found.as_array().ok_or_else(|| format!("{call} answered no list: {found}"))?.clone())
+        Ok(found.as_array().ok_or_else(|| format!("{call} returned no list: {found}"))?.clone())
     }
 
     /// All pages, one after the other: in order, and nothing twice.

@@ -7,9 +7,9 @@ use super::{Failure, Model, Stream};
 pub struct StreamCounts {
     /// Entries.
     pub len: u64,
-    /// Messages that the group was given and has not acknowledged.
+    /// Messages delivered to the group and not acknowledged.
     pub pending: u64,
-    /// Messages that it has not been given.
+    /// Messages not yet delivered to it.
     pub lag: u64,
 }
 
@@ -31,7 +31,7 @@ impl Model {
         self.sum(name, |stream| stream.entries.len())
     }
 
-    /// How many messages some group still has to get or to acknowledge.
+    /// How many messages are not yet delivered to some group, or not acknowledged by it.
     pub fn backlog(&self, name: &str) -> Result<u64, Failure> {
         self.sum(name, Stream::backlog)
     }

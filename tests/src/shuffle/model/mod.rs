@@ -1,5 +1,5 @@
-//! A shuffle queue as its specification says it, on keys as Redis has them. Written to be read, not
-//! to be fast, and from nothing that the library uses.
+//! A shuffle queue as its specification describes it, on keys as Redis has them. Written to be
+//! read, not to be fast, and from nothing that the library uses.
 
 mod counting;
 mod reading;
@@ -40,12 +40,12 @@ pub struct Model {
     dead: u64,
 }
 
-/// What a key holds and for how many seconds it was told to live.
+/// What a key holds, and its time to live in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// The value.
     pub value: Value,
-    /// Seconds; `None` for ever.
+    /// Seconds; `None` forever.
     pub ttl: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ pub enum Value {
 pub struct Stream {
     /// Ids in the traces' form (`#7`, `N2`) and fields.
     pub entries: Vec<(Text, Fields)>,
-    /// The last id that was given.
+    /// The last id that was assigned.
     pub last: Text,
     /// Its groups by name.
     pub groups: BTreeMap<Text, Group>,
@@ -94,7 +94,7 @@ pub type Failure = &'static str;
 pub const CORRUPT: Failure = "CORRUPT";
 /// A key holds something else.
 pub const WRONG_TYPE: Failure = "WRONGTYPE";
-/// An argument is wrong; nothing was looked at.
+/// An argument is wrong; nothing was read.
 pub const INVALID: Failure = "INVALID_ARGUMENT";
 const ZERO: &str = "0-0";
 
@@ -174,7 +174,7 @@ impl Model {
         hash.extend(fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())));
     }
 
-    /// Lets a key live so long; `None` for ever.
+    /// Sets a key's time to live; `None` forever.
     fn expire(&mut self, key: &str, ttl: Option<u64>) {
         if ttl == Some(0) {
             self.keys.remove(key);
@@ -189,7 +189,7 @@ impl Model {
         self.keys.get(key).map(|key| key.ttl)
     }
 
-    /// Lets a key live so long, but never shorter than before the step.
+    /// Extends a key's time to live, but never shortens it from before the step.
     fn prolong(&mut self, key: &str, ttl: Option<u64>, before: Option<Option<u64>>) {
         let ttl = match (before, ttl) {
             (Some(None), _) | (_, None) => None,
@@ -198,14 +198,14 @@ impl Model {
         self.expire(key, ttl);
     }
 
-    /// Lets every key live as it did before; those that were not there for ever.
+    /// Lets every key live as it did before; those that were not there forever.
     pub fn restore_times(&mut self, before: &Self) {
         for (name, key) in &mut self.keys {
             key.ttl = before.keys.get(name).and_then(|key| key.ttl);
         }
     }
 
-    /// Sets a field of a hash, as HSET does; answers how many fields were new.
+    /// Sets a field of a hash, as HSET does; returns how many fields were new.
     pub fn set_field(&mut self, key: &str, field: &str, value: &str) -> u64 {
         let new = || Key { value: Value::Hash(BTreeMap::new()), ttl: None };
         let key = self.keys.entry(key.to_owned()).or_insert_with(new);
@@ -242,7 +242,7 @@ impl Model {
         Ok(())
     }
 
-    /// Acknowledges, as XACK does; answers how many were pending.
+    /// Acknowledges, as XACK does; returns how many were pending.
     pub fn ack(&mut self, key: &str, group: &str, ids: &[Text]) -> u64 {
         let Some(Value::Stream(stream)) = self.keys.get_mut(key).map(|key| &mut key.value) else {
             return 0;
@@ -253,7 +253,7 @@ impl Model {
         (before - group.pending.len()) as u64
     }
 
-    /// Deletes entries, as XDEL does; answers how many were there.
+    /// Deletes entries, as XDEL does; returns how many were there.
     pub fn delete(&mut self, key: &str, ids: &[Text]) -> u64 {
         let Some(Value::Stream(stream)) = self.keys.get_mut(key).map(|key| &mut key.value) else {
             return 0;

@@ -13,7 +13,7 @@ pub struct Reading<'a> {
     pub group: &'a str,
     /// The consumer.
     pub consumer: &'a str,
-    /// The stream to take from first.
+    /// The stream to read from first.
     pub prefer: Option<i64>,
     /// Whether to read the stream at the queue's own name as well.
     pub default_stream: bool,
@@ -26,14 +26,14 @@ pub struct DeadLetter {
     pub message: Taken,
     /// The group for which it died.
     pub group: Text,
-    /// The consumer that had it last.
+    /// The last consumer that it was delivered to.
     pub consumer: Text,
     /// How often it was delivered.
     pub deliveries: u64,
 }
 
 impl Model {
-    /// Takes one message.
+    /// Reads one message.
     pub fn read(
         &mut self,
         name: &str,
@@ -46,7 +46,7 @@ impl Model {
         self.read_one(&Reading { name, ttl, group, consumer, prefer, default_stream })
     }
 
-    /// Takes up to `max` messages: what as many single reads take.
+    /// Reads up to `max` messages: the same ones as that many single reads.
     pub fn read_many(&mut self, r: &Reading<'_>, max: u64) -> Result<Vec<Taken>, Failure> {
         let mut taken = Vec::new();
         // Whether the group has joined the preferred stream is asked once.
@@ -95,7 +95,7 @@ impl Model {
             } else {
                 self.join_and_take(&key, r)
             };
-            // The original answers the error of a stream as if it were a message.
+            // The original returns the error of a stream as if it were a message.
             if matches!(taken, Ok(Some(_))) || taken.is_err() && !ours {
                 let next = (place + 1.0) % places as f64;
                 let offset = next % (streams.max(1) as f64);
@@ -130,7 +130,8 @@ impl Model {
         self.take(key, r.group, r.consumer)
     }
 
-    /// Takes from the stream at the queue's own name, which is never made and keeps its time.
+    /// Reads from the stream at the queue's own name, which is never created and keeps its time
+    /// to live.
     fn take_default(&mut self, name: &str, consumer: &str) -> Result<Option<Taken>, Failure> {
         if self.stream(name)?.is_none() {
             return Ok(None);
@@ -163,7 +164,7 @@ impl Model {
         }
     }
 
-    /// Says that messages are being worked on; answers how many are this consumer's.
+    /// Extends messages that are being worked on; returns how many are this consumer's.
     pub fn extend(&mut self, key: &str, group: &str, consumer: &str, ids: &[Text]) -> u64 {
         let Ok(Some(stream)) = self.stream(key) else { return 0 };
         let pending = stream.groups.get(group).map(|group| &group.pending[..]).unwrap_or_default();
@@ -176,7 +177,7 @@ impl Model {
     }
 
     /// Takes over everything that is pending, from the streams in turn, up to `max` messages.
-    /// Answers the messages with their deliveries, and how many died after `max_deliveries`.
+    /// Returns the messages with their deliveries, and how many died after `max_deliveries`.
     pub fn reclaim(
         &mut self,
         name: &str,
@@ -237,12 +238,13 @@ impl Model {
         Ok((messages, dead))
     }
 
-    /// Lets the dead letters live so long, as a reclaim does that made one; `None` for ever.
+    /// Sets the time to live of the dead letters, as a reclaim does that made one; `None`
+    /// forever.
     pub fn keep_dead(&mut self, name: &str, dead_ttl: Option<u64>) {
         self.expire(&format!("{name}:dead"), dead_ttl);
     }
 
-    /// Deletes the dead letters that have these places among all; returns how many there were.
+    /// Deletes the dead letters at these indices; returns how many there were.
     pub fn delete_dead_letters(&mut self, name: &str, places: &[usize]) -> Result<u64, Failure> {
         let key = format!("{name}:dead");
         let Some(stream) = self.stream(&key)? else { return Ok(0) };

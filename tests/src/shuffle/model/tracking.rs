@@ -20,11 +20,11 @@ const ORIGINAL_EXPONENT: i64 = 100_000_000_000_000;
 /// What a collection of garbage did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
-    /// Members and fields that were looked at.
+    /// Members and fields that were scanned.
     pub scanned: u64,
     /// Records that were deleted.
     pub deleted: u64,
-    /// The values that were handed out, sorted.
+    /// The values that were returned, sorted.
     pub seen: Vec<Text>,
 }
 
@@ -111,7 +111,7 @@ impl Model {
         if right { Ok(()) } else { Err(WRONG_TYPE) }
     }
 
-    /// Deletes a tracked message; answers where it was, or nothing if there is none.
+    /// Deletes a tracked message; returns where it was, or nothing if there is none.
     pub fn delete_tracked(
         &mut self,
         prefix: &str,
@@ -152,7 +152,7 @@ impl Model {
         }
     }
 
-    /// Moves the values whose deadline passed within so many seconds to the garbage.
+    /// Moves the values whose deadline passed within this many seconds to the garbage.
     pub fn cordon(&mut self, prefix: &str, within: i64) -> Result<Vec<Text>, Failure> {
         self.check_tracking(prefix)?;
         let keys = Keys::of(prefix);
@@ -176,7 +176,7 @@ impl Model {
         Ok(passed.into_iter().map(|(_, value, _)| value).collect())
     }
 
-    /// Collects garbage: all of it, or what begins with so many digits of the time.
+    /// Collects garbage: all of it, or what begins with this many digits of the time.
     pub fn collect(&mut self, prefix: &str, digits: usize) -> Result<Collected, Failure> {
         self.check_tracking(prefix)?;
         let ours = self.rules == Rules::Ours;
@@ -191,7 +191,7 @@ impl Model {
             if ours {
                 self.collect_one(prefix, value, text, &mut collected);
             } else {
-                // The original hands out nothing that was cordoned.
+                // The original returns nothing that was cordoned.
                 self.forget(prefix, value, text);
             }
         }
@@ -294,7 +294,7 @@ impl Model {
         }
     }
 
-    /// Removes a field of a hash, as HDEL does; answers how many were there.
+    /// Removes a field of a hash, as HDEL does; returns how many were there.
     pub fn remove_field(&mut self, key: &str, field: &str) -> u64 {
         let has = |key: &Key| matches!(&key.value, Value::Hash(hash) if hash.contains_key(field));
         let was_there = self.keys.get(key).is_some_and(has);

@@ -6,7 +6,7 @@ use super::{Failure, Fields, INVALID, Model, Rules, Text, Value, ZERO};
 const ORIGINAL_FIELDS_MAX: usize = 3_998;
 
 impl Model {
-    /// How many streams writers spread over; `None` if nobody has written yet.
+    /// How many streams writers spread over; `None` if nothing was written yet.
     pub fn shape(&self, name: &str) -> Result<Option<i64>, Failure> {
         let streams = self.stream_count(name)?;
         let target = self.meta(name, "target")?.and_then(|text| text.split_once('/'));
@@ -23,7 +23,7 @@ impl Model {
         Ok(first.is_some_and(|stream| stream.last != ZERO).then_some(1))
     }
 
-    /// Gives a queue another number of streams; returns how many there are then.
+    /// Changes a queue's number of streams; returns how many there are then.
     pub fn resize(&mut self, name: &str, ttl: Option<u64>, wanted: i64) -> Result<u64, Failure> {
         let meta = format!("{name}:meta");
         let (before, now) = (self.time_of(&meta), self.stream_count(name)?);
@@ -47,8 +47,8 @@ impl Model {
         }
     }
 
-    /// Writes a message to a shard of a queue of so many streams; answers its id and stream. With
-    /// ours the queue has to have as many.
+    /// Writes a message to a shard of a queue of this many streams; returns its id and stream.
+    /// With ours the queue has to have as many.
     pub fn write(
         &mut self,
         name: &str,

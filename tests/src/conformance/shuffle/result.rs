@@ -1,4 +1,4 @@
-//! What a step answers, and whether that is what a case says.
+//! What a step returns, and whether that is what a case expects.
 
 use millpond_tests::shuffle::model::{Collected, Counts, Fields, Text};
 use millpond_tests::shuffle::trace::{are_fields, string};
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use millpond::ErrorKind;
 
-/// What a step answers, in the model or in a language. Streams are keys, and ids are names.
+/// What a step returns, in the model or in a language. Streams are keys, and ids are names.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
-    /// There is nothing, or nothing is said.
+pub(super) enum StepResult {
+    /// There is nothing, or nothing is expected.
     Nothing,
     Number(u64),
     Written(Vec<Place>),
@@ -61,9 +61,9 @@ impl PartialEq for Failed {
     }
 }
 
-impl Answer {
-    /// Whether a case says this of a step.
-    pub(super) fn is_said(&self, returns: &Value) -> bool {
+impl StepResult {
+    /// Whether a case expects this of a step.
+    pub(super) fn is_expected(&self, returns: &Value) -> bool {
         let list = || returns.as_array().map_or(&[][..], Vec::as_slice);
         let error = returns["error"].as_str();
         match self {
@@ -79,13 +79,14 @@ impl Answer {
             Self::Deleted(None) => returns.is_null(),
             Self::Deleted(Some(place)) => returns == "OK" || is_place(place, returns),
             Self::Messages(messages) => match returns {
-                Value::Array(said) => are_all(messages, said, Message::is_said),
+                Value::Array(said) => are_all(messages, said, Message::is_expected),
                 Value::Null => messages.is_empty(),
-                said => messages.len() == 1 && messages[0].is_said(said),
+                said => messages.len() == 1 && messages[0].is_expected(said),
             },
             Self::Reclaimed { messages, dead } => {
                 let said = returns["messages"].as_array().map_or(&[][..], Vec::as_slice);
-                are_all(messages, said, Message::is_said) && returns["dead"].as_u64() == Some(*dead)
+                are_all(messages, said, Message::is_expected)
+                    && returns["dead"].as_u64() == Some(*dead)
             }
             // Length and pending; ours have lag as well.
             Self::Stats(counts) => {
@@ -97,7 +98,7 @@ impl Answer {
                 let said = list().iter().filter_map(Value::as_u64);
                 (2..=3).contains(&list().len()) && said.eq(sums[..list().len()].iter().copied())
             }
-            Self::DeadLetters(letters) => are_all(letters, list(), Letter::is_said),
+            Self::DeadLetters(letters) => are_all(letters, list(), Letter::is_expected),
             Self::Values(values) => list().iter().map(string).eq(values.iter().cloned()),
             Self::Collected(Collected { scanned, deleted, seen }) => {
                 let said = returns["seen"].as_array().into_iter().flatten().map(string);
@@ -109,8 +110,9 @@ impl Answer {
     }
 }
 
-fn are_all<T>(found: &[T], said: &[Value], is_said: impl Fn(&T, &Value) -> bool) -> bool {
-    found.len() == said.len() && found.iter().zip(said).all(|(found, said)| is_said(found, said))
+fn are_all<T>(found: &[T], said: &[Value], is_expected: impl Fn(&T, &Value) -> bool) -> bool {
+    found.len() == said.len()
+        && found.iter().zip(said).all(|(found, said)| is_expected(found, said))
 }
 
 /// An id, or `{"stream", "id"}`.
@@ -122,7 +124,7 @@ fn is_place((stream, id): &Place, said: &Value) -> bool {
 }
 
 impl Message {
-    fn is_said(&self, said: &Value) -> bool {
+    fn is_expected(&self, said: &Value) -> bool {
         !said.is_null()
             && is_place(&self.at, said)
             && are_fields(&self.fields, &said["values"])
@@ -132,9 +134,9 @@ impl Message {
 }
 
 impl Letter {
-    fn is_said(&self, said: &Value) -> bool {
+    fn is_expected(&self, said: &Value) -> bool {
         let message = Message { deliveries: 1, ..self.message.clone() };
-        message.is_said(&said["message"])
+        message.is_expected(&said["message"])
             && self.message.deliveries == self.deliveries
             && self.group == string(&said["group"])
             && self.consumer == string(&said["consumer"])
@@ -142,7 +144,7 @@ impl Letter {
     }
 }
 
-impl std::fmt::Display for Answer {
+impl std::fmt::Display for StepResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         const SHOWN_MAX: usize = 2_000;
         match self {
@@ -150,8 +152,8 @@ impl std::fmt::Display for Answer {
             Self::Error(Failed::Kind(kind, message)) => {
                 write!(f, "the error {}: {message}", kind.name())
             }
-            answer => {
-                let text = format!("{answer:?}");
+            result => {
+                let text = format!("{result:?}");
                 f.write_str(text.get(..SHOWN_MAX).unwrap_or(&text))
             }
         }

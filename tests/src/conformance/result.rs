@@ -1,4 +1,4 @@
-//! What a call answered.
+//! What a call returned.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,9 @@ use crate::call::Call;
 use crate::state::{Pair, read_pairs, write_pairs};
 use crate::value::{bytes, score, shown};
 
-/// What a call answered, in any language.
+/// What a call returned, in any language.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum StepResult {
     /// There is no such Ick.
     Nothing,
     Count(u64),
@@ -44,10 +44,10 @@ pub(crate) struct Refusal {
     pub(crate) dependency: Value,
 }
 
-impl Answer {
-    /// Reads what `call` answered, as a case file or an adapter writes it.
+impl StepResult {
+    /// Reads what `call` returned, as a case file or an adapter writes it.
     pub(crate) fn read(call: &Call, value: &Value) -> Result<Self> {
-        let unreadable = || format!("no answer to this call: {value}");
+        let unreadable = || format!("no result of this call: {value}");
         Ok(match call {
             Call::Add(_) => match value.as_array().map(Vec::as_slice) {
                 Some([new, lowered]) => {
@@ -99,7 +99,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for StepResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("nothing"),

@@ -1,4 +1,4 @@
-//! What the library answers, as an adapter answers it.
+//! The library's results, as an adapter's responses.
 
 use millpond::tasks::{
     Dependency, Doc, DocId, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task,
@@ -13,7 +13,7 @@ pub(super) fn modified(done: &Modified) -> Value {
     })
 }
 
-/// Why a modification was refused, as an answer has it.
+/// Why a modification was refused, as a response has it.
 pub(crate) fn dependency(of: &Dependency) -> Value {
     let tasks = |tasks: &[TaskId]| tasks.iter().map(|of| json!([&*of.id, of.version])).collect();
     let docs = |docs: &[DocId]| -> Value {
