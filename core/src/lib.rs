@@ -14,11 +14,12 @@ pub mod ick;
 pub mod shuffle;
 pub mod tasks;
 
+mod worker;
+
 mod client;
 mod kind;
 #[cfg(feature = "redis-rs")]
 pub mod redis_rs;
-mod worker;
 
 #[cfg(feature = "embedded")]
 mod embedded;

@@ -1,19 +1,13 @@
 //! The consumer's loop: a batch, the work, the commit, the next batch.
 
-use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures_core::Stream;
-
 use super::{BATCH_MEMBERS_MAX, Commit, Entry, Exchange, Ick, Token};
-use crate::client::{Async, Blocking, Mode, Pending};
+use crate::client::{Blocking, Mode};
 use crate::error::{Error, Result, Retry};
-use crate::runtime::waiters::{Idle, Listener};
 use crate::step::ByteList;
+use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
 /// A batch to work on: entries, lowest score first.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +30,7 @@ impl IntoIterator for Batch {
     }
 }
 
-/// The loop of a consumer. An iterator for a blocking client, a [`Stream`] for an async one.
+/// The loop of a consumer. An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 ///
 /// Asking for the next batch commits the one before, in one round trip. A loop that is left by
 /// `?` or `break` leaves its batch reserved: the next reserve brings it again. To leave with the
@@ -57,25 +51,24 @@ impl IntoIterator for Batch {
 /// assert_eq!(ick.stats()?.map(|stats| stats.total_size()), Some(0));
 /// # Ok::<(), millpond::Error>(())
 /// ```
-pub struct Batches<M: Mode = Blocking> {
-    icks: Vec<Ick<M>>,
-    cursor: Cursor,
-    token: Option<Token>,
-    wait: Option<Duration>,
-    idle: Option<Idle>,
-    asked: Option<Pending<Vec<Entry>>>,
-    /// Set by an error that the same call would meet for ever.
-    is_over: bool,
+pub struct Batches<M: Mode = Blocking>(PollLoop<Icks<M>>);
+
+iterate! {
+    /// The next batch, or `None` when the loop is over; what the [`Stream`](futures_core::Stream) yields.
+    ///
+    /// # Errors
+    /// As [`Ick::exchange`].
+    Batches yields Batch, Batch
 }
 
 impl<M: Mode> Batches<M> {
     pub(super) fn new(icks: Vec<Ick<M>>, max: u64) -> Self {
         let cursor = Cursor::new(icks.len(), max);
-        Self { icks, cursor, token: None, wait: None, idle: None, asked: None, is_over: false }
+        Self(PollLoop::new(Icks { icks, cursor, token: None }))
     }
 
     pub(super) fn fenced(mut self, token: Token) -> Self {
-        self.token = Some(token);
+        self.0.source.token = Some(token);
         self
     }
 
@@ -84,25 +77,26 @@ impl<M: Mode> Batches<M> {
     /// for producers that do not announce what they add.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
-        self.wait = Some(idle);
+        self.0.wait(Some(idle));
         self
     }
 
-    /// Commits the last batch, for a loop that is left before its end. Answers how many members
+    /// Commits the last batch, for a loop that is left before its end. Returns how many members
     /// were still reserved; 0 if the last batch was committed already, or if that was tried and
     /// failed: it comes again then, if need be.
     ///
     /// # Errors
     /// As [`Ick::commit`].
     pub fn commit(&mut self) -> M::Reply<u64> {
-        let (number, members) = self.cursor.finish();
-        let ick = &self.icks[number];
+        let Icks { icks, cursor, token } = &mut self.0.source;
+        let (number, members) = cursor.finish();
+        let ick = &icks[number];
         // Nothing is sent where nothing is left to commit.
         let steps = match members.is_empty() {
             true => Ok(Vec::new()),
             false => ick
                 .name()
-                .and_then(|name| Ok(vec![Commit::of(name, members)?.fenced(self.token.clone())])),
+                .and_then(|name| Ok(vec![Commit::of(name, members)?.fenced(token.clone())])),
         };
         ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
@@ -111,133 +105,50 @@ impl<M: Mode> Batches<M> {
     /// [`wait`](Self::wait) starts anew then. For whoever gives up asking and keeps the loop: a
     /// loop that listens is told of work in place of another one that waits.
     pub fn stop_waiting(&mut self) {
-        self.idle = None;
+        self.0.stop_waiting();
     }
+}
 
-    /// Takes in that an exchange failed.
-    fn failed(&mut self, error: Error) -> Error {
-        self.cursor.failed(&error);
-        self.is_over = error.retry() == Retry::Never;
-        error
-    }
+/// The Icks of a loop.
+struct Icks<M: Mode> {
+    icks: Vec<Ick<M>>,
+    cursor: Cursor,
+    token: Option<Token>,
+}
 
-    fn next_step(&mut self) -> (usize, Result<Exchange>) {
+impl<M: Mode> Source for Icks<M> {
+    type Mode = M;
+    type Output = Vec<Entry>;
+    type Item = Batch;
+
+    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Vec<Entry>> {
         let (number, max, commit) = self.cursor.next();
-        let step = self.icks[number].name().and_then(|name| Exchange::of(name, max, commit));
-        (number, step.map(|step| step.fenced(self.token.clone())))
+        let ick = &self.icks[number];
+        let step = ick.name().and_then(|name| Exchange::of(name, max, commit));
+        ick.client.run(step.map(|step| step.fenced(self.token.clone())))
     }
 
-    /// Takes in that this Ick gave a batch. Somebody else would be given the same one, so a wake-up
-    /// for it is used; one for another Ick is passed on.
-    fn found_work(&mut self, number: usize) {
-        if let (Some(idle), Ok(name)) = (self.idle.take(), self.icks[number].name()) {
-            idle.listener.used(&name.producer_key());
-        }
-    }
-
-    /// The listener to wait on and until when; `None` when the loop is over.
-    fn idle(&mut self) -> Option<(&Listener, Option<Instant>)> {
-        let wait = self.wait?;
-        if self.idle.as_ref().is_some_and(Idle::is_over) {
-            self.stop_waiting();
-            return None;
-        }
-        let icks = &self.icks;
-        let idle = self.idle.get_or_insert_with(|| {
-            let keys = icks.iter().filter_map(|ick| Some(ick.name().ok()?.producer_key()));
-            Idle::begin(wait, icks[0].client.listen(keys.collect()))
-        });
-        let interval = icks[0].client.fallback_poll_interval();
-        let look = interval.and_then(|interval| Instant::now().checked_add(interval));
-        let until = match (idle.deadline, look) {
-            (Some(deadline), Some(look)) => Some(deadline.min(look)),
-            (one, other) => one.or(other),
-        };
-        Some((&idle.listener, until))
-    }
-}
-
-impl Iterator for Batches<Blocking> {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Result<Batch>> {
-        while !self.is_over {
-            let (number, step) = self.next_step();
-            match self.icks[number].client.run(step) {
-                Err(error) => return Some(Err(self.failed(error))),
-                Ok(entries) => match self.cursor.took(&entries) {
-                    Took::Batch => {
-                        self.found_work(number);
-                        return Some(Ok(Batch(entries)));
-                    }
-                    Took::Nothing => {}
-                    Took::NothingAnywhere => {
-                        let (listener, until) = self.idle()?;
-                        let waited = listener.wait(until);
-                        if let Err(error) = waited {
-                            self.stop_waiting();
-                            return Some(Err(error));
-                        }
-                    }
-                },
+    fn handle(
+        &mut self,
+        result: Result<Vec<Entry>>,
+        waiting: &mut Waiting,
+    ) -> Result<Found<Batch>> {
+        let entries = result.inspect_err(|error| self.cursor.failed(error))?;
+        match self.cursor.handle(&entries) {
+            Asked::Batch => {
+                // Another loop would be given the same batch, so a wake-up for this Ick is used; one for
+                // another Ick is passed on.
+                waiting.used(&self.icks[self.cursor.turn].name()?.producer_key());
+                Ok(Found::Item(Batch(entries)))
+            }
+            Asked::Nothing => Ok(Found::Nothing),
+            Asked::NothingAnywhere => {
+                let client = &self.icks[0].client;
+                let keys = self.icks.iter().map(|ick| Ok(ick.name()?.producer_key()));
+                waiting.listen(|| Ok(client.listen(keys.collect::<Result<_>>()?)))?;
+                Ok(Found::Idle(client.fallback_poll_interval()))
             }
         }
-        None
-    }
-}
-
-impl Stream for Batches<Async> {
-    type Item = Result<Batch>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        while !this.is_over {
-            if let Some(idle) = &this.idle
-                && this.asked.is_none()
-                && idle.listener.poll(context).is_pending()
-            {
-                return Poll::Pending;
-            }
-            if this.asked.is_none() {
-                let (number, step) = this.next_step();
-                this.asked = Some(this.icks[number].client.run(step));
-            }
-            let asked = this.asked.as_mut().expect("it was just asked");
-            let answer = std::task::ready!(Pin::new(asked).poll(context));
-            this.asked = None;
-            let entries = match answer {
-                Err(error) => return Poll::Ready(Some(Err(this.failed(error)))),
-                Ok(entries) => entries,
-            };
-            match this.cursor.took(&entries) {
-                Took::Batch => {
-                    this.found_work(this.cursor.turn);
-                    return Poll::Ready(Some(Ok(Batch(entries))));
-                }
-                Took::Nothing => {}
-                Took::NothingAnywhere => match this.idle() {
-                    None => return Poll::Ready(None),
-                    Some((listener, until)) => listener.wake_at(until),
-                },
-            }
-        }
-        Poll::Ready(None)
-    }
-}
-
-impl Batches<Async> {
-    /// The next batch, or `None` when the loop is over; what the [`Stream`] yields.
-    ///
-    /// # Errors
-    /// As [`Ick::exchange`].
-    pub async fn next(&mut self) -> Option<Result<Batch>> {
-        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
-    }
-}
-
-impl<M: Mode> fmt::Debug for Batches<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batches").field("cursor", &self.cursor).finish_non_exhaustive()
     }
 }
 
@@ -258,8 +169,9 @@ struct Cursor {
     empty: usize,
 }
 
+/// What an exchange found.
 #[derive(Debug, PartialEq)]
-enum Took {
+enum Asked {
     Batch,
     Nothing,
     NothingAnywhere,
@@ -284,25 +196,25 @@ impl Cursor {
         self.icks > 1 && !self.sent.is_empty()
     }
 
-    /// Takes in what the exchange answered.
-    fn took(&mut self, entries: &[Entry]) -> Took {
+    /// Handles what the exchange returned.
+    fn handle(&mut self, entries: &[Entry]) -> Asked {
         let only_committed = self.only_commits();
         self.sent = ByteList::default();
         self.done = entries.iter().map(|entry| &entry.member).collect();
         if !entries.is_empty() {
             self.empty = 0;
-            return Took::Batch;
+            return Asked::Batch;
         }
         self.turn = (self.turn + 1) % self.icks;
         self.empty += usize::from(!only_committed);
         if self.empty < self.icks {
-            return Took::Nothing;
+            return Asked::Nothing;
         }
         self.empty = 0;
-        Took::NothingAnywhere
+        Asked::NothingAnywhere
     }
 
-    /// Takes in that the exchange failed. If nothing was done it is asked again, commit and all.
+    /// Handles the error of an exchange. If nothing was done it is asked again, commit and all.
     /// If it may have been done, its commit must not be sent again: a member that was dirtied
     /// meanwhile may have been committed and reserved once more, and a second commit would take
     /// away a reservation that nobody has worked on. Without it the batch comes again, if need be.
@@ -340,9 +252,9 @@ mod tests {
     fn one_ick_is_exchanged_in_one_step() {
         let mut cursor = Cursor::new(1, 10);
         assert_eq!(cursor.next(), (0, 10, list(&[])));
-        assert_eq!(cursor.took(&entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.handle(&entries(&["a"])), Asked::Batch);
         assert_eq!(cursor.next(), (0, 10, list(&["a"])));
-        assert_eq!(cursor.took(&[]), Took::NothingAnywhere);
+        assert_eq!(cursor.handle(&[]), Asked::NothingAnywhere);
         assert_eq!(cursor.next(), (0, 10, list(&[])));
     }
 
@@ -350,28 +262,28 @@ mod tests {
     fn several_icks_take_turns() {
         let mut cursor = Cursor::new(2, 10);
         assert_eq!(cursor.next(), (0, 10, list(&[])));
-        assert_eq!(cursor.took(&entries(&["a"])), Took::Batch);
+        assert_eq!(cursor.handle(&entries(&["a"])), Asked::Batch);
         assert_eq!(cursor.next(), (0, 0, list(&["a"])));
-        assert_eq!(cursor.took(&[]), Took::Nothing);
+        assert_eq!(cursor.handle(&[]), Asked::Nothing);
         assert_eq!(cursor.next(), (1, 10, list(&[])));
-        assert_eq!(cursor.took(&entries(&["b"])), Took::Batch);
+        assert_eq!(cursor.handle(&entries(&["b"])), Asked::Batch);
         assert_eq!(cursor.finish(), (1, list(&["b"])));
         assert_eq!(cursor.next(), (0, 10, list(&[])));
-        assert_eq!(cursor.took(&[]), Took::Nothing);
+        assert_eq!(cursor.handle(&[]), Asked::Nothing);
         assert_eq!(cursor.next(), (1, 10, list(&[])));
-        assert_eq!(cursor.took(&[]), Took::NothingAnywhere);
+        assert_eq!(cursor.handle(&[]), Asked::NothingAnywhere);
     }
 
     #[test]
     fn a_commit_is_sent_again_only_if_it_was_surely_not_done() {
         use crate::ErrorKind;
         let mut cursor = Cursor::new(1, 10);
-        cursor.took(&entries(&["a"]));
+        cursor.handle(&entries(&["a"]));
         cursor.next();
         cursor.failed(&Error::new(ErrorKind::ConnectionFailed, ""));
         assert_eq!(cursor.next(), (0, 10, list(&["a"])));
         for kind in [ErrorKind::ConnectionLost, ErrorKind::Timeout] {
-            cursor.took(&entries(&["a"]));
+            cursor.handle(&entries(&["a"]));
             cursor.next();
             cursor.failed(&Error::new(kind, ""));
             assert_eq!(cursor.next(), (0, 10, list(&[])));
@@ -381,7 +293,7 @@ mod tests {
     #[test]
     fn an_exchange_that_is_given_up_is_not_committed_again() {
         let mut cursor = Cursor::new(1, 10);
-        cursor.took(&entries(&["a"]));
+        cursor.handle(&entries(&["a"]));
         cursor.next();
         assert_eq!(cursor.finish(), (0, list(&[])));
     }

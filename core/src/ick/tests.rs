@@ -1,6 +1,10 @@
 //! What an Ick promises, on the embedded engine; the conformance cases hold both engines to it.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+
+use futures_core::Stream;
 
 use super::*;
 use crate::{ManualClock, Options};
@@ -72,6 +76,22 @@ fn a_waiting_loop_wakes_for_new_members() {
     }
     producer.join().unwrap();
     assert_eq!(seen, 100);
+}
+
+/// In the order of the loop one of the two is asked first, and has nothing.
+#[test]
+fn a_wake_up_of_an_async_loop_is_for_each_of_its_icks() {
+    for number in [0, 1] {
+        let client = memory();
+        let channel = client.to_async().ick_channel("files", 2).unwrap();
+        let mut batches = channel.batches(0..2, 10).unwrap().wait(Duration::from_secs(3600));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = || Pin::new(&mut batches).poll_next(&mut context);
+        // One that begins to listen may be woken once to ask again.
+        assert!((0..3).all(|_| poll().is_pending()));
+        client.ick(channel.ick_name(number)).add([(1.0, "a")]).unwrap();
+        assert!(matches!(poll(), Poll::Ready(Some(Ok(_)))), "number {number}");
+    }
 }
 
 #[test]

@@ -355,26 +355,6 @@ impl Drop for Listener {
     }
 }
 
-/// Since when a loop has had nothing to do, and who will say that there is something. It is dropped when
-/// there is something; if it had been woken for that, it wakes the next one.
-pub(crate) struct Idle {
-    /// When the loop gives up.
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) listener: Listener,
-}
-
-impl Idle {
-    /// From now on, for so long.
-    pub(crate) fn begin(wait: Duration, listener: Listener) -> Self {
-        Self { deadline: Instant::now().checked_add(wait), listener }
-    }
-
-    /// Whether the loop has to give up.
-    pub(crate) fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

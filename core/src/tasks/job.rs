@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::name::Name;
-use super::worker::{Contention, Policy, RELEASE_DELAY_DEFAULT, backoff, up_to_half_less};
+use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
 use super::{
     ClaimDocs, Doc, DocChange, DocId, Failure, FetchTasks, Modification, Modified, Modify, Renew,
     Renewed, Task, TaskChange, TaskId, TaskStore,
@@ -15,13 +15,11 @@ use crate::client::{Blocking, Mode, Then, WeakClient};
 use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
+use crate::worker::backoff::{Backoff, Contention, with_jitter};
 use crate::worker::term::Term;
 
-/// After how long a wait for documents asks again first, or up to half of it less.
-const ASK_DELAY_FIRST: Duration = Duration::from_millis(4);
-
-/// After how long it asks again at most.
-const ASK_DELAY_MAX: Duration = Duration::from_millis(64);
+/// After how long a wait for documents asks again.
+const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::from_millis(64) };
 
 /// A task that is being worked on; made by [`Jobs`](super::Jobs).
 ///
@@ -95,7 +93,7 @@ impl<M: Mode> Job<M> {
         policy: Arc<Policy>,
         contention: Arc<Contention>,
         claimed: Instant,
-    ) -> Self {
+    ) -> Result<Self> {
         let renewal = Arc::new(Renewal {
             term: Term::of(policy.lease, claimed),
             claims: task.claims,
@@ -113,10 +111,8 @@ impl<M: Mode> Job<M> {
                 waiting: Vec::new(),
             }),
         });
-        if let Ok(renewer) = Renewer::of(&store, &task, renewal.clone()) {
-            renewer.go_on(Next::Renew);
-        }
-        Self { store, task, policy, contention, renewal }
+        Renewer::of(&store, &task, renewal.clone())?.go_on(Next::Renew);
+        Ok(Self { store, task, policy, contention, renewal })
     }
 
     /// The task, as it was claimed.
@@ -214,7 +210,7 @@ impl<M: Mode> Job<M> {
                     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
                     let is_over = left == Some(Duration::ZERO);
                     if !is_over && !held.is_ended && !renewal.term.is_over() {
-                        let delay = backoff(ASK_DELAY_FIRST, asked, ASK_DELAY_MAX);
+                        let delay = ASK.delay(asked);
                         asked += 1;
                         return Then::Run(
                             again.clone(),
@@ -311,7 +307,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn release(&self) -> M::Reply<Modified> {
-        self.release_after(up_to_half_less(RELEASE_DELAY_DEFAULT))
+        self.release_after(with_jitter(RELEASE_DELAY_DEFAULT))
     }
 
     /// [`release`](Self::release), but after this time; zero for at once.

@@ -10,6 +10,7 @@ mod doc;
 mod embedded;
 mod filter;
 mod job;
+mod jobs;
 mod json;
 mod limits;
 mod list;
@@ -33,6 +34,7 @@ pub use dependency::Dependency;
 pub use doc::{Doc, DocChange, DocId, DocKey, NewDoc};
 pub use filter::{FILTER_NAMES_MAX, Filter, STATS_MAX};
 pub use job::Job;
+pub use jobs::Jobs;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
     DELAY_MAX, DOC_ID_CHARS_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX,
@@ -48,9 +50,7 @@ pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
 pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use time::ReadTime;
 pub use when::When;
-pub use worker::{
-    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, Jobs, RELEASE_DELAY_DEFAULT, Worker,
-};
+pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, RELEASE_DELAY_DEFAULT, Worker};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,9 +59,9 @@ use name::Name;
 
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::runtime::random;
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
+use crate::worker::ids;
 
 /// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ impl<M: Mode> TaskStore<M> {
         Self {
             client,
             name: Name::new(name).map_err(|error| error.message().into()),
-            claimant: random_id(),
+            claimant: ids::unique_id(),
         }
     }
 
@@ -179,7 +179,7 @@ impl<M: Mode> TaskStore<M> {
         claimant: &Arc<str>,
         mut modification: Modification,
     ) -> Result<Modify> {
-        modification.fill_ids(random_id);
+        modification.fill_ids(ids::unique_id);
         Modify::of(self.name()?, claimant.clone(), self.claimant.clone(), modification)
     }
 
@@ -233,18 +233,13 @@ impl<M: Mode> TaskStore<M> {
         lease: Duration,
         max: usize,
     ) -> Result<Claim> {
-        let seed = random::quick() as u32;
-        Claim::of(self.name()?, claimant, queues, lease, max, seed)
+        Claim::of(self.name()?, claimant, queues, lease, max, ids::seed())
     }
 
     /// The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
     /// [`Claims`].
     pub fn claims<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Claims<M> {
-        self.claims_of(claim::queues_of(queues))
-    }
-
-    fn claims_of(&self, queues: Result<Vec<Arc<str>>>) -> Claims<M> {
-        Claims::new(self.clone(), queues)
+        Claims::new(self.clone(), claim::queues_of(queues))
     }
 
     /// A worker for these queues, which renews what it works on, tries again what failed, and puts
@@ -452,11 +447,6 @@ crate::step::steps! {
     [embedded::State]
     Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify,
     ReadNamespaceStats, ReadQueueStats, ReadTime, Renew,
-}
-
-/// 16 hexadecimal digits.
-fn random_id() -> Arc<str> {
-    format!("{:016x}", random::quick()).into()
 }
 
 impl Task {

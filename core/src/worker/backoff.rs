@@ -1,0 +1,87 @@
+//! How long to put off what is tried again.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::runtime::random;
+
+/// Delays that double from the first up to a limit. Each is at random up to half of it less, so that those
+/// that failed together do not come together again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backoff {
+    pub(crate) first: Duration,
+    pub(crate) most: Duration,
+}
+
+impl Backoff {
+    /// The delay after this many others.
+    pub(crate) fn delay(self, before: u32) -> Duration {
+        with_jitter(self.first.saturating_mul(2_u32.saturating_pow(before)).min(self.most))
+    }
+}
+
+/// A delay that at random is up to half of it less.
+pub(crate) fn with_jitter(delay: Duration) -> Duration {
+    shortened(delay, random::quick())
+}
+
+fn shortened(delay: Duration, random: u64) -> Duration {
+    delay.mul_f64(1.0 - (random >> 11) as f64 / (1_u64 << 53) as f64 / 2.0)
+}
+
+/// The work that a loop has given back for a moment, as something else that it needs was taken. Nothing here
+/// is behind a lock, for the children of forks.
+pub(crate) struct Contention {
+    backoff: Backoff,
+    /// By how much later than said here the work may be available on the clock of a server.
+    slack: Duration,
+    began: Instant,
+    /// How many jobs one after the other.
+    releases: AtomicU32,
+    /// Until when the last of them is put off, in milliseconds from `began`.
+    until_ms: AtomicU64,
+}
+
+impl Contention {
+    pub(crate) fn new(backoff: Backoff, slack: Duration) -> Self {
+        let (releases, until_ms) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { backoff, slack, began: Instant::now(), releases, until_ms }
+    }
+
+    /// How long to put off another job.
+    pub(crate) fn delay(&self) -> Duration {
+        let delay = self.backoff.delay(self.releases.fetch_add(1, Ordering::Relaxed));
+        let until = self.began.elapsed() + delay + self.slack;
+        self.until_ms.fetch_max(until.as_millis() as u64, Ordering::Relaxed);
+        delay
+    }
+
+    /// What a job needed was free.
+    pub(crate) fn is_over(&self) {
+        self.releases.store(0, Ordering::Relaxed);
+    }
+
+    /// How long until all of that work is available again, if it is not.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let until = Duration::from_millis(self.until_ms.load(Ordering::Relaxed));
+        until.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_doubles_up_to_a_limit_and_is_at_most_half_less() {
+        let ms = Duration::from_millis;
+        let backoff = Backoff { first: ms(16), most: ms(128) };
+        for (before, whole) in [16, 32, 64, 128, 128].into_iter().enumerate() {
+            let delay = backoff.delay(before as u32);
+            assert!((ms(whole / 2)..=ms(whole)).contains(&delay), "{delay:?} of {whole}");
+        }
+        assert!(backoff.delay(u32::MAX) <= ms(128));
+        assert_eq!(shortened(ms(100), 0), ms(100));
+        assert_eq!(shortened(ms(100), 1 << 63), ms(75));
+    }
+}

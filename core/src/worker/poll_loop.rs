@@ -1,0 +1,279 @@
+//! The loop of a consumer: ask a queue for work, hand it out, and wait for more when there is none.
+//!
+//! One loop drives all queues, blocking and async. What a step asks and what its result means is said by
+//! a [`Source`], which each queue implements.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
+
+use crate::client::{Async, Blocking, Mode, Pending};
+use crate::error::{Result, Retry};
+use crate::runtime::waiters::Listener;
+
+/// A queue as the loop sees it.
+pub(crate) trait Source {
+    /// Whether calls block.
+    type Mode: Mode;
+    /// The output of a step.
+    type Output: Send + 'static;
+    /// What the loop yields.
+    type Item;
+
+    /// Sends the next step; `waits` says whether the loop waits when there is nothing.
+    fn ask(&mut self, now: Instant, waits: bool) -> <Self::Mode as Mode>::Reply<Self::Output>;
+
+    /// Handles the result of the step. A source that finds nothing begins to wait with
+    /// [`Waiting::listen`], before it returns [`Found::Idle`].
+    ///
+    /// # Errors
+    /// Those that the loop yields. One that trying again cannot mend ends the loop.
+    fn handle(
+        &mut self,
+        result: Result<Self::Output>,
+        waiting: &mut Waiting,
+    ) -> Result<Found<Self::Item>>;
+}
+
+/// What the result of a step means.
+pub(crate) enum Found<T> {
+    /// Work to hand out.
+    Item(T),
+    /// Nothing yet: ask again at once.
+    Nothing,
+    /// Nothing anywhere: wait for a wake-up, or for this time if that is sooner.
+    Idle(Option<Duration>),
+}
+
+/// For how long a loop waits when there is nothing, and since when it does.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    time: Option<Duration>,
+    idle: Option<Idle>,
+}
+
+/// A wait. It ends when there is work; a listener that was woken for that and is dropped wakes the next
+/// one.
+struct Idle {
+    listener: Listener,
+    /// When the loop gives up.
+    deadline: Option<Instant>,
+    /// Whether the next step is sent only after a wake-up.
+    is_asleep: bool,
+}
+
+impl Waiting {
+    /// Begins a wait, unless the loop does not wait or listens already.
+    pub(crate) fn listen(&mut self, listen: impl FnOnce() -> Result<Listener>) -> Result<()> {
+        if let (Some(time), None) = (self.time, &self.idle) {
+            let listener = listen()?;
+            let deadline = Instant::now().checked_add(time);
+            self.idle = Some(Idle { listener, deadline, is_asleep: false });
+        }
+        Ok(())
+    }
+
+    /// Says that a wake-up for this topic is not to be passed on.
+    pub(crate) fn used(&self, topic: &[u8]) {
+        if let Some(idle) = &self.idle {
+            idle.listener.used(topic);
+        }
+    }
+
+    /// Whether the time of the wait is over, or there is none.
+    pub(crate) fn is_over(&self) -> bool {
+        self.idle.as_ref().is_none_or(|idle| idle.is_over(Instant::now()))
+    }
+
+    /// Ends the wait; the next one takes this time.
+    pub(crate) fn reset(&mut self, time: Option<Duration>) {
+        *self = Self { time, idle: None };
+    }
+}
+
+impl Idle {
+    fn is_over(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+}
+
+/// The loop over a [`Source`].
+pub(crate) struct PollLoop<S: Source> {
+    pub(crate) source: S,
+    waiting: Waiting,
+    /// The step under way. A future that is dropped leaves it to the next one.
+    asked: Option<Pending<S::Output>>,
+    /// Set by an error that the same step would meet for ever.
+    is_over: bool,
+}
+
+impl<S: Source> PollLoop<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self { source, waiting: Waiting::default(), asked: None, is_over: false }
+    }
+
+    /// Waits for up to this time when there is nothing; without it the loop ends then.
+    pub(crate) fn wait(&mut self, time: Option<Duration>) {
+        self.waiting.time = time;
+    }
+
+    /// Stops listening until the next step.
+    pub(crate) fn stop_waiting(&mut self) {
+        self.waiting.idle = None;
+    }
+
+    /// The next item, or `None` when the loop is over.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<S::Item>>>
+    where
+        S::Mode: Drive,
+    {
+        let next = ready!(self.poll_waiting(context));
+        self.stop_waiting();
+        Poll::Ready(next.transpose())
+    }
+
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<S::Item>>>
+    where
+        S::Mode: Drive,
+    {
+        while !self.is_over {
+            if let Some(idle) = self.waiting.idle.as_mut().filter(|idle| idle.is_asleep) {
+                ready!(S::Mode::poll_woken(&idle.listener, context));
+                idle.is_asleep = false;
+            }
+            let result = match &mut self.asked {
+                Some(asked) => ready!(Pin::new(asked).poll(context)),
+                None => {
+                    let reply = self.source.ask(Instant::now(), self.waiting.time.is_some());
+                    ready!(S::Mode::poll_reply(reply, &mut self.asked, context))
+                }
+            };
+            self.asked = None;
+            let found = self.source.handle(result, &mut self.waiting);
+            let check = match found.inspect_err(|e| self.is_over = e.retry() == Retry::Never)? {
+                Found::Item(item) => return Poll::Ready(Ok(Some(item))),
+                Found::Nothing => continue,
+                Found::Idle(check) => check,
+            };
+            let now = Instant::now();
+            let Some(idle) = self.waiting.idle.as_mut().filter(|idle| !idle.is_over(now)) else {
+                break;
+            };
+            let check = check.and_then(|check| now.checked_add(check));
+            let until = idle.deadline.into_iter().chain(check).min();
+            idle.is_asleep = true;
+            S::Mode::sleep(&idle.listener, until)?;
+        }
+        Poll::Ready(Ok(None))
+    }
+}
+
+impl<S: Source<Mode = Blocking>> PollLoop<S> {
+    /// The next item, or `None` when the loop is over.
+    pub(crate) fn next(&mut self) -> Option<Result<S::Item>> {
+        match self.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(next) => next,
+            Poll::Pending => unreachable!("a blocking loop blocks"),
+        }
+    }
+}
+
+impl<S: Source> fmt::Debug for PollLoop<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PollLoop").field("wait", &self.waiting.time).finish_non_exhaustive()
+    }
+}
+
+/// How the loop waits in a mode: it blocks, or is pending.
+pub(crate) trait Drive: Mode {
+    /// The result of a step that was just sent; one that is pending is left in `asked`.
+    fn poll_reply<T: Send + 'static>(
+        reply: Self::Reply<T>,
+        asked: &mut Option<Pending<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T>>;
+
+    /// Begins to wait until the listener is woken or the time has come.
+    fn sleep(listener: &Listener, until: Option<Instant>) -> Result<()>;
+
+    /// Ready when that wait is over.
+    fn poll_woken(listener: &Listener, context: &Context<'_>) -> Poll<()>;
+}
+
+impl Drive for Blocking {
+    fn poll_reply<T: Send + 'static>(
+        reply: Result<T>,
+        _: &mut Option<Pending<T>>,
+        _: &mut Context<'_>,
+    ) -> Poll<Result<T>> {
+        Poll::Ready(reply)
+    }
+
+    fn sleep(listener: &Listener, until: Option<Instant>) -> Result<()> {
+        listener.wait(until)
+    }
+
+    fn poll_woken(_: &Listener, _: &Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+impl Drive for Async {
+    fn poll_reply<T: Send + 'static>(
+        reply: Pending<T>,
+        asked: &mut Option<Pending<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T>> {
+        Pin::new(asked.insert(reply)).poll(context)
+    }
+
+    fn sleep(listener: &Listener, until: Option<Instant>) -> Result<()> {
+        listener.wake_at(until);
+        Ok(())
+    }
+
+    fn poll_woken(listener: &Listener, context: &Context<'_>) -> Poll<()> {
+        listener.poll(context)
+    }
+}
+
+/// Makes a public loop, a struct of one [`PollLoop`], an iterator for a blocking client and a stream for an
+/// async one. The docs are those of `next`.
+macro_rules! iterate {
+    ($(#[$docs:meta])+ $loop:ident yields $blocking:ty, $async:ty) => {
+        impl Iterator for $loop<$crate::client::Blocking> {
+            type Item = $crate::error::Result<$blocking>;
+
+            fn next(&mut self) -> Option<Self::Item> {
+                self.0.next()
+            }
+        }
+
+        impl futures_core::Stream for $loop<$crate::client::Async> {
+            type Item = $crate::error::Result<$async>;
+
+            fn poll_next(
+                self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Self::Item>> {
+                self.get_mut().0.poll(context)
+            }
+        }
+
+        impl $loop<$crate::client::Async> {
+            $(#[$docs])+
+            pub async fn next(&mut self) -> Option<$crate::error::Result<$async>> {
+                std::future::poll_fn(|context| self.0.poll(context)).await
+            }
+        }
+
+        impl<M: $crate::client::Mode> std::fmt::Debug for $loop<M> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_tuple(stringify!($loop)).field(&self.0).finish()
+            }
+        }
+    };
+}
+pub(crate) use iterate;
