@@ -1464,7 +1464,7 @@ export interface ClaimsOptions extends LeaseOptions {
 
 /** What {@link TaskStore.worker} takes beside the queues. */
 export interface TaskWorkerOptions {
-  /** How long a task is leased, in milliseconds; 30,000 by default. It is renewed twice a lease. */
+  /** How long a task is leased, in milliseconds; 30,000 by default. Renewed three times a lease. */
   leaseMs?: number
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
@@ -1920,7 +1920,7 @@ export class Jobs {
 /**
  * A task that is being worked on; made by {@link Jobs}.
  *
- * A native thread renews it, and the documents that it claims, twice a lease, so a busy event loop
+ * A native thread renews it, and the documents that it claims, three times a lease, so a busy event loop
  * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
  * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
  * wait for a renewal that is under way, return what was modified, and reject with {@link

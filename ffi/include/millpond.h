@@ -363,7 +363,7 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 
 /**
  * A task that is being worked on. A native thread renews it, and the documents that it claims,
- * twice a lease, so a busy program keeps them. A job ends by one of the calls that decide what
+ * three times a lease, so a busy program keeps them. A job ends by one of the calls that decide what
  * happens to the task (finish, done, fail, retry, move, release), which waits for a renewal that is
  * under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
  * of those calls the task stays leased until the lease is over.
@@ -1614,7 +1614,7 @@ typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
  */
 typedef struct {
     /**
-     * How many milliseconds a task is leased; a native thread renews it twice a lease. -1: the
+     * How many milliseconds a task is leased; a native thread renews it three times a lease. -1: the
      * default, 30,000.
      */
     int64_t lease_ms;

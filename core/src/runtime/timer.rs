@@ -45,12 +45,6 @@ static TIMER: PerProcess<Timer> = PerProcess::new();
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 impl Timer {
-    /// Runs `task` on the timer's thread after this time, unless the answer is dropped before.
-    /// The task must not block.
-    pub(crate) fn after(delay: Duration, task: impl FnOnce() + Send + 'static) -> Scheduled {
-        Self::at(Instant::now() + delay, task)
-    }
-
     /// Runs `task` on the timer's thread at this time, unless the answer is dropped before. The
     /// task must not block.
     pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) -> Scheduled {

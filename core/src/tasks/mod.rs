@@ -9,6 +9,7 @@ mod dependency;
 mod doc;
 mod embedded;
 mod filter;
+mod held;
 mod job;
 mod jobs;
 mod json;

@@ -105,7 +105,7 @@ impl<M: Mode> Worker<M> {
         Self { store, queues, policy, wait: None, on_error: None }
     }
 
-    /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it twice a
+    /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it three times a
     /// lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.policy.lease = lease;

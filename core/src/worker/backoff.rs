@@ -29,6 +29,32 @@ fn shortened(delay: Duration, random: u64) -> Duration {
     delay.mul_f64(1.0 - (random >> 11) as f64 / (1_u64 << 53) as f64 / 2.0)
 }
 
+/// The delays of something that is tried again until a deadline.
+pub(crate) struct Retries {
+    backoff: Backoff,
+    /// A wait without an end has none.
+    deadline: Option<Instant>,
+    before: u32,
+}
+
+impl Retries {
+    /// Tries for this time, from now on.
+    pub(crate) fn within(time: Duration, backoff: Backoff) -> Self {
+        Self { backoff, deadline: Instant::now().checked_add(time), before: 0 }
+    }
+
+    /// After how long to try again; `None` when the time is over.
+    pub(crate) fn next_delay(&mut self) -> Option<Duration> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let delay = self.backoff.delay(self.before);
+        self.before += 1;
+        match left {
+            Some(Duration::ZERO) => None,
+            left => Some(left.map_or(delay, |left| delay.min(left))),
+        }
+    }
+}
+
 /// The work that a loop has given back for a moment, as something else that it needs was taken. Nothing here
 /// is behind a lock, for the children of forks.
 pub(crate) struct Contention {

@@ -9,6 +9,11 @@ pub(crate) fn unique_id() -> Arc<str> {
     format!("{:016x}", random::quick()).into()
 }
 
+/// 32 hexadecimal digits that nobody can guess.
+pub(crate) fn token() -> Arc<[u8]> {
+    random::token().as_bytes().into()
+}
+
 /// The seed of what a step leaves to chance.
 pub(crate) fn seed() -> u32 {
     random::quick() as u32

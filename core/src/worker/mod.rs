@@ -1,6 +1,9 @@
-//! What processing jobs has in common, whatever queue they come from.
+//! What processing jobs has in common, whatever queue they come from: the loop that asks for work and
+//! waits for it, and the renewal of leases. Queues have no clock, random source or timer but these.
 
 pub(crate) mod backoff;
 pub(crate) mod ids;
+pub(crate) mod lease;
 pub(crate) mod poll_loop;
-pub(crate) mod term;
+mod renewal;
+mod term;

@@ -16,7 +16,7 @@ use crate::options::given;
 use crate::status::millpond_status;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
-/// twice a lease, so a busy program keeps them. A job ends by one of the calls that decide what
+/// three times a lease, so a busy program keeps them. A job ends by one of the calls that decide what
 /// happens to the task (finish, done, fail, retry, move, release), which waits for a renewal that is
 /// under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
 /// of those calls the task stays leased until the lease is over.

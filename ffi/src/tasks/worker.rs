@@ -51,7 +51,7 @@ pub type millpond_task_error_handler = Option<
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_worker_options {
-    /// How many milliseconds a task is leased; a native thread renews it twice a lease. -1: the
+    /// How many milliseconds a task is leased; a native thread renews it three times a lease. -1: the
     /// default, 30,000.
     pub lease_ms: i64,
     /// How many milliseconds to wait for a task when none is available. -1: the loop is over then.

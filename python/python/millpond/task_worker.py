@@ -169,7 +169,7 @@ class Jobs(Iterator["Job"]):
 class Job:
     """A task that is being worked on; made by :class:`Jobs`.
 
-    A native thread renews it, and the documents that it claims, twice a lease, so a busy handler
+    A native thread renews it, and the documents that it claims, three times a lease, so a busy handler
     keeps them. It ends by one of the methods that decide what happens to the task, which happens
     to the newest versions. If a job is dropped without one of these, the task stays leased until
     the lease is over.

@@ -15,7 +15,7 @@ use Millpond\Internal\TaskResults;
 /**
  * A task that is being worked on; made by `Jobs`.
  *
- * A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
+ * A native thread renews it, and the documents that it claims, three times a lease, so a busy program keeps
  * them. It ends by one of the methods that decide what happens to the task, which happens to the newest
  * versions. If a job is destroyed without one of these, the task stays leased until the lease is over.
  *

@@ -251,7 +251,7 @@ final class TaskStore
      * @param float|null              $wait        seconds to wait for a task when none is available; INF
      *                                             waits without limit, null ends the work
      * @param float                   $lease       seconds that a task is leased; a native thread renews it
-     *                                             twice a lease
+     *                                             three times a lease
      * @param float                   $backoff     seconds that a task is delayed after its first
      *                                             failure; then twice as long each time, each time minus
      *                                             a random part of up to a half

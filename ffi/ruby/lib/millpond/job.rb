@@ -5,7 +5,7 @@ require "millpond/task_results"
 module Millpond
   # A task that is being worked on; made by {Worker#jobs} and {Worker#run}.
   #
-  # A native thread renews it, and the documents that it claims, twice a lease, so a busy program keeps
+  # A native thread renews it, and the documents that it claims, three times a lease, so a busy program keeps
   # them. It ends by one of the methods that decide what happens to the task ({#finish}, {#done},
   # {#fail}, {#retry}, {#move_to}, {#release}), which waits for a renewal that is under way and happens
   # to the newest versions. They raise {DependencyError} if the lease was lost or something else that

@@ -227,7 +227,7 @@ module Millpond
     # @param queues [String, Enumerable<String>] 1 to 1,000
     # @param wait [Numeric, nil] how many seconds to wait for a task when none is available, as in
     #   {#claims}, instead of ending at once
-    # @param lease [Numeric, nil] for how many seconds a task is leased (30); it is renewed twice a lease
+    # @param lease [Numeric, nil] for how many seconds a task is leased (30); it is renewed three times a lease
     # @param backoff [Numeric, nil] how many seconds a task is delayed after its first failure (30); then
     #   twice as long each time, each time minus a random part of up to a half
     # @param backoff_max [Numeric, nil] how many seconds it is delayed at most (an hour)

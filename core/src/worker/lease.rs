@@ -1,0 +1,231 @@
+//! What is held under a lease, and renewed on a native thread until it is given back or lost: off any event
+//! loop and any interpreter's lock, so a busy handler keeps it.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use super::renewal::{Known, Next, Outcome, Renewal};
+use super::term::Term;
+use crate::client::{Client, Mode, WeakClient};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::sync::lock;
+use crate::runtime::timer::{Scheduled, Timer};
+use crate::step::Operation;
+
+/// What a lease holds, and the steps that keep it.
+pub(crate) trait Held: Clone + Send + 'static {
+    /// The step that renews it.
+    type Renew: Operation;
+
+    fn renew(&self, length: Duration) -> Result<Self::Renew>;
+
+    /// Handles the output of a renewal. Returns whether the lease is held; an error of the kind `DEPENDENCY`
+    /// says that it is not.
+    fn renewed(&mut self, output: <Self::Renew as Operation>::Output) -> bool;
+
+    /// Looks up what is held after a renewal whose result was lost, and calls [`Lease::checked`]. By default a
+    /// refusal is final.
+    fn check<M: Mode>(lease: Arc<Lease<M, Self>>, _client: &Client<M>) {
+        lease.checked(|_, _| Ok(false));
+    }
+}
+
+/// A lease that is renewed. Holds no client: a lease that outlives its client must not keep an engine open.
+pub(crate) struct Lease<M: Mode, H> {
+    client: WeakClient<M>,
+    term: Arc<Term>,
+    state: Mutex<State<H>>,
+    process: u32,
+}
+
+/// What is behind the lock of a lease, which the child of a fork must not take.
+pub(crate) struct State<H> {
+    pub(crate) held: H,
+    renewal: Renewal,
+    /// The next renewal.
+    next: Option<Scheduled>,
+    /// What waits for the result of the call under way.
+    waiting: Vec<Box<dyn FnOnce(H) + Send>>,
+}
+
+impl<H> State<H> {
+    /// Whether the lease is not renewed any more, as its holder has ended it.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.renewal.is_ended()
+    }
+}
+
+/// A change of what is held, until this is dropped. A renewal that is refused meanwhile means nothing.
+pub(crate) struct Change<M: Mode, H: Held>(Arc<Lease<M, H>>);
+
+impl<M: Mode, H: Held> Drop for Change<M, H> {
+    fn drop(&mut self) {
+        self.0.lock().renewal.end_change();
+    }
+}
+
+impl<M: Mode, H: Held> Lease<M, H> {
+    /// Runs the step that takes a lease, and `then` on the lease if it was taken.
+    pub(crate) fn acquire<O: Operation, T: Send + 'static>(
+        client: &Client<M>,
+        step: Result<O>,
+        length: Duration,
+        held: impl FnOnce(O::Output) -> Option<H> + Send + 'static,
+        then: impl FnOnce(Arc<Self>) -> T + Send + 'static,
+    ) -> M::Reply<Option<T>> {
+        let (taken, weak) = (Instant::now(), client.downgrade());
+        client.run_then(step, move |output| {
+            held(output).map(|held| then(Self::begin(weak, held, length, taken)))
+        })
+    }
+
+    /// Renews what was taken by a step that was sent at this time.
+    pub(crate) fn begin(
+        client: WeakClient<M>,
+        held: H,
+        length: Duration,
+        taken: Instant,
+    ) -> Arc<Self> {
+        let term = Arc::new(Term::new(length, taken));
+        let renewal = Renewal::new(term.clone());
+        let first = renewal.first();
+        let state = Mutex::new(State { held, renewal, next: None, waiting: Vec::new() });
+        let lease = Arc::new(Self { client, term, state, process: std::process::id() });
+        lease.clone().go_on(first);
+        lease
+    }
+
+    pub(crate) fn length(&self) -> Duration {
+        self.term.length
+    }
+
+    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
+    /// lease.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.term.is_over(Instant::now())
+    }
+
+    /// Whether this is the process that took the lease. The copy in the child of a fork has no right to it,
+    /// and its lock could be held for ever.
+    pub(crate) fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    pub(crate) fn client(&self) -> Option<Client<M>> {
+        self.client.upgrade()
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<H>> {
+        lock(&self.state)
+    }
+
+    /// Begins a change of what is held.
+    pub(crate) fn change(self: &Arc<Self>) -> Change<M, H> {
+        self.lock().renewal.begin_change();
+        Change(self.clone())
+    }
+
+    /// Ends the renewals. Returns whether this was the first time; false in the child of a fork.
+    pub(crate) fn stop(&self) -> bool {
+        if !self.is_own() {
+            return false;
+        }
+        let mut state = self.lock();
+        let next = state.next.take();
+        let is_first = state.renewal.stop();
+        drop(state);
+        drop(next);
+        is_first
+    }
+
+    /// Ends the renewals, and calls back with the last version of what is held.
+    pub(crate) fn end(self: &Arc<Self>, then: impl FnOnce(H) + Send + 'static) {
+        self.stop();
+        let mut state = self.lock();
+        match state.renewal.end() {
+            Known::Now => {
+                let held = state.held.clone();
+                drop(state);
+                then(held);
+            }
+            known => {
+                state.waiting.push(Box::new(then));
+                drop(state);
+                if known == Known::AfterCheck {
+                    self.clone().go_on(Next::Check);
+                }
+            }
+        }
+    }
+
+    /// Handles the result of a check, which `handle` is given what is held for, and whether the lease was
+    /// ended. It returns whether the lease is held.
+    pub(crate) fn checked(self: Arc<Self>, handle: impl FnOnce(&mut H, bool) -> Result<bool>) {
+        let mut state = self.lock();
+        let is_ended = state.is_ended();
+        let outcome = handle(&mut state.held, is_ended).into();
+        let next = state.renewal.handle_check(Instant::now(), outcome);
+        self.settle(state, next);
+    }
+
+    fn renew(self: Arc<Self>) {
+        let Some(client) = self.client() else { return };
+        let mut state = self.lock();
+        if !state.renewal.begin() {
+            return;
+        }
+        let step = state.held.renew(self.length());
+        drop(state);
+        let sent = Instant::now();
+        client.submit(step, move |renewed| {
+            let mut state = self.lock();
+            let outcome = renewed.map(|output| state.held.renewed(output)).into();
+            let next = state.renewal.handle(sent, Instant::now(), outcome);
+            self.settle(state, next);
+        });
+    }
+
+    /// Calls back those that wait for the result of a call, which has come unless it is checked.
+    fn settle(self: &Arc<Self>, mut state: MutexGuard<'_, State<H>>, next: Next) {
+        let is_known = next != Next::Check;
+        let waiting = if is_known { std::mem::take(&mut state.waiting) } else { Vec::new() };
+        let waiting: Vec<_> = waiting.into_iter().map(|then| (then, state.held.clone())).collect();
+        drop(state);
+        waiting.into_iter().for_each(|(then, held)| then(held));
+        self.clone().go_on(next);
+    }
+
+    fn go_on(self: Arc<Self>, next: Next) {
+        match next {
+            Next::Nothing => {}
+            Next::Check => {
+                if let Some(client) = self.client() {
+                    H::check(self, &client);
+                }
+            }
+            Next::Renew(time) => {
+                // The lock is held meanwhile, so that a renewal that is run at once does not schedule the
+                // one after it before this one is noted.
+                let mut state = self.lock();
+                if !state.is_ended() {
+                    let lease = self.clone();
+                    let before = state.next.replace(Timer::at(time, move || lease.renew()));
+                    drop(state);
+                    drop(before);
+                }
+            }
+        }
+    }
+}
+
+impl From<Result<bool>> for Outcome {
+    fn from(is_held: Result<bool>) -> Self {
+        let is_refused = |error: &Error| error.kind() == ErrorKind::Dependency;
+        match is_held {
+            Ok(true) => Outcome::Held,
+            Ok(false) => Outcome::Refused,
+            Err(error) if is_refused(&error) => Outcome::Refused,
+            Err(error) => Outcome::Failed(error.retry()),
+        }
+    }
+}
