@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::sync::{read, write};
 use crate::step::{State, States};
 
 /// Shards of the table, each with its own lock, so that threads seldom meet.
@@ -125,12 +126,4 @@ impl States for Table {
         })?;
         Ok(self.find_or_make(kind, name, || empty).0)
     }
-}
-
-fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

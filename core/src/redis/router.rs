@@ -1,16 +1,15 @@
 //! Where a step has to go: the server, the sentinels' master, or the slot's owner.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::time::Instant;
 
 use super::command;
 use super::dial::{Dialer, Peer};
 use super::slots::{SlotMap, common_slot};
 use super::socket::Socket;
-use super::wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Target};
-use crate::runtime::sync::lock;
+use crate::runtime::sync::{lock, wait_until};
 use crate::step::Reply;
 
 /// Knows the way, and asks for it when it has forgotten.
@@ -70,9 +69,10 @@ impl Router {
                 break Asking(self);
             }
             // Whoever asks may have more time than we have.
-            let Ok(left) = wire::left(deadline) else { return Err(unanswered()) };
-            let waited = self.asked.wait_timeout(asking, left);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            if Instant::now() >= deadline {
+                return Err(unanswered());
+            }
+            drop(wait_until(&self.asked, asking, Some(deadline)));
         };
         let address = self.ask(slot, deadline);
         drop(asking);

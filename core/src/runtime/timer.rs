@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use crate::runtime::fork::PerProcess;
-use crate::runtime::sync::lock;
+use crate::runtime::sync::{lock, wait_until};
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -80,9 +80,8 @@ impl Timer {
     fn run(&self) {
         let mut tasks = lock(&self.tasks);
         loop {
-            let now = Instant::now();
             match tasks.first_entry() {
-                Some(entry) if entry.key().0 <= now => {
+                Some(entry) if entry.key().0 <= Instant::now() => {
                     let task = entry.remove();
                     drop(tasks);
                     // One task that panics must not take everybody's renewals with it; the hook
@@ -90,15 +89,9 @@ impl Timer {
                     let _ = catch_unwind(AssertUnwindSafe(task));
                     tasks = lock(&self.tasks);
                 }
-                Some(entry) => {
-                    let left = entry.key().0 - now;
-                    tasks = match self.changed.wait_timeout(tasks, left) {
-                        Ok((tasks, _)) => tasks,
-                        Err(poisoned) => poisoned.into_inner().0,
-                    };
-                }
-                None => {
-                    tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+                next => {
+                    let next = next.map(|entry| entry.key().0);
+                    tasks = wait_until(&self.changed, tasks, next);
                 }
             }
         }

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::runtime::interrupt;
-use crate::runtime::sync::lock;
+use crate::runtime::sync::{lock, wait_until};
 use crate::runtime::timer::{Scheduled, Timer};
 
 /// The name of something that can be waited for, such as the key of a set.
@@ -272,19 +272,11 @@ impl Listener {
         // Lock order: the signal's state before what is held.
         let mut state = lock(&self.signal.state);
         while !self.take(&mut state) {
-            state = match until {
-                None => self.signal.woken.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return false;
-                    }
-                    let waited = self.signal.woken.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return false;
             }
+            state = wait_until(&self.signal.woken, state, until);
         }
-        state.woken = false;
         true
     }
 

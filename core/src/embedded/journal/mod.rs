@@ -188,8 +188,8 @@
 //!   each byte. They cannot see whether `fsync` is called where it has to be; a trace of the system
 //!   calls can, and the order above is that of one.
 
+mod directory_lock;
 mod frame;
-mod lock;
 mod recovery;
 mod segment;
 mod snapshot;
@@ -198,10 +198,8 @@ mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-
-use parking_lot::Mutex;
 
 pub(crate) use recovery::Source;
 pub(crate) use snapshot::SnapshotWriter;
@@ -210,7 +208,8 @@ pub(crate) use writer::Ticket;
 use crate::error::Result;
 use crate::options::SyncMode;
 use crate::recovery::Recovery;
-use lock::Lock;
+use crate::runtime::sync::lock;
+use directory_lock::DirectoryLock;
 use writer::Writer;
 
 /// The log may grow to this many bytes, or to the size of the live data if that is more, before
@@ -241,7 +240,7 @@ pub(crate) struct Journal {
     /// Held while a snapshot is taken.
     // Lock order: this before `lock`, and both before the writer's state.
     snapshotting: Mutex<()>,
-    lock: Mutex<Option<Lock>>,
+    lock: Mutex<Option<DirectoryLock>>,
     /// The process that opened it. A forked child must neither write nor unlock on drop.
     pid: u32,
 }
@@ -262,7 +261,7 @@ impl Journal {
     ) -> Result<(Self, Recovery)> {
         let dir = PathBuf::from(dir.as_ref());
         segment::create_dir(&dir)?;
-        let lock = Lock::acquire(&dir)?;
+        let lock = DirectoryLock::acquire(&dir)?;
         let mut found = recovery::recover(&dir, &options, replay)?;
         found.recovery.warnings.extend(segment::rights_warning(&dir)?);
         for path in &found.superseded {
@@ -338,8 +337,8 @@ impl Journal {
     }
 
     fn keeper_runs(&self) -> Result<()> {
-        let mut keeper = self.keeper.lock();
-        if keeper.is_none() && self.lock.lock().is_some() {
+        let mut keeper = lock(&self.keeper);
+        if keeper.is_none() && lock(&self.lock).is_some() {
             *keeper = Some(writer::spawn_keeper(&self.writer).map_err(|error| {
                 segment::storage("start a thread for", &self.writer.dir)(error)
             })?);
@@ -364,7 +363,7 @@ impl Journal {
         &self,
         write: &mut dyn FnMut(&mut SnapshotWriter<'_>) -> Result<()>,
     ) -> Result<()> {
-        let _one_at_a_time = self.snapshotting.lock();
+        let _one_at_a_time = lock(&self.snapshotting);
         snapshot::take(&self.writer, write)
     }
 
@@ -379,18 +378,18 @@ impl Journal {
             return Ok(());
         }
         self.writer.refuse();
-        let _no_snapshot = self.snapshotting.lock();
-        let Some(lock) = self.lock.lock().take() else { return Ok(()) };
+        let _no_snapshot = lock(&self.snapshotting);
+        let Some(held) = lock(&self.lock).take() else { return Ok(()) };
         let result = self.writer.finish();
         self.writer.quit();
-        if let Some(keeper) = self.keeper.lock().take() {
+        if let Some(keeper) = lock(&self.keeper).take() {
             // A callback that drops the last handle runs on the keeper, which cannot await its
             // own end; it ends when the callback has returned.
             if keeper.thread().id() != std::thread::current().id() {
                 keeper.join().expect("the keeper catches the panics of its callbacks");
             }
         }
-        drop(lock);
+        drop(held);
         result
     }
 }
@@ -401,7 +400,7 @@ impl Drop for Journal {
         let _ = self.close();
         if std::process::id() != self.pid {
             // The keeper's thread was not copied into this forked child: there is none to detach.
-            std::mem::forget(self.keeper.get_mut().take());
+            std::mem::forget(std::mem::take(&mut self.keeper));
         }
     }
 }

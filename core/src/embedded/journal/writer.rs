@@ -1,15 +1,14 @@
 //! Group commit: who writes, who waits, and what is known to be where.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
-
-use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::SyncMode;
 use super::frame::Batch;
 use super::segment::{Segment, Status};
 use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::sync::{lock, wait_until};
 
 /// A record's place in the order of all records; later records have larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +125,7 @@ impl Writer {
     }
 
     pub(super) fn append(&self, record: &[u8]) -> Ticket {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         if state.closing || state.stopped.is_some() {
             return Ticket::REFUSED;
         }
@@ -137,7 +136,7 @@ impl Writer {
     }
 
     pub(super) fn next(&self) -> u64 {
-        self.state.lock().next
+        lock(&self.state).next
     }
 
     /// The last record; a place that is always reached while there is none.
@@ -145,24 +144,33 @@ impl Writer {
         Ticket(self.next() - 1)
     }
 
+    /// Blocks until this record and all before it are as safe as the mode promises.
     pub(super) fn wait(&self, ticket: Ticket) -> Result<()> {
-        let mut state = self.state.lock();
+        self.wait_for(ticket, self.sync == SyncMode::Always)
+    }
+
+    /// Puts this record and all before it on disk, whatever the mode.
+    pub(super) fn sync(&self, ticket: Ticket) -> Result<()> {
+        self.wait_for(ticket, true)
+    }
+
+    fn wait_for(&self, ticket: Ticket, on_disk: bool) -> Result<()> {
+        let mut state = lock(&self.state);
         loop {
-            if let Some(result) = self.settled(&state, ticket) {
+            if let Some(result) = state.settled(ticket, on_disk) {
                 return result;
             }
-            if state.busy {
-                self.written.wait(&mut state);
-            } else {
-                self.lead(&mut state, self.sync == SyncMode::Always);
-            }
+            state = match state.busy {
+                true => wait_until(&self.written, state, None),
+                false => self.lead(state, on_disk),
+            };
         }
     }
 
-    /// Calls `done` at once if the answer is known, and else has the keeper call it.
+    /// Calls `done` at once if the result is known, and else has the keeper call it.
     pub(super) fn wait_later(&self, ticket: Ticket, done: Done) {
-        let mut state = self.state.lock();
-        match self.settled(&state, ticket) {
+        let mut state = lock(&self.state);
+        match state.settled(ticket, self.sync == SyncMode::Always) {
             Some(result) => {
                 drop(state);
                 done(result);
@@ -174,66 +182,30 @@ impl Writer {
         }
     }
 
-    /// Puts this record and all before it on disk, whatever the mode.
-    pub(super) fn sync(&self, ticket: Ticket) -> Result<()> {
-        let mut state = self.state.lock();
-        loop {
-            if ticket.0 < state.durable {
-                return Ok(());
-            }
-            if let Some(stop) = &state.stopped {
-                return Err(stop.error());
-            }
-            if ticket == Ticket::REFUSED {
-                return Err(closed());
-            }
-            if state.busy {
-                self.written.wait(&mut state);
-            } else {
-                self.lead(&mut state, true);
-            }
-        }
-    }
-
-    fn settled(&self, state: &State, ticket: Ticket) -> Option<Result<()>> {
-        let reached = match self.sync {
-            SyncMode::Always => state.durable,
-            SyncMode::Every(_) | SyncMode::Never => state.written,
-        };
-        if ticket.0 < reached {
-            return Some(Ok(()));
-        }
-        match &state.stopped {
-            Some(stop) => Some(Err(stop.error())),
-            None => (ticket == Ticket::REFUSED).then(|| Err(closed())),
-        }
-    }
-
     /// Writes the batch.
-    fn lead(&self, state: &mut Guard<'_>, sync: bool) {
-        self.alone(state, |segment, batch| segment.append(batch, sync));
+    fn lead<'a>(&'a self, state: Guard<'a>, sync: bool) -> Guard<'a> {
+        self.alone(state, |segment, batch| segment.append(batch, sync))
     }
 
     /// Does `work` with the log and the batch so far, outside the lock but with nobody else
     /// writing, and releases those who waited for it.
     ///
     /// What the work changes in the segment is kept if it succeeds; its error stops the journal.
-    fn alone(
-        &self,
-        state: &mut Guard<'_>,
+    fn alone<'a>(
+        &'a self,
+        mut state: Guard<'a>,
         work: impl FnOnce(&mut Segment, &mut Batch) -> Result<()>,
-    ) {
+    ) -> Guard<'a> {
         debug_assert!(!state.busy, "only one may write");
         state.busy = true;
         let spare = std::mem::take(&mut state.spare);
         let mut batch = std::mem::replace(&mut state.batch, spare);
         let next = state.next;
         let mut segment = state.segment.clone();
-        let result = MutexGuard::unlocked(state, || {
-            let result = work(&mut segment, &mut batch);
-            batch.reset();
-            result
-        });
+        drop(state);
+        let result = work(&mut segment, &mut batch);
+        batch.reset();
+        let mut state = lock(&self.state);
         state.busy = false;
         state.spare = batch;
         match result {
@@ -251,82 +223,69 @@ impl Writer {
                 segment.synced(&state.segment);
                 state.segment = segment;
             }
-            Err(error) => self.stop(state, &error),
+            Err(error) => state.stop(&error),
         }
         self.written.notify_all();
         if !state.waiting.is_empty() || state.sync_due.is_some() {
             self.keeper.notify_one();
         }
-    }
-
-    fn stop(&self, state: &mut State, error: &Error) {
-        state.stopped.get_or_insert_with(|| Stop {
-            kind: error.kind(),
-            message: format!("{}; nothing is written any more", error.message()),
-        });
-        state.batch = Batch::default();
+        state
     }
 
     /// What the keeper thread does until the journal closes: it writes for those who wait
     /// without a thread, tells them, and puts the log on disk when that is due.
     pub(super) fn keep(&self) {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         loop {
-            let settled: Vec<_> = {
-                let state = &mut *state;
-                let mut waiting = std::mem::take(&mut state.waiting);
-                let settled = waiting
-                    .extract_if(.., |(ticket, _)| self.settled(state, *ticket).is_some())
-                    .map(|(ticket, done)| (self.settled(state, ticket), done))
-                    .collect();
-                state.waiting = waiting;
-                settled
-            };
-            if !settled.is_empty() {
-                MutexGuard::unlocked(&mut state, || settled.into_iter().for_each(tell));
+            let settled = state.take_settled(self.sync == SyncMode::Always);
+            state = if !settled.is_empty() {
+                drop(state);
+                settled.into_iter().for_each(tell);
+                lock(&self.state)
             } else if !state.waiting.is_empty() && !state.busy {
-                self.lead(&mut state, self.sync == SyncMode::Always);
+                self.lead(state, self.sync == SyncMode::Always)
             } else if state.quit {
                 return;
-            } else if let Some(due) = state.sync_due {
-                if Instant::now() < due {
-                    self.keeper.wait_until(&mut state, due);
-                } else {
-                    self.sync_beside(&mut state);
-                }
+            } else if state.sync_due.is_some_and(|due| due <= Instant::now()) {
+                self.sync_beside(state)
             } else {
-                self.keeper.wait(&mut state);
-            }
+                let due = state.sync_due;
+                wait_until(&self.keeper, state, due)
+            };
         }
     }
 
     /// Puts on disk what was written so far, while others go on writing.
-    fn sync_beside(&self, state: &mut Guard<'_>) {
+    fn sync_beside<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.sync_due = None;
         let written = state.written;
         let mut segment = state.segment.clone();
         if state.stopped.is_some() || written == state.durable {
-            return;
+            return state;
         }
-        match MutexGuard::unlocked(state, || segment.sync()) {
+        drop(state);
+        let synced = segment.sync();
+        let mut state = lock(&self.state);
+        match synced {
             Ok(()) => {
                 state.durable = state.durable.max(written);
                 state.segment.synced(&segment);
             }
             Err(error) => {
-                self.stop(state, &error);
+                state.stop(&error);
                 self.written.notify_all();
             }
         }
+        state
     }
 
     /// Ends the log and begins the next; gives its number and first sequence.
     pub(super) fn rotate(&self) -> Result<(u64, u64)> {
-        let mut state = self.take_turn()?;
+        let state = self.take_turn()?;
         let number = state.segment.number + 1;
         let next = state.next;
         let mut ended_bytes = 0;
-        self.alone(&mut state, |segment, batch| {
+        let mut state = self.alone(state, |segment, batch| {
             // Recovery counts on every log but the newest being on disk as a whole.
             segment.append(batch, true)?;
             ended_bytes = segment.end;
@@ -345,7 +304,7 @@ impl Writer {
 
     /// The state, with nobody writing.
     fn take_turn(&self) -> Result<Guard<'_>> {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         loop {
             if let Some(stop) = &state.stopped {
                 return Err(stop.error());
@@ -353,18 +312,18 @@ impl Writer {
             if !state.busy {
                 return Ok(state);
             }
-            self.written.wait(&mut state);
+            state = wait_until(&self.written, state, None);
         }
     }
 
     pub(super) fn wants_snapshot(&self) -> bool {
-        let state = self.state.lock();
+        let state = lock(&self.state);
         state.log_bytes() > state.worth_bytes && state.stopped.is_none() && !state.closing
     }
 
     /// A snapshot of this size took the place of all logs but the one being written.
     pub(super) fn snapshot_done(&self, bytes: u64) {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         state.older_bytes = 0;
         state.snapshot_bytes = bytes;
         state.worth_bytes = bytes.max(self.log_bytes_min);
@@ -373,13 +332,13 @@ impl Writer {
     /// A snapshot failed. The next is tried when the log has grown by as much again, so that a
     /// full disk is not kept busy with attempts.
     pub(super) fn snapshot_failed(&self) {
-        let mut state = self.state.lock();
+        let mut state = lock(&self.state);
         state.worth_bytes = state.log_bytes() + state.snapshot_bytes.max(self.log_bytes_min);
     }
 
     /// An error once no more records are taken.
     pub(super) fn check_open(&self) -> Result<()> {
-        let state = self.state.lock();
+        let state = lock(&self.state);
         match &state.stopped {
             Some(stop) => Err(stop.error()),
             None if state.closing => Err(closed()),
@@ -389,44 +348,74 @@ impl Writer {
 
     /// Takes no more records from now on.
     pub(super) fn refuse(&self) {
-        self.state.lock().closing = true;
+        lock(&self.state).closing = true;
     }
 
     /// Writes what is left, puts it on disk and says so in the file.
     pub(super) fn finish(&self) -> Result<()> {
-        let mut state = self.take_turn()?;
-        self.alone(&mut state, |segment, batch| {
+        let state = self.take_turn()?;
+        let mut state = self.alone(state, |segment, batch| {
             segment.append(batch, true)?;
             segment.finish(Status::Closed)
         });
         if let Some(stop) = &state.stopped {
             return Err(stop.error());
         }
-        self.stop(&mut state, &closed());
+        state.stop(&closed());
         Ok(())
     }
 
     /// Lets the keeper end once it has told everybody who still waits.
     pub(super) fn quit(&self) {
-        self.state.lock().quit = true;
+        lock(&self.state).quit = true;
         self.keeper.notify_all();
     }
 
     #[cfg(test)]
     pub(super) fn durable(&self) -> u64 {
-        self.state.lock().durable
+        lock(&self.state).durable
     }
 }
 
 impl State {
+    /// The result of the wait for a record, once it is known.
+    fn settled(&self, ticket: Ticket, on_disk: bool) -> Option<Result<()>> {
+        if ticket.0 < if on_disk { self.durable } else { self.written } {
+            return Some(Ok(()));
+        }
+        match &self.stopped {
+            Some(stop) => Some(Err(stop.error())),
+            None => (ticket == Ticket::REFUSED).then(|| Err(closed())),
+        }
+    }
+
+    /// Takes out those who need not wait any more.
+    fn take_settled(&mut self, on_disk: bool) -> Vec<(Result<()>, Done)> {
+        let mut settled = Vec::new();
+        for (ticket, done) in std::mem::take(&mut self.waiting) {
+            match self.settled(ticket, on_disk) {
+                Some(result) => settled.push((result, done)),
+                None => self.waiting.push((ticket, done)),
+            }
+        }
+        settled
+    }
+
+    fn stop(&mut self, error: &Error) {
+        self.stopped.get_or_insert_with(|| Stop {
+            kind: error.kind(),
+            message: format!("{}; nothing is written any more", error.message()),
+        });
+        self.batch = Batch::default();
+    }
+
     fn log_bytes(&self) -> u64 {
         self.older_bytes + self.segment.end + self.batch.len() as u64
     }
 }
 
 /// A panic of one caller must not end the thread that everybody relies on.
-fn tell((result, done): (Option<Result<()>>, Done)) {
-    let result = result.expect("it was settled when it was taken out");
+fn tell((result, done): (Result<()>, Done)) {
     let told = std::panic::AssertUnwindSafe(move || done(result));
     // The panic hook has reported it, and nobody waits for an answer from here.
     let _ = std::panic::catch_unwind(told);

@@ -4,7 +4,7 @@
 mod damage;
 mod store;
 
-// The journal and the errors that it returns, compiled as they are in Millpond.
+// The journal and what it uses, compiled as they are in Millpond.
 #[allow(dead_code)]
 #[path = "../../../../core/src/error.rs"]
 mod error;
@@ -14,8 +14,20 @@ mod journal;
 #[allow(dead_code)]
 #[path = "../../../../core/src/recovery.rs"]
 mod recovery;
-#[path = "../../../../core/src/sync_mode.rs"]
+#[allow(dead_code)]
+#[path = "../../../../core/src/runtime/sync.rs"]
+mod sync;
+#[allow(dead_code)]
+#[path = "../../../../core/src/options/sync_mode.rs"]
 mod sync_mode;
+
+mod options {
+    pub(crate) use crate::sync_mode::SyncMode;
+}
+
+mod runtime {
+    pub(crate) use crate::sync;
+}
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,13 +1,14 @@
 //! The three stores behind one interface: a batch of puts and removals is one commit.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use parking_lot::Mutex;
 use redb::{Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::journal::{Journal, Options, Source};
+use crate::sync::lock;
 use crate::sync_mode::SyncMode;
 use crate::{Key, Live, Value};
 
@@ -84,7 +85,7 @@ impl Store for Ours {
 
     fn commit(&self, put: &[(Key, Value)], gone: &[Key], sync: bool) {
         let mut last = None;
-        let mut live = self.live.lock();
+        let mut live = lock(&self.live);
         for (key, value) in put {
             live.insert(key.to_vec(), value.to_vec());
             last = Some(self.journal.append(&[&key[..], value].concat()));
@@ -103,7 +104,7 @@ impl Store for Ours {
         if self.journal.wants_snapshot() {
             self.journal
                 .snapshot(&mut |out| {
-                    let live = self.live.lock();
+                    let live = lock(&self.live);
                     live.iter().try_for_each(|(k, v)| out.record(&[&k[..], v].concat()))?;
                     // The old files and the new are there together now.
                     self.peak.fetch_max(crate::disk(&self.dir), Relaxed);
@@ -114,7 +115,7 @@ impl Store for Ours {
     }
 
     fn load(&self) -> Result<Live> {
-        Ok(std::mem::take(&mut *self.live.lock()))
+        Ok(std::mem::take(&mut *lock(&self.live)))
     }
 
     fn peak(&self) -> u64 {

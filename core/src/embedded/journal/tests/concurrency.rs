@@ -1,9 +1,7 @@
 //! Many callers, blocking and not, and the interval.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
 
 use super::*;
 use crate::ErrorKind;
@@ -20,7 +18,7 @@ fn many_threads(sync: SyncMode) {
                     let record = [thread.to_le_bytes(), i.to_le_bytes()].concat();
                     let ticket = {
                         // As the engine does it: what orders the steps orders the appends.
-                        let mut order = order.lock();
+                        let mut order = order.lock().unwrap();
                         let ticket = journal.append(&record);
                         order.push((Source::Log(ticket.sequence()), record));
                         ticket
@@ -36,7 +34,7 @@ fn many_threads(sync: SyncMode) {
             });
         }
     });
-    let mut order = order.into_inner();
+    let mut order = order.into_inner().unwrap();
     order.sort_by_key(|(source, _)| match source {
         Source::Log(sequence) => *sequence,
         Source::Snapshot => 0,

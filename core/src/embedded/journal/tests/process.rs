@@ -139,13 +139,13 @@ fn a_fork_elsewhere_in_the_process_does_not_keep_the_lock() {
 fn write_for_ever(dir: &Path, sync: SyncMode) {
     let options = Options { log_bytes_min: 20_000, ..options(sync) };
     let (journal, _, records) = open_with(dir, options).unwrap();
-    let live = parking_lot::Mutex::new(sequences(&records));
+    let live = std::sync::Mutex::new(sequences(&records));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 loop {
                     let ticket = {
-                        let mut live = live.lock();
+                        let mut live = live.lock().unwrap();
                         let ticket = journal.append(&[9; 50]);
                         live.insert(ticket.sequence());
                         ticket
@@ -155,7 +155,7 @@ fn write_for_ever(dir: &Path, sync: SyncMode) {
                     if journal.wants_snapshot() {
                         journal
                             .snapshot(&mut |out| {
-                                let copy = live.lock().clone();
+                                let copy = live.lock().unwrap().clone();
                                 copy.iter().try_for_each(|n| out.record(&n.to_le_bytes()))
                             })
                             .unwrap();

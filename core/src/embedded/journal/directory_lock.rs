@@ -11,12 +11,12 @@ const NAME: &str = "lock";
 /// The operating system's exclusive lock on the directory, and on a file in it for systems that
 /// lock no directories. Both end with the process, however that ends, so a crash leaves nothing to
 /// clean up. Whoever removes the file has not unlocked the directory.
-pub(super) struct Lock {
+pub(super) struct DirectoryLock {
     held: Vec<File>,
     pid: u32,
 }
 
-impl Lock {
+impl DirectoryLock {
     pub(super) fn acquire(dir: &Path) -> Result<Self> {
         let mut lock = Self { held: Vec::new(), pid: std::process::id() };
         #[cfg(unix)]
@@ -42,7 +42,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for DirectoryLock {
     /// Unlocks also the copies that forked children hold, if only until they exec: closing the
     /// files alone would leave the directory locked for as long. A child closes its copies and must
     /// not unlock what its parent holds.
