@@ -2,15 +2,18 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use tokio::io::ReadBuf;
 
-use super::dial::{AsyncStream, Dialer, Peer, failed};
+use super::dial::{Dialer, Peer, failed};
 use super::handshake::{self, Handshake};
 use super::resp::ReplyReader;
+use super::router::Router;
 use super::socket::lost;
+use super::transport::AsyncTransport;
 use crate::error::Result;
 use crate::options::Address;
 use crate::step::Reply;
@@ -19,7 +22,7 @@ use crate::step::Reply;
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 pub(super) struct AsyncSocket {
-    stream: AsyncStream,
+    transport: AsyncTransport,
     replies: ReplyReader,
     /// What has to be sent, and how much of it has been handed over.
     out: Vec<u8>,
@@ -29,13 +32,14 @@ pub(super) struct AsyncSocket {
 }
 
 impl AsyncSocket {
-    /// Connects and says who we are, within the time for one attempt to connect.
+    /// Connects and logs in, within the time for one attempt to connect.
     pub(super) async fn open(dialer: &Dialer, address: &Address) -> Result<Self> {
         let opening = async {
-            let stream =
+            let transport =
                 dialer.dial_async(address).await.map_err(|error| failed(address, error))?;
             let replies = ReplyReader::new();
-            let mut socket = Self { stream, replies, out: Vec::new(), sent: 0, is_flushed: true };
+            let mut socket =
+                Self { transport, replies, out: Vec::new(), sent: 0, is_flushed: true };
             let handshake = Handshake::new(dialer, Peer::Server);
             socket.out().extend_from_slice(handshake.packed());
             for name in handshake.names() {
@@ -47,7 +51,19 @@ impl AsyncSocket {
         tokio::time::timeout(dialer.options.connect_timeout, opening).await.map_err(late)?
     }
 
-    /// Sends a command and reads its answer.
+    /// Connects to the server that has this slot now; gives its address as well.
+    pub(super) async fn open_to_slot(
+        dialer: &Dialer,
+        router: &Arc<Router>,
+        slot: u16,
+    ) -> Result<(Self, Address)> {
+        let deadline = Instant::now() + dialer.options.timeout;
+        let address = router.clone().find_address(slot, deadline).await?;
+        let socket = Self::open(dialer, &address).await.inspect_err(|_| router.forget())?;
+        Ok((socket, address))
+    }
+
+    /// Sends a command and reads its reply.
     pub(super) async fn call(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
         self.out().extend_from_slice(command);
         let late = |_| lost(io::ErrorKind::TimedOut.into());
@@ -93,9 +109,9 @@ impl AsyncSocket {
     }
 
     fn poll_exchange(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut stream = Pin::new(&mut *self.stream);
+        let mut transport = Pin::new(&mut *self.transport);
         while self.sent < self.out.len() {
-            match stream.as_mut().poll_write(context, &self.out[self.sent..])? {
+            match transport.as_mut().poll_write(context, &self.out[self.sent..])? {
                 Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Poll::Ready(count) => self.sent += count,
                 Poll::Pending => break,
@@ -104,13 +120,13 @@ impl AsyncSocket {
         // TLS keeps a record back until it is told to send.
         if !self.is_flushed
             && self.sent == self.out.len()
-            && stream.as_mut().poll_flush(context)?.is_ready()
+            && transport.as_mut().poll_flush(context)?.is_ready()
         {
             self.is_flushed = true;
             return Poll::Ready(Ok(()));
         }
         let mut space = ReadBuf::new(self.replies.space());
-        ready!(stream.poll_read(context, &mut space))?;
+        ready!(transport.poll_read(context, &mut space))?;
         match space.filled().len() {
             0 => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
             count => {

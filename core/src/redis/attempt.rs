@@ -1,5 +1,5 @@
-//! What to do with an answer that is no answer. Pure but for the router's memory: no I/O, and
-//! both drivers obey it.
+//! One call through its retries and redirections: what a reply or a failure means for what is sent
+//! next. It does no I/O; blocking and async connections obey it alike.
 
 use std::time::{Duration, Instant};
 
@@ -19,29 +19,29 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Redirections in a row that are followed: a cluster that sends a call in circles is not settled.
 const REDIRECTIONS_MAX: u32 = 16;
 
-/// One call on its way, with what earlier answers said about how to send it.
+/// One call, with what earlier replies said about how to send it.
 #[derive(Debug)]
 pub(super) struct Attempt {
     idempotent: bool,
     /// Whether the server does not know the script and needs its source.
     with_source: bool,
-    /// Where a slot that is being moved said to ask this time.
+    /// Where an ASK redirection said to send it this time.
     asking: Option<Address>,
-    /// Redirections since the last pause. They are answers, so they are not counted as retries.
+    /// Redirections since the last pause. They are replies, so they are not counted as retries.
     redirections: u32,
     retries_left: u32,
     pause: Duration,
     deadline: Instant,
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 pub(super) enum Outcome {
-    /// The server answered, maybe an error.
+    /// The server replied, maybe an error.
     Reply(Reply),
     /// The call did not leave this process.
     NotSent(Error),
-    /// The call left and no answer came.
-    NoAnswer(Error),
+    /// The call left and no reply came.
+    NoReply(Error),
 }
 
 /// What to do next.
@@ -65,7 +65,7 @@ impl Attempt {
         }
     }
 
-    /// When the caller has to have an answer.
+    /// When the caller has to have a reply.
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -97,7 +97,7 @@ impl Attempt {
                     _ => Verdict::Done(Err(error)),
                 }
             }
-            Outcome::NoAnswer(error) => {
+            Outcome::NoReply(error) => {
                 router.forget();
                 if self.idempotent && error.kind() == ErrorKind::ConnectionLost {
                     return self.later(error, now);
@@ -107,7 +107,7 @@ impl Attempt {
         }
     }
 
-    /// A server that answers an error has not run the step, so sending it again is safe.
+    /// A server that replies an error has not run the step, so sending it again is safe.
     fn judge_error(&mut self, text: &str, router: &Router, now: Instant) -> Verdict {
         let text = inner_error(text);
         let mut words = text.split(' ');
@@ -145,7 +145,7 @@ impl Attempt {
         }
     }
 
-    /// Tries again after a pause with jitter, as long as there is time and patience.
+    /// Tries again after a pause with jitter, while there are time and retries left.
     fn later(&mut self, error: Error, now: Instant) -> Verdict {
         let pause = self.pause.mul_f64(0.5 + (random::number() >> 11) as f64 / (1u64 << 54) as f64);
         if self.retries_left == 0 || now + pause >= self.deadline {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn lost() -> Outcome {
-        Outcome::NoAnswer(Error::new(ErrorKind::ConnectionLost, "gone"))
+        Outcome::NoReply(Error::new(ErrorKind::ConnectionLost, "gone"))
     }
 
     fn kind(verdict: Verdict) -> ErrorKind {
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(kind(step.judge(lost(), &router, now)), ErrorKind::ConnectionLost);
         let mut read = Attempt::new(&options, true, now);
         assert!(matches!(read.judge(lost(), &router, now), Verdict::After(_)));
-        let timeout = Outcome::NoAnswer(Error::new(ErrorKind::Timeout, "slow"));
+        let timeout = Outcome::NoReply(Error::new(ErrorKind::Timeout, "slow"));
         assert_eq!(kind(read.judge(timeout, &router, now)), ErrorKind::Timeout);
     }
 

@@ -1,16 +1,17 @@
-//! The one background thread of a process: a tokio runtime for the async callers' connections and
-//! for the waiter. It starts on first use, and anew in the child of a fork.
+//! The one background thread of a process: a tokio runtime for the async callers' connections, the
+//! subscriber and the stream watcher. It starts on first use, and anew in the child of a fork.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::runtime::fork::PerProcess;
+use crate::runtime::sync::lock;
 
 static BACKGROUND: PerProcess<Background> = PerProcess::new();
 
 struct Background {
-    runtime: std::sync::Mutex<Option<Runtime>>,
+    runtime: Mutex<Option<Runtime>>,
     handle: Handle,
 }
 
@@ -18,7 +19,7 @@ impl Drop for Background {
     /// Of two threads that make one at once, one loses; its runtime may be dropped on a thread
     /// of another runtime, where waiting for its end is forbidden.
     fn drop(&mut self) {
-        if let Some(runtime) = crate::runtime::sync::lock(&self.runtime).take() {
+        if let Some(runtime) = lock(&self.runtime).take() {
             runtime.shutdown_background();
         }
     }
@@ -32,13 +33,13 @@ pub(super) fn handle() -> Handle {
             .build()
             .expect("the system gives a process at least one more poller");
         let handle = runtime.handle().clone();
-        Arc::new(Background { runtime: std::sync::Mutex::new(Some(runtime)), handle })
+        Arc::new(Background { runtime: Mutex::new(Some(runtime)), handle })
     };
     BACKGROUND.get_or_make(make, start).handle.clone()
 }
 
 fn start(background: &Arc<Background>) {
-    let runtime = crate::runtime::sync::lock(&background.runtime).take();
+    let runtime = lock(&background.runtime).take();
     let run = move || {
         if let Some(runtime) = runtime {
             runtime.block_on(std::future::pending::<()>());

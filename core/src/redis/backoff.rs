@@ -1,4 +1,4 @@
-//! The pauses before a connection that somebody waits on is made again.
+//! The pauses before the subscriber or the stream watcher connects again.
 
 use std::time::{Duration, Instant};
 

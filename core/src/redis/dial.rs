@@ -1,17 +1,17 @@
-//! Opening a connection: TCP, TLS or a Unix socket, looking up the host included, in time.
+//! Opens connections in time: TCP, TLS or a Unix socket.
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::deadline_socket::{self, DeadlineSocket};
+use super::resolve::resolve;
 #[cfg(feature = "tls")]
 use super::tls;
-use super::wire::{self, Wire};
+use super::transport::{AsyncTransport, Transport};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Options};
-use crate::runtime::interrupt;
 
 /// Opens connections as the options say.
 #[derive(Clone)]
@@ -21,56 +21,11 @@ pub(super) struct Dialer {
     tls: Option<Arc<rustls::ClientConfig>>,
 }
 
-/// Who is asked: the sentinels have credentials and TLS of their own.
+/// Whom to connect to: the sentinels have credentials and TLS of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Server,
     Sentinel,
-}
-
-/// A connection that blocks, until the deadline of its wire.
-pub(super) enum Stream {
-    Plain(Wire),
-    #[cfg(feature = "tls")]
-    Tls(Box<rustls::StreamOwned<rustls::ClientConnection, Wire>>),
-}
-
-impl Stream {
-    pub(super) fn wire(&mut self) -> &mut Wire {
-        match self {
-            Stream::Plain(wire) => wire,
-            #[cfg(feature = "tls")]
-            Stream::Tls(tls) => &mut tls.sock,
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Plain(wire) => wire.read(buffer),
-            #[cfg(feature = "tls")]
-            Stream::Tls(tls) => tls.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Plain(wire) => wire.write(bytes),
-            #[cfg(feature = "tls")]
-            Stream::Tls(tls) => tls.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Stream::Plain(wire) => wire.flush(),
-            #[cfg(feature = "tls")]
-            Stream::Tls(tls) => tls.flush(),
-        }
-    }
 }
 
 impl Dialer {
@@ -114,35 +69,42 @@ impl Dialer {
     }
 
     /// Opens a connection for a caller that blocks.
-    pub(super) fn dial(&self, address: &Address, peer: Peer, deadline: Instant) -> Result<Stream> {
-        let stream = match address {
-            Address::Unix(path) => Wire::connect_unix(path, deadline).map(Stream::Plain),
+    pub(super) fn dial(
+        &self,
+        address: &Address,
+        peer: Peer,
+        deadline: Instant,
+    ) -> Result<Transport> {
+        let transport = match address {
+            Address::Unix(path) => {
+                DeadlineSocket::connect_unix(path, deadline).map(Transport::Plain)
+            }
             Address::Tcp(host, port) => dial_tcp(resolve(host, *port, deadline)?, deadline)
-                .and_then(|wire| self.secure(wire, host, peer)),
+                .and_then(|socket| self.secure(socket, host, peer)),
         };
-        stream.map_err(|error| failed(address, error))
+        transport.map_err(|error| failed(address, error))
     }
 
     #[cfg(not(feature = "tls"))]
-    fn secure(&self, wire: Wire, _host: &str, _peer: Peer) -> io::Result<Stream> {
-        Ok(Stream::Plain(wire))
+    fn secure(&self, socket: DeadlineSocket, _host: &str, _peer: Peer) -> io::Result<Transport> {
+        Ok(Transport::Plain(socket))
     }
 
     #[cfg(feature = "tls")]
-    fn secure(&self, wire: Wire, host: &str, peer: Peer) -> io::Result<Stream> {
+    fn secure(&self, socket: DeadlineSocket, host: &str, peer: Peer) -> io::Result<Transport> {
         let Some(config) = self.tls.as_ref().filter(|_| self.is_tls(peer)) else {
-            return Ok(Stream::Plain(wire));
+            return Ok(Transport::Plain(socket));
         };
         let connection = rustls::ClientConnection::new(config.clone(), tls::server_name(host)?)
             .map_err(io::Error::other)?;
-        let mut stream = rustls::StreamOwned::new(connection, wire);
+        let mut stream = rustls::StreamOwned::new(connection, socket);
         // The handshake now, so that a certificate that is refused is reported as such.
         stream.conn.complete_io(&mut stream.sock)?;
-        Ok(Stream::Tls(Box::new(stream)))
+        Ok(Transport::Tls(Box::new(stream)))
     }
 
     /// Opens a connection for the background thread.
-    pub(super) async fn dial_async(&self, address: &Address) -> io::Result<AsyncStream> {
+    pub(super) async fn dial_async(&self, address: &Address) -> io::Result<AsyncTransport> {
         Ok(match address {
             Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
             Address::Tcp(host, port) => {
@@ -158,7 +120,7 @@ impl Dialer {
         &self,
         tcp: tokio::net::TcpStream,
         _host: &str,
-    ) -> io::Result<AsyncStream> {
+    ) -> io::Result<AsyncTransport> {
         Ok(Box::new(tcp))
     }
 
@@ -167,7 +129,7 @@ impl Dialer {
         &self,
         tcp: tokio::net::TcpStream,
         host: &str,
-    ) -> io::Result<AsyncStream> {
+    ) -> io::Result<AsyncTransport> {
         let Some(config) = self.tls.as_ref().filter(|_| self.is_tls(Peer::Server)) else {
             return Ok(Box::new(tcp));
         };
@@ -176,56 +138,17 @@ impl Dialer {
     }
 }
 
-/// The addresses of a host. The system's resolver knows no time limit, so it runs on a thread of
-/// its own, which is left to itself when there is no time to wait for it any more.
-fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, port)]);
-    }
-    let name = host.to_owned();
-    let look_up = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-    in_time(deadline, look_up)?.map_err(|error| failed(&Address::Tcp(host.into(), port), error))
-}
-
-/// Waits until the deadline for work that knows none.
-fn in_time<T: Send + 'static>(
-    deadline: Instant,
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<io::Result<T>> {
-    let (done, result) = mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name("millpond-resolver".into()).spawn(move || {
-        // Nobody may wait any more.
-        let _ = done.send(work());
-    });
-    if let Err(error) = thread {
-        return Ok(Err(error));
-    }
-    let mut outcome = Err(io::ErrorKind::TimedOut.into());
-    interrupt::wait_in_slices(Some(deadline), |until| {
-        let left = until.unwrap_or(deadline).saturating_duration_since(Instant::now());
-        match result.recv_timeout(left) {
-            Ok(found) => outcome = found,
-            Err(RecvTimeoutError::Timeout) => return false,
-            Err(RecvTimeoutError::Disconnected) => {
-                outcome = Err(io::Error::other("the resolver panicked"));
-            }
-        }
-        true
-    })?;
-    Ok(outcome)
-}
-
 /// Tries each address of the host in turn; each has its share of the time that is left.
-fn dial_tcp(addresses: Vec<SocketAddr>, deadline: Instant) -> io::Result<Wire> {
+fn dial_tcp(addresses: Vec<SocketAddr>, deadline: Instant) -> io::Result<DeadlineSocket> {
     let mut failure = io::Error::other("the host has no address");
     let count = addresses.len();
     for (tried, address) in addresses.iter().enumerate() {
-        let share = wire::left(deadline)? / (count - tried) as u32;
-        match Wire::connect_tcp(address, Instant::now() + share) {
-            Ok(mut wire) => {
-                set_up(wire.as_socket())?;
-                wire.set_deadline(deadline);
-                return Ok(wire);
+        let share = deadline_socket::left(deadline)? / (count - tried) as u32;
+        match DeadlineSocket::connect_tcp(address, Instant::now() + share) {
+            Ok(mut socket) => {
+                set_up(socket.as_socket())?;
+                socket.set_deadline(deadline);
+                return Ok(socket);
             }
             Err(error) => failure = error,
         }
@@ -243,16 +166,6 @@ fn set_up(socket: socket2::SockRef<'_>) -> io::Result<()> {
     socket.set_tcp_keepalive(&keepalive.with_retries(3))
 }
 
-/// A connection for the background thread.
-pub(super) type AsyncStream = Box<dyn AsyncReadWrite>;
-
-pub(super) trait AsyncReadWrite:
-    tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin
-{
-}
-
-impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> AsyncReadWrite for T {}
-
 pub(super) fn failed(address: &Address, error: io::Error) -> Error {
     let error = match error.downcast::<Error>() {
         Ok(interrupted) => return interrupted,
@@ -264,27 +177,4 @@ pub(super) fn failed(address: &Address, error: io::Error) -> Error {
     };
     Error::new(ErrorKind::ConnectionFailed, format!("no connection to {address}: {why}"))
         .with_source(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_resolver_that_hangs_is_left_to_itself_at_the_deadline() {
-        let (end, hanging) = mpsc::channel::<()>();
-        let began = Instant::now();
-        let deadline = began + Duration::from_millis(50);
-        let found = in_time(deadline, move || {
-            let _ = hanging.recv();
-            Ok(())
-        });
-        assert_eq!(found.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
-        assert!(began.elapsed() < Duration::from_secs(5));
-        drop(end);
-        let far = Instant::now() + Duration::from_secs(60);
-        assert_eq!(in_time(far, || Ok(7)).unwrap().unwrap(), 7);
-        assert!(resolve("localhost", 1, far).unwrap().iter().all(|found| found.ip().is_loopback()));
-        assert_eq!(resolve("::1", 1, far).unwrap(), ["[::1]:1".parse().unwrap()]);
-    }
 }

@@ -1,4 +1,5 @@
-//! What a connection says first, the same for every kind of connection: one round trip.
+//! How a connection logs in: AUTH, SELECT and CLIENT SETNAME in one round trip, the same for every
+//! kind of connection.
 
 use super::command;
 use super::dial::{Dialer, Peer};
@@ -6,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::reply::{Reply, server_error};
 
-/// The commands of a handshake, to be sent together and answered one by one.
+/// The commands of a handshake, to be sent together; each gets a reply.
 pub(super) struct Handshake {
     packed: Vec<u8>,
     names: Vec<&'static str>,
@@ -38,20 +39,20 @@ impl Handshake {
         self.names.push(name);
     }
 
-    /// What has to be sent; nothing where there is nothing to say.
+    /// What has to be sent; may be empty.
     pub(super) fn packed(&self) -> &[u8] {
         &self.packed
     }
 
-    /// The names of the commands, one for each answer.
+    /// The names of the commands, one for each reply.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.iter().copied()
     }
 }
 
 /// Handles the reply to a command of the handshake. Whatever went wrong, no step has been sent.
-pub(super) fn check(address: &Address, name: &str, answer: Result<Reply>) -> Result<()> {
-    match answer {
+pub(super) fn check(address: &Address, name: &str, reply: Result<Reply>) -> Result<()> {
+    match reply {
         Ok(Reply::Error(text)) => Err(refused(address, name, &text)),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),

@@ -1,8 +1,8 @@
 //! The async callers' connections: one a server, shared by all, on the background thread.
 //!
-//! What has piled up since the last look goes out as one pipeline, so that many concurrent calls
+//! What was submitted since the last write goes out as one pipeline, so that many concurrent calls
 //! cost few system calls. Each call has a deadline of its own, wherever it is: waiting for a
-//! connection, to be sent, or for its answer.
+//! connection, to be sent, or for its reply.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,14 +25,14 @@ use crate::step::{Invocation, Reply};
 
 /// How many submissions are taken at once: more would wait for each other without saving anything.
 const INTAKE_MAX: usize = 512;
-/// How many bytes are ready to be sent before more is packed: the server answers one part while
-/// the next is filled.
+/// How many bytes are ready to be sent before more is packed: the server works on some calls while
+/// the next are packed.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
-/// A connection that was silent for so long is asked whether it is still there: one whose other
-/// side is gone without a word would lose the next call.
+/// A connection that was silent for this long gets a PING first: one whose other side is gone
+/// without a word would lose the next call.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 
-/// A step on its way, and whom to tell.
+/// A step on its way, and who gets the reply.
 pub(super) struct Submission {
     pub(super) attempt: Attempt,
     pub(super) invocation: Invocation,
@@ -40,16 +40,16 @@ pub(super) struct Submission {
     pub(super) caller: Box<dyn Caller>,
 }
 
-/// Whom to tell of an answer.
+/// Who gets the reply.
 pub(super) trait Caller: Send {
-    /// The call to send in place of the one that was answered, if there is one.
+    /// The call to send next for the same step, if this reply asks for one.
     fn revised(&self, reply: &Reply) -> Option<Invocation>;
 
     fn done(self: Box<Self>, reply: Result<Reply>);
 }
 
 impl Submission {
-    /// Tells whoever submitted it. One that panics must not take the answers of the others on its
+    /// Hands the reply to the caller. A panic there must not take the replies of the others on the
     /// connection with it; the hook has printed where it was.
     fn finish(self, reply: Result<Reply>) {
         let _ = catch_unwind(AssertUnwindSafe(|| self.caller.done(reply)));
@@ -79,8 +79,8 @@ impl Links {
         Shared::send(&self.shared, submission);
     }
 
-    /// Ends every link once it has answered what it was given. What is sent again after this
-    /// is answered with `CLOSED`.
+    /// Ends every link once its calls have their replies. What is sent again after this fails with
+    /// `CLOSED`.
     pub(super) fn close(&self) {
         let links = lock(&self.shared.links).take();
         drop(links);
@@ -92,27 +92,19 @@ impl Shared {
     fn send(shared: &Arc<Self>, submission: Submission) {
         let (slot, deadline) = (submission.slot, submission.attempt.deadline());
         let known = || {
-            shared.router.known_address(slot).ok_or_else(|| {
-                Error::new(ErrorKind::Unavailable, "the way to the server is not known")
-            })
+            shared
+                .router
+                .known_address(slot)
+                .ok_or_else(|| Error::new(ErrorKind::Unavailable, "the topology is not known"))
         };
         match submission.attempt.address(known) {
             Ok(address) => Self::enqueue(shared, address, submission),
             Err(_) => {
                 let shared = shared.clone();
                 background::handle().spawn(async move {
-                    let router = shared.router.clone();
-                    let ask = move || router.address(slot, deadline);
-                    match tokio::task::spawn_blocking(ask).await {
-                        Ok(Ok(address)) => Self::enqueue(&shared, address, submission),
-                        Ok(Err(error)) => {
-                            Self::judge(&shared, submission, Outcome::NotSent(error));
-                        }
-                        Err(error) => {
-                            let message = "the question for the way to the server panicked";
-                            let error = Error::new(ErrorKind::Internal, message).with_source(error);
-                            submission.finish(Err(error));
-                        }
+                    match shared.router.clone().find_address(slot, deadline).await {
+                        Ok(address) => Self::enqueue(&shared, address, submission),
+                        Err(error) => Self::judge(&shared, submission, Outcome::NotSent(error)),
                     }
                 });
             }
@@ -191,7 +183,7 @@ impl Link {
         while !self.is_closed || !self.waiting.is_empty() {
             match open.take() {
                 Some(pipe) => open = self.serve(pipe).await,
-                None if self.waiting.is_empty() => self.turn().await,
+                None if self.waiting.is_empty() => self.accept().await,
                 None => open = self.connect().await,
             }
         }
@@ -200,9 +192,9 @@ impl Link {
         }
     }
 
-    /// Handles what comes, or gives up what has waited too long. Nothing is lost if this is
+    /// Accepts submissions, or fails those that have waited too long. Nothing is lost if this is
     /// dropped before.
-    async fn turn(&mut self) {
+    async fn accept(&mut self) {
         tokio::select! {
             count = self.inbox.recv_many(&mut self.taken, INTAKE_MAX), if !self.is_closed => {
                 self.is_closed = count == 0;
@@ -223,13 +215,13 @@ impl Link {
         }
     }
 
-    /// Does something, and [takes its turns](Self::context) meanwhile.
+    /// Does something, and goes on [accepting](Self::accept) meanwhile.
     async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
                 done = &mut work => return done,
-                () = self.turn() => {}
+                () = self.accept() => {}
             }
         }
     }
@@ -261,24 +253,24 @@ impl Link {
                 self.deadline = None;
             }
             tokio::select! {
-                is_open = pipe.turn() => match is_open {
-                    Progress::Open => {}
-                    Progress::Broken => return None,
-                    // A connection that gives no answer in time may be a half-open one, which
+                status = pipe.advance() => match status {
+                    PipeStatus::Open => {}
+                    PipeStatus::Broken => return None,
+                    // A connection that gives no reply in time may be a half-open one, which
                     // would give none for minutes. Calls that are under way on it keep it.
-                    Progress::Late => {
+                    PipeStatus::Late => {
                         tokio::spawn(pipe.finish());
                         return None;
                     }
                 },
-                () = self.turn() => {}
+                () = self.accept() => {}
             }
         }
         Some(pipe)
     }
 }
 
-/// One connection, and the steps that were sent over it and have no answer yet.
+/// One connection, and the steps that were sent over it and have no reply yet.
 struct Pipe {
     shared: Arc<Shared>,
     socket: AsyncSocket,
@@ -289,15 +281,15 @@ struct Pipe {
 }
 
 struct Sent {
-    /// `None` once it was given up: its answer is of no more use to anybody.
+    /// `None` once it was given up: its reply is of no more use to anybody.
     submission: Option<Submission>,
-    /// ASKING came before it, and its answer comes before.
+    /// ASKING came before it, and its reply comes before.
     is_asking: bool,
 }
 
-enum Progress {
+enum PipeStatus {
     Open,
-    /// A call had no answer in time.
+    /// A call had no reply in time.
     Late,
     Broken,
 }
@@ -312,12 +304,12 @@ impl Pipe {
         self.in_flight.is_empty() && self.last_used.elapsed() > SILENCE_MAX
     }
 
-    /// Whether the server still answers.
+    /// Whether the server still replies.
     async fn ping(&mut self) -> bool {
         let deadline = Instant::now() + self.shared.dialer.options.connect_timeout;
-        let answer = self.socket.call(&command::words(&["PING"]), deadline).await;
+        let reply = self.socket.call(&command::words(&["PING"]), deadline).await;
         self.last_used = Instant::now();
-        answer.is_ok()
+        reply.is_ok()
     }
 
     /// Makes ready what waits, as much as is sent at once.
@@ -339,26 +331,26 @@ impl Pipe {
         }
     }
 
-    /// Sends or reads something and deals with the answers that have come, or gives up the calls
-    /// that are too late.
-    async fn turn(&mut self) -> Progress {
+    /// Sends or reads something and handles the replies that have arrived, or fails the calls that
+    /// are too late.
+    async fn advance(&mut self) -> PipeStatus {
         let exchanged = tokio::select! {
             exchanged = self.socket.exchange() => exchanged,
-            () = wait_until(self.deadline) => return self.give_up(),
+            () = wait_until(self.deadline) => return self.expire(),
         };
-        match exchanged.and_then(|()| self.take_answers()) {
-            Ok(()) => Progress::Open,
+        match exchanged.and_then(|()| self.handle_replies()) {
+            Ok(()) => PipeStatus::Open,
             Err(error) => {
                 for sent in std::mem::take(&mut self.in_flight) {
                     let error = Error::new(error.kind(), error.message());
-                    self.judge(sent, Outcome::NoAnswer(error));
+                    self.judge(sent, Outcome::NoReply(error));
                 }
-                Progress::Broken
+                PipeStatus::Broken
             }
         }
     }
 
-    fn take_answers(&mut self) -> Result<()> {
+    fn handle_replies(&mut self) -> Result<()> {
         while let Some(reply) = self.socket.arrived()? {
             match self.in_flight.front_mut() {
                 Some(sent) if sent.is_asking => sent.is_asking = false,
@@ -367,31 +359,31 @@ impl Pipe {
                         self.judge(sent, Outcome::Reply(reply));
                     }
                 }
-                // Nobody asked: whatever comes next would be taken for the answer to another call.
+                // Nobody asked: whatever comes next would be taken for the reply to another call.
                 None => return Err(lost(std::io::ErrorKind::InvalidData.into())),
             }
         }
         Ok(())
     }
 
-    fn give_up(&mut self) -> Progress {
+    fn expire(&mut self) -> PipeStatus {
         let now = Instant::now();
         let is_late = |call: &mut Submission| call.attempt.deadline() <= now;
         let late: Vec<_> =
             self.in_flight.iter_mut().filter_map(|sent| sent.submission.take_if(is_late)).collect();
         self.deadline = earliest(None, self.in_flight.iter().filter_map(|s| s.submission.as_ref()));
-        let turn = if late.is_empty() { Progress::Open } else { Progress::Late };
+        let status = if late.is_empty() { PipeStatus::Open } else { PipeStatus::Late };
         for submission in late {
-            let outcome = Outcome::NoAnswer(lost(std::io::ErrorKind::TimedOut.into()));
+            let outcome = Outcome::NoReply(lost(std::io::ErrorKind::TimedOut.into()));
             Shared::judge(&self.shared, submission, outcome);
         }
-        turn
+        status
     }
 
-    /// Waits for the answers to what was sent.
+    /// Waits for the replies to what was sent.
     async fn finish(mut self) {
         while self.in_flight.iter().any(|sent| sent.submission.is_some()) {
-            if let Progress::Broken = self.turn().await {
+            if let PipeStatus::Broken = self.advance().await {
                 return;
             }
         }

@@ -2,9 +2,10 @@
 //!
 //! A step is one EVALSHA. Blocking callers send it on their own thread over a pooled
 //! [`socket`]; async callers hand it to one background thread, which gathers what has piled up
-//! into a pipeline over one [`link`] a server. What to do with an answer that is no answer
-//! (NOSCRIPT, MOVED, LOADING, a broken connection) is one state machine for both, in
-//! [`attempt`]; where a step has to go is the [`router`]'s business.
+//! into a pipeline over one [`link`] a server. What follows a reply that is not the step's (NOSCRIPT,
+//! MOVED, LOADING) or a broken connection is one state machine for both, in [`attempt`]; the
+//! [`router`] knows which server a step has to go to. A [`subscriber`] and a [`stream_watcher`] wake
+//! those who wait.
 //!
 //! A call has one deadline, which everything that is done for it obeys: finding the server,
 //! connecting, TLS, the [`handshake`], writing and reading, byte by byte. The peer is not trusted
@@ -20,29 +21,31 @@ mod attempt;
 mod background;
 mod backoff;
 mod command;
+mod deadline_socket;
 mod dial;
 mod handshake;
 mod link;
-mod notifications;
 mod pool;
+mod resolve;
 mod resp;
 mod router;
 mod slots;
 mod socket;
+mod stream_watcher;
+mod subscriber;
 #[cfg(feature = "tls")]
 mod tls;
-mod waiter;
-mod wire;
+mod transport;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Outcome, Verdict};
 use link::{Links, Submission};
-use notifications::Notifications;
 use pool::Pool;
 use router::Router;
-use waiter::Waiter;
+use stream_watcher::StreamWatcher;
+use subscriber::Subscriber;
 
 use crate::error::Result;
 use crate::options::Options;
@@ -51,7 +54,7 @@ use crate::runtime::interrupt;
 use crate::runtime::waiters::{Audience, Listener, Topic};
 use crate::step::{Invocation, Operation, Reply, StreamId};
 
-/// The way to one Redis, whatever its form. Every process makes its own connections on first use.
+/// The connections to one Redis, whatever its form. Every process makes its own on first use.
 pub(crate) struct Connections {
     options: Arc<Options>,
     dialer: dial::Dialer,
@@ -63,8 +66,8 @@ struct Own {
     router: Arc<Router>,
     pool: Arc<Pool>,
     links: Links,
-    waiter: Arc<Waiter>,
-    notifications: Arc<Notifications>,
+    subscriber: Arc<Subscriber>,
+    stream_watcher: Arc<StreamWatcher>,
 }
 
 impl Connections {
@@ -79,14 +82,14 @@ impl Connections {
             let router = Arc::new(Router::new(self.dialer.clone()));
             let pool = Arc::new(Pool::new(self.dialer.clone(), self.options.pool));
             Arc::new(Own {
-                notifications: Notifications::new(
+                stream_watcher: StreamWatcher::new(
                     self.dialer.clone(),
                     router.clone(),
                     pool.clone(),
                 ),
                 pool,
                 links: Links::new(self.dialer.clone(), router.clone()),
-                waiter: Waiter::new(self.dialer.clone(), router.clone()),
+                subscriber: Subscriber::new(self.dialer.clone(), router.clone()),
                 router,
             })
         };
@@ -149,13 +152,13 @@ impl Connections {
     }
 
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
-        self.own().waiter.listen(topics)
+        self.own().subscriber.listen(topics)
     }
 
     /// Wakes a listener for this topic after this time.
     pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
         if let Some(own) = self.own.get() {
-            own.waiter.wake_after(topic, delay);
+            own.subscriber.wake_after(topic, delay);
         }
     }
 
@@ -166,15 +169,14 @@ impl Connections {
         topic: Topic,
         after: StreamId,
     ) -> Listener {
-        self.own().notifications.listen(audience, topic, after)
+        self.own().stream_watcher.listen(audience, topic, after)
     }
 
-    /// Gives up all connections and wakes whoever waits. A step that is under way still gets its
-    /// answer.
+    /// Closes all connections and wakes all who wait. A step that is under way still gets its reply.
     pub(crate) fn close(&self) {
         if let Some(own) = self.own.get() {
-            own.waiter.close();
-            own.notifications.close();
+            own.subscriber.close();
+            own.stream_watcher.close();
             own.pool.clear();
             own.links.close();
         }

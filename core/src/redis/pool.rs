@@ -46,18 +46,18 @@ impl Pool {
                 }
             },
         };
-        let answer = match asking {
+        let reply = match asking {
             true => socket.call_asking(command, deadline),
             false => socket.call(command, deadline),
         };
-        match answer {
+        match reply {
             Ok(reply) => {
                 self.keep(address, socket);
                 Outcome::Reply(reply)
             }
             Err(error) => {
                 socket.close();
-                Outcome::NoAnswer(error)
+                Outcome::NoReply(error)
             }
         }
     }

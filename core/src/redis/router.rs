@@ -1,6 +1,7 @@
-//! Where a step has to go: the server, the sentinels' master, or the slot's owner.
+//! Where a step has to go: the one server, the master that the sentinels name, or the server that
+//! owns the slot. What has been found out is kept until a connection or a reply shows it is stale.
 
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use super::command;
@@ -12,13 +13,13 @@ use crate::options::{Address, Target};
 use crate::runtime::sync::{lock, wait_until};
 use crate::step::Reply;
 
-/// Knows the way, and asks for it when it has forgotten.
+/// Knows the topology, and queries it when it has forgotten it.
 pub(super) struct Router {
     dialer: Dialer,
     known: Mutex<Known>,
-    /// Whether somebody asks for the way; the others wait for the answer.
-    asking: Mutex<bool>,
-    asked: Condvar,
+    /// Whether a topology query is under way; other callers wait for its result.
+    is_querying: Mutex<bool>,
+    queried: Condvar,
 }
 
 #[derive(Default)]
@@ -26,14 +27,14 @@ struct Known {
     /// The sentinels' master.
     master: Option<Address>,
     slots: Option<SlotMap>,
-    /// Servers of the cluster that were seen; asked when the map has been forgotten.
+    /// Servers of the cluster that were seen; queried when the map has been forgotten.
     servers: Vec<Address>,
 }
 
 impl Router {
     pub(super) fn new(dialer: Dialer) -> Self {
-        let (known, asking, asked) = (Mutex::default(), Mutex::default(), Condvar::new());
-        Self { dialer, known, asking, asked }
+        let (known, is_querying, queried) = (Mutex::default(), Mutex::default(), Condvar::new());
+        Self { dialer, known, is_querying, queried }
     }
 
     /// The slot of a step's keys; 0 where there is no cluster.
@@ -47,7 +48,7 @@ impl Router {
         }
     }
 
-    /// The server of a slot, if it is known without asking anybody.
+    /// The server of a slot, if it is known without a query.
     pub(super) fn known_address(&self, slot: u16) -> Option<Address> {
         match self.dialer.options.target() {
             Target::Server(address) => Some(address.clone()),
@@ -57,33 +58,45 @@ impl Router {
         }
     }
 
-    /// The server of a slot. Asks over a connection of its own if it has to, so this may block, but
-    /// no longer than until the deadline.
+    /// The server of a slot. Queries the topology over a connection of its own if it has to, so this
+    /// may block, but no longer than until the deadline.
     pub(super) fn address(&self, slot: u16, deadline: Instant) -> Result<Address> {
-        let asking = loop {
-            let mut asking = lock(&self.asking);
+        let query = loop {
+            let mut is_querying = lock(&self.is_querying);
             if let Some(address) = self.known_address(slot) {
                 return Ok(address);
             }
-            if !std::mem::replace(&mut *asking, true) {
-                break Asking(self);
+            if !std::mem::replace(&mut *is_querying, true) {
+                break Query(self);
             }
-            // Whoever asks may have more time than we have.
+            // The caller that queries may have more time than this one.
             if Instant::now() >= deadline {
-                return Err(unanswered());
+                return Err(query_failed());
             }
-            drop(wait_until(&self.asked, asking, Some(deadline)));
+            drop(wait_until(&self.queried, is_querying, Some(deadline)));
         };
-        let address = self.ask(slot, deadline);
-        drop(asking);
+        let address = self.query(slot, deadline);
+        drop(query);
         address
     }
 
-    fn ask(&self, slot: u16, deadline: Instant) -> Result<Address> {
+    /// The same for a task, which must not block.
+    pub(super) async fn find_address(
+        self: Arc<Self>,
+        slot: u16,
+        deadline: Instant,
+    ) -> Result<Address> {
+        let found = tokio::task::spawn_blocking(move || self.address(slot, deadline)).await;
+        found.unwrap_or_else(|error| {
+            Err(Error::new(ErrorKind::Internal, "the topology query panicked").with_source(error))
+        })
+    }
+
+    fn query(&self, slot: u16, deadline: Instant) -> Result<Address> {
         match self.dialer.options.target() {
             Target::Sentinel { sentinels, service } => {
-                let ask = |sentinel: &Address, until| self.ask_sentinel(sentinel, service, until);
-                let master = self.ask_each(sentinels, deadline, ask)?;
+                let query = |sentinel: &Address, until| self.find_master(sentinel, service, until);
+                let master = first_reply(sentinels, deadline, query)?;
                 lock(&self.known).master = Some(master.clone());
                 Ok(master)
             }
@@ -91,8 +104,8 @@ impl Router {
                 let mut servers = lock(&self.known).servers.clone();
                 let unseen = seeds.iter().filter(|seed| !servers.contains(seed));
                 servers.extend(unseen.cloned().collect::<Vec<_>>());
-                let ask = |server: &Address, until| self.ask_slots(server, until);
-                let slots = self.ask_each(&servers, deadline, ask)?;
+                let query = |server: &Address, until| self.fetch_slots(server, until);
+                let slots = first_reply(&servers, deadline, query)?;
                 let owner = slots.owner(slot).cloned();
                 let mut known = lock(&self.known);
                 known.servers = slots.servers();
@@ -110,7 +123,7 @@ impl Router {
         }
     }
 
-    /// Forgets the way, since what it led to did not answer as it should.
+    /// Forgets the topology, since a server of it did not reply as it should.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);
         known.master = None;
@@ -129,41 +142,15 @@ impl Router {
     /// The address in a redirection, `host:port`; the host may be empty.
     pub(super) fn redirected(&self, text: &str) -> Option<Address> {
         let (host, port) = text.rsplit_once(':')?;
-        let asked = match self.dialer.options.target() {
+        let queried = match self.dialer.options.target() {
             Target::Cluster(seeds) => seeds.first()?,
             _ => return None,
         };
-        Some(super::slots::address(host, port.parse().ok()?, asked))
+        Some(super::slots::address(host, port.parse().ok()?, queried))
     }
 
-    /// Asks one after the other until one answers. Each has its share of the time that is left, so
-    /// that one that hangs does not hide those after it.
-    fn ask_each<T>(
-        &self,
-        peers: &[Address],
-        deadline: Instant,
-        ask: impl Fn(&Address, Instant) -> Result<T>,
-    ) -> Result<T> {
-        let mut failure = unanswered();
-        for (asked, peer) in peers.iter().enumerate() {
-            let now = Instant::now();
-            let share = deadline.saturating_duration_since(now) / (peers.len() - asked) as u32;
-            if share.is_zero() {
-                break;
-            }
-            match ask(peer, now + share) {
-                Ok(answer) => return Ok(answer),
-                // A wrong password does not become right at the next one.
-                Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
-                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-                Err(error) => failure = error,
-            }
-        }
-        Err(failure)
-    }
-
-    /// Asks over a connection of its own, which is as much as connecting: it takes no longer.
-    fn ask_one(
+    /// Sends a command over a connection of its own. This is as much as connecting and takes no longer.
+    fn call_once(
         &self,
         peer: Peer,
         address: &Address,
@@ -172,13 +159,17 @@ impl Router {
     ) -> Result<Reply> {
         let deadline = deadline.min(Instant::now() + self.dialer.options.connect_timeout);
         let mut socket = Socket::open(&self.dialer, address, peer, deadline)?;
-        socket.call(&command::words(words), deadline).map_err(unsent)
+        socket.call(&command::words(words), deadline).map_err(|error| match error.kind() {
+            ErrorKind::Cancelled => error,
+            // The step itself was not sent.
+            _ => query_failed().with_source(error),
+        })
     }
 
-    fn ask_sentinel(&self, sentinel: &Address, service: &str, until: Instant) -> Result<Address> {
+    fn find_master(&self, sentinel: &Address, service: &str, until: Instant) -> Result<Address> {
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", service];
-        let answer = self.ask_one(Peer::Sentinel, sentinel, &words, until)?.elements()?;
-        let master = <[_; 2]>::try_from(answer).ok().and_then(|[host, port]| {
+        let reply = self.call_once(Peer::Sentinel, sentinel, &words, until)?.elements()?;
+        let master = <[_; 2]>::try_from(reply).ok().and_then(|[host, port]| {
             let host = String::from_utf8(host.bytes().ok()?).ok()?;
             let port = String::from_utf8(port.bytes().ok()?).ok()?.parse().ok()?;
             Some(Address::Tcp(host.into(), port))
@@ -187,36 +178,59 @@ impl Router {
             Error::new(ErrorKind::Unavailable, format!("{sentinel} knows no service {service}"))
         })?;
         // A sentinel that has not noticed yet still names the old master.
-        let role = self.ask_one(Peer::Server, &master, &["ROLE"], until)?.elements()?;
+        let role = self.call_once(Peer::Server, &master, &["ROLE"], until)?.elements()?;
         match role.into_iter().next().map(Reply::bytes) {
             Some(Ok(role)) if role == b"master" => Ok(master),
             _ => Err(Error::new(ErrorKind::Unavailable, format!("{master} is not a master now"))),
         }
     }
 
-    fn ask_slots(&self, server: &Address, until: Instant) -> Result<SlotMap> {
-        SlotMap::parse(self.ask_one(Peer::Server, server, &["CLUSTER", "SLOTS"], until)?, server)
+    fn fetch_slots(&self, server: &Address, until: Instant) -> Result<SlotMap> {
+        SlotMap::parse(self.call_once(Peer::Server, server, &["CLUSTER", "SLOTS"], until)?, server)
     }
 }
 
-/// Somebody asks for the way: until this is dropped, nobody else does.
-struct Asking<'a>(&'a Router);
+/// A topology query: until this is dropped, nobody else begins one.
+struct Query<'a>(&'a Router);
 
-impl Drop for Asking<'_> {
+impl Drop for Query<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.asking) = false;
-        self.0.asked.notify_all();
+        *lock(&self.0.is_querying) = false;
+        self.0.queried.notify_all();
     }
 }
 
-/// A question for the way that got no answer: the step itself was not sent.
-fn unsent(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::Cancelled => error,
-        _ => unanswered().with_source(error),
+/// Queries one peer after the other until one replies. Each has its share of the time that is left,
+/// so that one that hangs does not hide those after it.
+fn first_reply<T>(
+    peers: &[Address],
+    deadline: Instant,
+    query: impl Fn(&Address, Instant) -> Result<T>,
+) -> Result<T> {
+    let mut failure = query_failed();
+    for (tried, peer) in peers.iter().enumerate() {
+        let now = Instant::now();
+        let share = deadline.saturating_duration_since(now) / (peers.len() - tried) as u32;
+        if share.is_zero() {
+            break;
+        }
+        match query(peer, now + share) {
+            Ok(found) => return Ok(found),
+            // A wrong password does not become right at the next one.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::AuthenticationFailed | ErrorKind::Cancelled
+                ) =>
+            {
+                return Err(error);
+            }
+            Err(error) => failure = error,
+        }
     }
+    Err(failure)
 }
 
-fn unanswered() -> Error {
-    Error::new(ErrorKind::ConnectionFailed, "no answer to the question for the way")
+fn query_failed() -> Error {
+    Error::new(ErrorKind::ConnectionFailed, "the topology query failed")
 }

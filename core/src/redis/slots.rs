@@ -17,7 +17,7 @@ pub(super) fn slot(key: &[u8]) -> u16 {
     crc16::State::<crc16::XMODEM>::calculate(tag.unwrap_or(key)) % SLOTS as u16
 }
 
-/// The one slot of a step's keys; the advice is for whom they have none.
+/// The one slot of a step's keys; `advice` is added to the error if they have none.
 pub(super) fn common_slot<K: AsRef<[u8]>>(keys: &[K], advice: &str) -> Result<u16> {
     let first = keys.first().map_or(0, |key| slot(key.as_ref()));
     let Some(other) = keys.iter().find(|key| slot(key.as_ref()) != first) else {
@@ -37,14 +37,14 @@ pub(super) struct SlotMap {
 }
 
 impl SlotMap {
-    /// Reads the answer to CLUSTER SLOTS. `asked` is the server that answered: it may call itself
-    /// by an empty name.
+    /// Reads the reply to CLUSTER SLOTS. `asked` is the server that sent it: it may call itself by an
+    /// empty name.
     pub(super) fn parse(reply: Reply, asked: &Address) -> Result<Self> {
         let mut owners = vec![None; SLOTS];
         for range in reply.elements()? {
-            let mut parts = range.elements()?.into_iter();
+            let mut fields = range.elements()?.into_iter();
             let (Some(first), Some(last), Some(master)) =
-                (parts.next(), parts.next(), parts.next())
+                (fields.next(), fields.next(), fields.next())
             else {
                 return Err(malformed());
             };

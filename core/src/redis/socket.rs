@@ -3,25 +3,26 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use super::dial::{Dialer, Peer, Stream};
+use super::dial::{Dialer, Peer};
 use super::handshake::{self, Handshake};
 use super::resp::ReplyReader;
+use super::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::Reply;
 
-/// A connection is asked whether it is still there if it has not been used for so long: asking
+/// A connection that has not been used for this long is checked before it is used: the check
 /// takes three system calls, which a caller in a loop would feel.
 const FRESH: Duration = Duration::from_millis(5);
 
 pub(super) struct Socket {
-    stream: Stream,
+    transport: Transport,
     replies: ReplyReader,
     last_used: Instant,
 }
 
 impl Socket {
-    /// Connects and says who we are, within the time for one attempt to connect.
+    /// Connects and logs in, within the time for one attempt to connect.
     pub(super) fn open(
         dialer: &Dialer,
         address: &Address,
@@ -29,26 +30,26 @@ impl Socket {
         deadline: Instant,
     ) -> Result<Self> {
         let deadline = deadline.min(Instant::now() + dialer.options.connect_timeout);
-        let stream = dialer.dial(address, peer, deadline)?;
-        let mut socket = Self { stream, replies: ReplyReader::new(), last_used: Instant::now() };
+        let transport = dialer.dial(address, peer, deadline)?;
+        let mut socket = Self { transport, replies: ReplyReader::new(), last_used: Instant::now() };
         let handshake = Handshake::new(dialer, peer);
-        socket.stream.wire().set_deadline(deadline);
+        socket.transport.socket().set_deadline(deadline);
         let mut sent = socket.write(handshake.packed());
         for name in handshake.names() {
-            let answer = std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.read());
-            handshake::check(address, name, answer)?;
+            let reply = std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.read());
+            handshake::check(address, name, reply)?;
         }
         Ok(socket)
     }
 
-    /// Sends a command and reads its answer.
+    /// Sends a command and reads its reply.
     pub(super) fn call(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
-        self.stream.wire().set_deadline(deadline);
+        self.transport.socket().set_deadline(deadline);
         self.write(command)?;
         self.read()
     }
 
-    /// The same for a command that ASKING comes before: its answer is the second.
+    /// The same for a command that ASKING comes before: its reply is the second.
     pub(super) fn call_asking(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
         self.call(command, deadline)?;
         self.read()
@@ -57,12 +58,12 @@ impl Socket {
     /// Whether the server has hung up, as far as this side has been told. Costs no round trip.
     /// A connection that was just used is taken to be alive.
     pub(super) fn is_stale(&mut self) -> bool {
-        self.last_used.elapsed() >= FRESH && !self.stream.wire().is_quiet()
+        self.last_used.elapsed() >= FRESH && !self.transport.socket().is_quiet()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         // TLS keeps a record back until it is told to send.
-        let written = self.stream.write_all(bytes).and_then(|()| self.stream.flush());
+        let written = self.transport.write_all(bytes).and_then(|()| self.transport.flush());
         written.map_err(lost)
     }
 
@@ -72,7 +73,7 @@ impl Socket {
                 self.last_used = Instant::now();
                 return Ok(reply);
             }
-            match self.stream.read(self.replies.space()).map_err(lost)? {
+            match self.transport.read(self.replies.space()).map_err(lost)? {
                 0 => return Err(lost(io::ErrorKind::UnexpectedEof.into())),
                 count => self.replies.arrived(count),
             }
@@ -81,7 +82,7 @@ impl Socket {
 
     /// Hangs up.
     pub(super) fn close(mut self) {
-        self.stream.wire().close();
+        self.transport.socket().close();
     }
 }
 

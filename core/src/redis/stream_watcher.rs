@@ -1,9 +1,9 @@
-//! The other waiter: one connection that blocks on the notification streams of all queues that
-//! anybody waits for, from the last entry that an empty read has seen.
+//! The stream watcher: one connection that blocks in XREAD on the notification streams of all queues
+//! that anybody waits for, after the last entry that an empty read has seen.
 //!
 //! A cluster reads several streams in one command only if they lie in one slot, so there it is a
-//! connection for each slot. Between listeners the connection stays for a while, and so does what
-//! it watches: a consumer that works between two waits then costs no command.
+//! connection for each slot. After the last listener has gone the connection and what it watches stay
+//! until its command ends: a consumer that works between two waits then costs no command.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,13 +29,13 @@ use crate::step::{Reply, StreamId};
 /// How long the server lets one command wait: a connection that is dead is found out after it.
 const BLOCK: Duration = Duration::from_secs(10);
 
-/// How often everybody looks where the user may not watch.
+/// How often listeners poll where the user has no right to read the stream.
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(5);
 
 /// The pause before a command that the server may not have seen yet is ended once more.
 const UNBLOCK_PAUSE: Duration = Duration::from_millis(1);
 
-pub(super) struct Notifications {
+pub(super) struct StreamWatcher {
     dialer: Dialer,
     router: Arc<Router>,
     pool: Arc<Pool>,
@@ -54,18 +54,18 @@ struct Watch {
 }
 
 struct Watched {
-    /// The last notification that listeners were woken for.
+    /// The last entry that listeners were woken for.
     seen: StreamId,
     listeners: usize,
 }
 
-impl Notifications {
+impl StreamWatcher {
     pub(super) fn new(dialer: Dialer, router: Arc<Router>, pool: Arc<Pool>) -> Arc<Self> {
         let (waiters, slots) = (Arc::default(), Mutex::default());
         Arc::new(Self { dialer, router, pool, waiters, slots, closed: AtomicBool::new(false) })
     }
 
-    /// Listens for the notifications after this one.
+    /// Listens for the entries of a stream after this one.
     pub(super) fn listen(
         self: &Arc<Self>,
         audience: Audience,
@@ -73,11 +73,11 @@ impl Notifications {
         after: StreamId,
     ) -> Listener {
         let listener = self.waiters.listen_as(audience, vec![topic.clone()]);
-        // Whoever waits has read before, so the name has a slot.
+        // A consumer that waits has read before, so the name has a slot.
         let slot = self.router.slot(&[&topic], "").unwrap_or(0);
         let mut slots = lock(&self.slots);
-        // What is watched is given up after this was set, and with it who counts: a listener that
-        // came later would be counted anew, and those from before would be taken off that.
+        // The counts of listeners are dropped after this was set: a listener that came later would
+        // begin a new count, from which the earlier ones would be subtracted.
         if self.closed.load(Ordering::Acquire) {
             listener.wake();
             return listener;
@@ -101,7 +101,7 @@ impl Notifications {
             background::handle().spawn(self.clone().run(slot, watch.changed.clone()));
         }
         drop(slots);
-        // Whoever closes the client meanwhile has perhaps not seen the listener.
+        // A close that ran meanwhile has perhaps not seen the listener.
         if self.closed.load(Ordering::Acquire) {
             listener.wake();
         }
@@ -116,7 +116,7 @@ impl Notifications {
         })
     }
 
-    /// Gives up the connections and wakes everybody, to find out that the client is closed.
+    /// Closes the connections and wakes all listeners, to find out that the client is closed.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         lock(&self.slots).values().for_each(|watch| watch.changed.notify_one());
@@ -137,7 +137,7 @@ impl Notifications {
         Some(watch.topics.iter().map(|(topic, watched)| (topic.clone(), watched.seen)).collect())
     }
 
-    /// Takes in a notification and wakes one listener for it.
+    /// Handles an entry: wakes one listener for it.
     fn notify(&self, slot: u16, topic: &[u8], id: StreamId) {
         if let Some(watch) = lock(&self.slots).get_mut(&slot)
             && let Some(watched) = watch.topics.get_mut(topic)
@@ -158,7 +158,7 @@ impl Notifications {
                 }
                 Err(_) => backoff.wait().await,
             }
-            // Where nothing can be watched, everybody looks now and then.
+            // Where nothing can be watched, listeners poll now and then.
             let topics: Vec<Topic> = lock(&self.slots)
                 .get(&slot)
                 .map(|watch| watch.topics.keys().cloned().collect())
@@ -169,14 +169,14 @@ impl Notifications {
 
     /// Watches until there is nothing to watch.
     async fn watch(&self, slot: u16, changed: &Notify) -> Result<()> {
-        let mut open: Option<Watcher> = None;
+        let mut open: Option<Connection> = None;
         while let Some(watched) = self.watched(slot) {
-            let mut watcher = match open.take() {
-                Some(watcher) => watcher,
+            let mut connection = match open.take() {
+                Some(connection) => connection,
                 None => self.connect(slot).await?,
             };
-            let reply = self.read(slot, &mut watcher, &watched, changed).await?;
-            open = Some(watcher);
+            let reply = self.read(slot, &mut connection, &watched, changed).await?;
+            open = Some(connection);
             for stream in reply.elements()? {
                 let [key, entries] =
                     <[Reply; 2]>::try_from(stream.elements()?).map_err(|_| unreadable())?;
@@ -184,7 +184,7 @@ impl Notifications {
                 for entry in entries.elements()? {
                     let id =
                         entry.elements()?.into_iter().next().ok_or_else(unreadable)?.bytes()?;
-                    let id = std::str::from_utf8(&id).map_err(broken)?.parse()?;
+                    let id = std::str::from_utf8(&id).map_err(|_| unreadable())?.parse()?;
                     self.notify(slot, &key, id);
                 }
             }
@@ -192,12 +192,12 @@ impl Notifications {
         Ok(())
     }
 
-    /// Reads the notifications after those that were seen; nothing if there is none for a while, or
-    /// if there is more to watch.
+    /// Reads the entries after those that were seen; nothing if there is none for a while, or if
+    /// there is more to watch.
     async fn read(
         &self,
         slot: u16,
-        watcher: &mut Watcher,
+        connection: &mut Connection,
         watched: &[(Topic, StreamId)],
         changed: &Notify,
     ) -> Result<Reply> {
@@ -206,70 +206,64 @@ impl Notifications {
             .to_vec();
         read.extend(watched.iter().map(|(topic, _)| topic.to_vec()));
         read.extend(watched.iter().map(|(_, seen)| seen.to_string().into_bytes()));
-        let deadline = Instant::now() + BLOCK + self.dialer.options.timeout;
-        let Watcher { socket, address, id } = watcher;
+        let deadline = self.deadline() + BLOCK;
+        let Connection { socket, address, id } = connection;
         let read = command::words(&read);
         let mut reading = std::pin::pin!(socket.call(&read, deadline));
         let is_stale = || lock(&self.slots).get(&slot).is_some_and(|watch| watch.is_stale);
-        let answer = loop {
+        let reply = loop {
             tokio::select! {
-                answer = &mut reading => break answer,
+                reply = &mut reading => break reply,
                 () = changed.notified() => if self.closed.load(Ordering::Acquire) {
                     return Ok(Reply::Nil);
                 } else if is_stale() && !self.unblock(address, *id).await? {
                     // The server had not begun to wait, or has already ended.
                     changed.notify_one();
                     tokio::select! {
-                        answer = &mut reading => break answer,
+                        reply = &mut reading => break reply,
                         () = tokio::time::sleep(UNBLOCK_PAUSE) => {}
                     }
                 },
             }
         };
-        answer.and_then(Reply::ok).inspect_err(|_| self.router.forget())
+        reply.and_then(Reply::ok).inspect_err(|_| self.router.forget())
     }
 
-    /// Ends the command under way; answers whether there was one.
+    /// Ends the command under way; returns whether there was one.
     async fn unblock(&self, address: &Address, id: i64) -> Result<bool> {
         let (pool, address) = (self.pool.clone(), address.clone());
-        let deadline = Instant::now() + self.dialer.options.timeout;
-        let asked = tokio::task::spawn_blocking(move || {
+        let deadline = self.deadline();
+        let unblocked = tokio::task::spawn_blocking(move || {
             let unblock = command::words(&["CLIENT", "UNBLOCK", &id.to_string()]);
             pool.call(&address, &unblock, false, deadline)
         });
-        match asked.await.map_err(broken)? {
+        match unblocked.await.map_err(|_| unreadable())? {
             Outcome::Reply(reply) => Ok(reply.integer()? == 1),
             // A new connection watches everything.
-            Outcome::NotSent(error) | Outcome::NoAnswer(error) => Err(error),
+            Outcome::NotSent(error) | Outcome::NoReply(error) => Err(error),
         }
     }
 
-    async fn connect(&self, slot: u16) -> Result<Watcher> {
-        let router = self.router.clone();
-        let deadline = Instant::now() + self.dialer.options.timeout;
-        let address = tokio::task::spawn_blocking(move || router.address(slot, deadline))
-            .await
-            .map_err(broken)??;
-        let mut socket = AsyncSocket::open(&self.dialer, &address)
-            .await
-            .inspect_err(|_| self.router.forget())?;
-        let id = socket.call(&command::words(&["CLIENT", "ID"]), deadline).await?.integer()?;
-        Ok(Watcher { socket, address, id })
+    async fn connect(&self, slot: u16) -> Result<Connection> {
+        let (mut socket, address) =
+            AsyncSocket::open_to_slot(&self.dialer, &self.router, slot).await?;
+        let id = socket.call(&command::words(&["CLIENT", "ID"]), self.deadline()).await?;
+        Ok(Connection { socket, address, id: id.integer()? })
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.dialer.options.timeout
     }
 }
 
-/// The connection that waits.
-struct Watcher {
+/// The connection that blocks.
+struct Connection {
     socket: AsyncSocket,
     address: Address,
-    /// What the server calls it.
+    /// Its id on the server.
     id: i64,
 }
 
 fn unreadable() -> Error {
     Error::new(ErrorKind::Internal, "the server's notifications cannot be read")
-}
-
-fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::new(ErrorKind::ConnectionLost, "the wait for notifications broke").with_source(error)
 }

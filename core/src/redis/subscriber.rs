@@ -1,11 +1,12 @@
-//! The waiter: one subscription connection a process, for everything that anybody waits for.
+//! The subscriber: one SUBSCRIBE connection a process, for all channels that anybody waits for.
 //!
-//! Producers announce on channels; the waiter turns an announcement into waking one listener. A
-//! listener is woken once when its subscription stands, and all are when the connection was lost
-//! and is back, so nothing falls into a gap. Between listeners a subscription stays for a while, and so
-//! does the connection: a consumer that works between two waits then makes no new one.
+//! Producers publish on a channel; the subscriber wakes listeners for it. A listener is woken once
+//! when its subscription stands, and all are when the connection was lost and is back, so nothing
+//! falls into a gap. After the last listener of a channel has gone its subscription stays for
+//! [`LINGER`], and so does the connection: a consumer that works between two waits then makes no new one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,15 +19,16 @@ use super::backoff::Backoff;
 use super::command;
 use super::dial::Dialer;
 use super::router::Router;
-use crate::error::{Error, ErrorKind, Result};
+use super::socket::lost;
+use crate::error::Result;
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::{Handle, Listener, Topic, Waiters};
 use crate::step::Reply;
 
-/// How long a subscription stays that nobody listens to.
+/// How long a subscription without listeners stays.
 const LINGER: Duration = Duration::from_secs(5);
 
-pub(super) struct Waiter {
+pub(super) struct Subscriber {
     dialer: Dialer,
     router: Arc<Router>,
     waiters: Arc<Waiters>,
@@ -42,17 +44,18 @@ struct State {
 }
 
 enum Change {
-    /// And whom to tell when the subscriptions stand.
+    /// And the listener to wake when the subscriptions stand.
     Subscribe(Vec<Topic>, Handle),
     /// Nobody listens any more.
     Leave(Topic),
 }
 
-impl Waiter {
+impl Subscriber {
     pub(super) fn new(dialer: Dialer, router: Arc<Router>) -> Arc<Self> {
         Arc::new(Self { dialer, router, waiters: Arc::default(), state: Mutex::default() })
     }
 
+    /// Listens for what is published on these channels.
     pub(super) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
         let listener = self.waiters.listen(topics.clone());
         let mut state = lock(&self.state);
@@ -71,10 +74,10 @@ impl Waiter {
             }
         }
         drop(state);
-        let waiter = Arc::downgrade(self);
+        let subscriber = Arc::downgrade(self);
         listener.on_drop(move || {
-            if let Some(waiter) = waiter.upgrade() {
-                waiter.unlisten(&topics);
+            if let Some(subscriber) = subscriber.upgrade() {
+                subscriber.unlisten(&topics);
             }
         })
     }
@@ -94,7 +97,7 @@ impl Waiter {
         }
     }
 
-    /// Gives up the connection and wakes everybody, to find out that the client is closed.
+    /// Closes the connection and wakes all listeners, to find out that the client is closed.
     pub(super) fn close(&self) {
         lock(&self.state).changes = None;
         self.waiters.wake_everyone();
@@ -104,9 +107,9 @@ impl Waiter {
     async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
         let mut backoff = Backoff::begin();
         loop {
-            // A connection that fails is made again: meanwhile listeners look for themselves.
+            // A connection that fails is made again: meanwhile listeners poll by themselves.
             // One that ends well has ended this task, and a listener that came since has begun
-            // the next one: to ask once more would keep both.
+            // the next one: to connect once more would keep both.
             if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
@@ -127,8 +130,8 @@ impl Waiter {
         unwanted
     }
 
-    /// Subscribes to what is wanted and hands on announcements; returns when nothing is wanted,
-    /// which it has noted with [`end`](Self::end).
+    /// Subscribes to what is wanted and handles messages; returns when nothing is wanted, which it
+    /// has noted with [`end`](Self::end).
     async fn subscribe(&self, inbox: &mut mpsc::UnboundedReceiver<Change>) -> Result<()> {
         let mut subscription = self.connect().await?;
         let wanted: Vec<Topic> = lock(&self.state).wanted.keys().cloned().collect();
@@ -140,14 +143,14 @@ impl Waiter {
             self.waiters.wake_all(&topic);
             subscribed.insert(topic);
         }
-        // Topics that nobody listened to any more, and until when they stay all the same.
+        // Topics without listeners, and until when their subscriptions stay.
         let mut left: VecDeque<(Instant, Topic)> = VecDeque::new();
         loop {
             let first = left.front().map(|(until, _)| *until);
             tokio::select! {
                 message = subscription.next() => {
                     let (topic, payload) = message?;
-                    self.announced(&topic, &payload);
+                    self.handle_message(&topic, &payload);
                 }
                 change = inbox.recv() => match change {
                     Some(Change::Subscribe(topics, listener)) => {
@@ -172,7 +175,7 @@ impl Waiter {
                         && !lock(&self.state).wanted.contains_key(&topic)
                         && subscribed.remove(&topic)
                     {
-                        self.in_time(subscription.ask("UNSUBSCRIBE", &[&topic])).await?;
+                        self.in_time(subscription.send("UNSUBSCRIBE", &[&topic])).await?;
                     }
                     if left.is_empty() && self.end() {
                         return Ok(());
@@ -182,16 +185,16 @@ impl Waiter {
         }
     }
 
-    /// Subscribes to topics in one command; answers those that stand. A server refuses all at once to a
-    /// user who has no right to one of them, so then each is tried by itself. Whoever listens for one that
-    /// is refused looks for itself, and the others go on.
+    /// Subscribes to topics in one command; returns those that stand. A server refuses all at once to
+    /// a user who has no right to one of them, so then each is tried by itself. The listeners of one
+    /// that is refused poll by themselves.
     async fn subscribe_to(
         &self,
         subscription: &mut Subscription,
         topics: Vec<Topic>,
     ) -> Result<Vec<Topic>> {
         let mut subscribe =
-            async |topics: &[&Topic]| self.in_time(subscription.ask("SUBSCRIBE", topics)).await;
+            async |topics: &[&Topic]| self.in_time(subscription.send("SUBSCRIBE", topics)).await;
         if topics.is_empty() || subscribe(&topics.iter().collect::<Vec<_>>()).await? {
             return Ok(topics);
         }
@@ -204,9 +207,9 @@ impl Waiter {
         Ok(stand)
     }
 
-    /// Takes in an announcement: there is work for so many, or there will be in so many milliseconds, as
-    /// `+<ms>`; for one where it says nothing.
-    fn announced(&self, topic: &[u8], payload: &[u8]) {
+    /// Handles a message. It holds the number of listeners that there is work for, one where it is
+    /// empty, or as `+<ms>` the milliseconds until there is work for one.
+    fn handle_message(&self, topic: &[u8], payload: &[u8]) {
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
         match payload.split_first() {
             Some((b'+', delay)) => {
@@ -223,36 +226,27 @@ impl Waiter {
     }
 
     async fn connect(&self) -> Result<Subscription> {
-        let (router, deadline) = (self.router.clone(), self.deadline());
-        let address = tokio::task::spawn_blocking(move || router.address(0, deadline.into_std()))
-            .await
-            .map_err(broken)??;
-        let socket = AsyncSocket::open(&self.dialer, &address)
-            .await
-            .inspect_err(|_| self.router.forget())?;
+        let (socket, _) = AsyncSocket::open_to_slot(&self.dialer, &self.router, 0).await?;
         Ok(Subscription { socket, messages: VecDeque::new() })
     }
 
-    /// Waits for an answer for as long as any call may take.
-    async fn in_time<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout_at(self.deadline(), answer).await.map_err(broken)?
-    }
-
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.dialer.options.timeout
+    /// Waits for a reply for as long as any call may take.
+    async fn in_time<T>(&self, reply: impl Future<Output = Result<T>>) -> Result<T> {
+        let late = |_| lost(io::ErrorKind::TimedOut.into());
+        tokio::time::timeout(self.dialer.options.timeout, reply).await.map_err(late)?
     }
 }
 
-/// The connection, and the announcements that came while something else was waited for.
+/// The connection, and the messages that came while something else was waited for.
 struct Subscription {
     socket: AsyncSocket,
     messages: VecDeque<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Subscription {
-    /// Subscribes to topics, or ends subscriptions. Returns false if the server refuses it, as it does
+    /// Sends SUBSCRIBE or UNSUBSCRIBE for topics. Returns false if the server refuses it, as it does
     /// a user without rights to a channel.
-    async fn ask(&mut self, command: &str, topics: &[&Topic]) -> Result<bool> {
+    async fn send(&mut self, command: &str, topics: &[&Topic]) -> Result<bool> {
         let mut words = vec![command.as_bytes()];
         words.extend(topics.iter().map(|topic| &***topic));
         self.socket.out().extend(command::words(&words));
@@ -267,7 +261,7 @@ impl Subscription {
         Ok(true)
     }
 
-    /// The next announcement: its channel and what it says.
+    /// The next message: its channel and its payload.
     async fn next(&mut self) -> Result<(Vec<u8>, Vec<u8>)> {
         loop {
             if let Some(message) = self.messages.pop_front() {
@@ -278,18 +272,14 @@ impl Subscription {
         }
     }
 
-    /// Keeps an announcement; returns whether it was one.
+    /// Keeps a message; returns whether it was one.
     fn keep(&mut self, reply: Reply) -> Result<bool> {
         let [kind, channel, payload] = <[Reply; 3]>::try_from(reply.elements()?)
-            .map_err(|_| broken("the server sent what is no announcement"))?;
+            .map_err(|_| lost(io::ErrorKind::InvalidData.into()))?;
         let is_message = kind.bytes()? == b"message";
         if is_message {
             self.messages.push_back((channel.bytes()?, payload.bytes()?));
         }
         Ok(is_message)
     }
-}
-
-fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::new(ErrorKind::ConnectionLost, "the subscription broke").with_source(error)
 }

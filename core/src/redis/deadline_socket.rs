@@ -1,7 +1,7 @@
-//! The bytes of a blocking connection: every read and every write ends at the call's deadline.
+//! A blocking socket whose every read and write ends at the call's deadline.
 //!
 //! The system's time limit of a socket is for one read or write, and a peer that sends a byte now
-//! and then begins it anew for ever. So it is looked at before each, below TLS, and set again when
+//! and then begins it anew for ever. So it is checked before each, below TLS, and set again when
 //! it no longer is what is left of the call.
 
 use std::io::{self, Read, Write};
@@ -13,12 +13,12 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::runtime::interrupt;
 
-/// A read may take so much longer than it should, so that a call which has just begun finds the
+/// A read may take this much longer than it should, so that a call which has just begun finds the
 /// socket's time limit as it needs it: setting it takes two system calls.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// A socket that gives up in time, over TCP or on the same machine.
-pub(super) struct Wire {
+/// A socket over TCP or a Unix socket.
+pub(super) struct DeadlineSocket {
     socket: Socket,
     deadline: Instant,
     /// The time limit that the system knows.
@@ -28,7 +28,7 @@ pub(super) struct Wire {
     is_interrupted: bool,
 }
 
-impl Wire {
+impl DeadlineSocket {
     pub(super) fn connect_tcp(address: &SocketAddr, deadline: Instant) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(address, left(deadline)?)?;
         Ok(Self::new(stream.into(), deadline))
@@ -36,10 +36,10 @@ impl Wire {
 
     pub(super) fn connect_unix(path: &Path, deadline: Instant) -> io::Result<Self> {
         let address = SockAddr::unix(path)?;
-        let mut wire = Self::new(Socket::new(Domain::UNIX, Type::STREAM, None)?, deadline);
+        let mut connected = Self::new(Socket::new(Domain::UNIX, Type::STREAM, None)?, deadline);
         // It waits for the server to accept others before, as long as a write would.
-        wire.in_time(|socket| socket.connect(&address))?;
-        Ok(wire)
+        connected.in_time(|socket| socket.connect(&address))?;
+        Ok(connected)
     }
 
     fn new(socket: Socket, deadline: Instant) -> Self {
@@ -100,13 +100,13 @@ impl Wire {
     }
 }
 
-impl Read for Wire {
+impl Read for DeadlineSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.in_time(|mut socket| socket.read(buffer))
     }
 }
 
-impl Write for Wire {
+impl Write for DeadlineSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.in_time(|mut socket| socket.write(bytes))
     }
