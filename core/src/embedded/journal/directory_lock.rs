@@ -1,16 +1,16 @@
-//! One process at a time.
+//! The lock on the directory: one process at a time opens it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use super::segment::{open, storage};
+use super::files::{open, storage};
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "lock";
 
 /// The operating system's exclusive lock on the directory, and on a file in it for systems that
 /// lock no directories. Both end with the process, however that ends, so a crash leaves nothing to
-/// clean up. Whoever removes the file has not unlocked the directory.
+/// clean up. Removing the file does not unlock the directory.
 pub(super) struct DirectoryLock {
     held: Vec<File>,
     pid: u32,

@@ -1,4 +1,4 @@
-//! Frames: what one group commit writes.
+//! Frames: the unit of a group commit. A header with a checksum, then records.
 
 use crc32c::{crc32c, crc32c_append};
 
@@ -16,12 +16,12 @@ const SPARE_BYTES_MAX: usize = 4 << 20;
 /// which holds a copy of a journal cannot pass for a frame of this one.
 pub(super) type Mark = [u8; 8];
 
-/// The fixed part of a frame; `mod.rs` has the layout.
+/// The fixed part of a frame; `README.md` has the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The sequence of the first record; of a marker, that of the next record to come.
     pub(super) first: u64,
-    /// So many bytes of this file were known to be on disk when the frame was written.
+    /// How many bytes of this file were known to be on disk when the frame was written.
     pub(super) durable: u64,
     /// Bytes of the body.
     pub(super) length: u64,
@@ -39,15 +39,14 @@ impl Header {
         bytes[24..32].copy_from_slice(&self.length.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.count.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.body_crc.to_le_bytes());
-        let crc = crc32c(&bytes[..40]);
-        bytes[40..44].copy_from_slice(&crc.to_le_bytes());
+        put_crc(&mut bytes);
         bytes
     }
 
     /// The header, if these bytes are one of the file with this mark. It has a checksum of its
     /// own, so that a damaged length is noticed before it is believed.
     pub(super) fn decode(mark: Mark, bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
-        if bytes[0..8] != mark || u32_at(bytes, 40) != crc32c(&bytes[..40]) {
+        if bytes[0..8] != mark || !is_crc_right(bytes) {
             return None;
         }
         Some(Self {
@@ -64,6 +63,17 @@ impl Header {
     }
 }
 
+/// Ends bytes with the checksum of those before it.
+pub(super) fn put_crc(bytes: &mut [u8]) {
+    let (content, crc) = bytes.split_at_mut(bytes.len() - 4);
+    crc.copy_from_slice(&crc32c(content).to_le_bytes());
+}
+
+pub(super) fn is_crc_right(bytes: &[u8]) -> bool {
+    let (content, crc) = bytes.split_at(bytes.len() - 4);
+    u32_at(crc, 0) == crc32c(content)
+}
+
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a range of four has four bytes"))
 }
@@ -74,7 +84,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 /// Records that wait to be written: frames whose headers are still blank.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct FrameBuffer {
     bytes: Vec<u8>,
     frames: Vec<Open>,
 }
@@ -86,7 +96,7 @@ struct Open {
     count: u32,
 }
 
-impl Batch {
+impl FrameBuffer {
     pub(super) fn push(&mut self, sequence: u64, record: &[u8]) {
         let full = |frame: &Open| self.bytes.len() - frame.at - HEADER_BYTES >= BODY_BYTES;
         if self.frames.last().is_none_or(full) {
@@ -108,8 +118,8 @@ impl Batch {
         self.bytes.extend_from_slice(&[0; HEADER_BYTES]);
     }
 
-    /// Fills in the headers and gives the bytes to write. Checksums are taken here, by whoever
-    /// writes, and not in `push`, which runs under a queue's lock.
+    /// Fills in the headers and gives the bytes to write. Checksums are taken here, by the
+    /// writer, and not in `push`, which runs under a queue's lock.
     pub(super) fn seal(&mut self, mark: Mark, durable: u64) -> &[u8] {
         for (index, frame) in self.frames.iter().enumerate() {
             let end = self.frames.get(index + 1).map_or(self.bytes.len(), |next| next.at);

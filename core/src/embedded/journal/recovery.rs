@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::frame::{self, Batch, HEADER_BYTES, Header, Mark};
-use super::segment::{
-    Head, Kind, Listing, STATE_AT, Segment, State, Status, corrupt, open, storage, trim,
-};
+use super::files::{Kind, Listing, corrupt, open, storage};
+use super::frame::{self, FrameBuffer, HEADER_BYTES, Header, Mark};
+use super::head::{Head, STATE_AT, State, Status};
+use super::segment::{Segment, trim};
 use super::{Options, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recovery::Recovery;
@@ -111,7 +111,7 @@ pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Resu
     if next < reach {
         // What is appended must not have the numbers of records whose effects the snapshot holds.
         next = reach;
-        let mut gap = Batch::default();
+        let mut gap = FrameBuffer::default();
         gap.push_marker(next, &[]);
         segment.append(&mut gap, true)?;
     }
@@ -132,7 +132,7 @@ fn read_snapshot(
     loop {
         let at = snapshot.offset;
         // It got its name when it was whole and on disk, so nothing in it can be unfinished.
-        let Step::Frame(header) = snapshot.step()? else {
+        let Some(header) = snapshot.next_frame()? else {
             return Err(corrupt(&snapshot.path, at, "the snapshot is damaged"));
         };
         if header.first != next {
@@ -228,7 +228,7 @@ fn read_frames(
 ) -> Result<Option<Error>> {
     loop {
         let at = log.offset;
-        let Step::Frame(header) = log.step()? else { return Ok(None) };
+        let Some(header) = log.next_frame()? else { return Ok(None) };
         // A repair leaves a gap behind a marker.
         let follows = header.first == *next || header.is_marker() && header.first > *next;
         let records = frame::records(&header, &log.body).filter(|_| follows);
@@ -269,12 +269,6 @@ struct Reader {
     body: Vec<u8>,
 }
 
-enum Step {
-    Frame(Header),
-    /// The end of the file, or what is no frame.
-    End,
-}
-
 /// What lies behind the first bad frame.
 struct Tail {
     /// The largest number of bytes that a later frame says were on disk.
@@ -298,15 +292,16 @@ impl Reader {
         Ok(Self { input, path, head, state, is_marked: false, length, offset, body: Vec::new() })
     }
 
-    /// Reads the next frame into `body`; where none is, the offset stays.
-    fn step(&mut self) -> Result<Step> {
+    /// Reads the next frame into `body`. `None` at the end of the file, or at what is no frame; the
+    /// offset then stays.
+    fn next_frame(&mut self) -> Result<Option<Header>> {
         let left = self.length - self.offset;
-        let Some(room) = left.checked_sub(HEADER_BYTES as u64) else { return Ok(Step::End) };
+        let Some(room) = left.checked_sub(HEADER_BYTES as u64) else { return Ok(None) };
         let mut bytes = [0; HEADER_BYTES];
         self.input.read_exact(&mut bytes).map_err(storage("read", &self.path))?;
-        let Some(header) = Header::decode(self.head.mark, &bytes) else { return Ok(Step::End) };
+        let Some(header) = Header::decode(self.head.mark, &bytes) else { return Ok(None) };
         if header.length > room {
-            return Ok(Step::End);
+            return Ok(None);
         }
         let length = usize::try_from(header.length).map_err(|_| {
             corrupt(&self.path, self.offset, "a record is larger than this machine can address")
@@ -316,10 +311,10 @@ impl Reader {
         self.body.resize(length, 0);
         self.input.read_exact(&mut self.body).map_err(storage("read", &self.path))?;
         if frame::body_crc(&self.body) != header.body_crc {
-            return Ok(Step::End);
+            return Ok(None);
         }
         self.offset += HEADER_BYTES as u64 + header.length;
-        Ok(Step::Frame(header))
+        Ok(Some(header))
     }
 
     /// Looks for frames at every byte behind `at`. A sound header is enough: what it says of the

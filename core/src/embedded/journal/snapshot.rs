@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::frame::{BODY_BYTES, Batch};
-use super::segment::{HEAD_BYTES, Head, Kind, Listing, create, remove, storage, sync_dir};
+use super::files::{Kind, Listing, create, remove, storage, sync_dir};
+use super::frame::{BODY_BYTES, FrameBuffer};
+use super::head::{HEAD_BYTES, Head};
 use super::writer::{Ticket, Writer};
 use crate::error::Result;
 
@@ -15,7 +16,7 @@ pub(crate) struct SnapshotWriter<'a> {
     head: Head,
     file: File,
     path: PathBuf,
-    batch: Batch,
+    frames: FrameBuffer,
     count: u64,
     bytes: u64,
 }
@@ -25,15 +26,23 @@ impl<'a> SnapshotWriter<'a> {
         let head = Head::new(Kind::Snapshot, number, first);
         let path = Kind::Snapshot.unfinished_path(&writer.dir, number);
         let file = create(&path, &head)?;
-        Ok(Self { writer, head, file, path, batch: Batch::default(), count: 0, bytes: HEAD_BYTES })
+        Ok(Self {
+            writer,
+            head,
+            file,
+            path,
+            frames: FrameBuffer::default(),
+            count: 0,
+            bytes: HEAD_BYTES,
+        })
     }
 
     /// Adds a record. It is an error once the journal closes, so that a close need not wait for
     /// a long snapshot.
     pub(crate) fn record(&mut self, record: &[u8]) -> Result<()> {
-        self.batch.push(self.count, record);
+        self.frames.push(self.count, record);
         self.count += 1;
-        if self.batch.len() < BODY_BYTES {
+        if self.frames.len() < BODY_BYTES {
             return Ok(());
         }
         self.writer.check_open()?;
@@ -41,10 +50,10 @@ impl<'a> SnapshotWriter<'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let bytes = self.batch.seal(self.head.mark, 0);
+        let bytes = self.frames.seal(self.head.mark, 0);
         self.file.write_all(bytes).map_err(storage("write", &self.path))?;
         self.bytes += bytes.len() as u64;
-        self.batch.reset();
+        self.frames.reset();
         Ok(())
     }
 
@@ -56,7 +65,7 @@ impl<'a> SnapshotWriter<'a> {
         let reach = self.writer.next();
         // The sequences begin with 1, so there is one before the next.
         self.writer.sync(Ticket(reach - 1))?;
-        self.batch.push_marker(self.count, &reach.to_le_bytes());
+        self.frames.push_marker(self.count, &reach.to_le_bytes());
         self.flush()?;
         self.file.sync_all().map_err(storage("sync", &self.path))?;
         let path = Kind::Snapshot.path(&self.writer.dir, self.head.number);

@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::SyncMode;
-use super::frame::Batch;
-use super::segment::{Segment, Status};
+use super::frame::FrameBuffer;
+use super::head::Status;
+use super::segment::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync::{lock, wait_until};
 
@@ -29,22 +30,22 @@ pub(super) type Done = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// The log and everyone who waits for it.
 ///
-/// Whoever has to wait writes for all: the first to come takes the batch and writes it, and what
-/// is appended meanwhile is the next batch, for the first who finds nobody writing.
+/// The first caller that has to wait is the leader: it takes the buffer and writes it for all, and
+/// what is appended meanwhile is for the next leader.
 pub(super) struct Writer {
     state: Mutex<State>,
-    /// A batch was written: some are released, and one of the others may write the next.
+    /// A buffer was written: some are released, and one of the others may write the next.
     written: Condvar,
-    /// There is something for the keeper to do.
-    keeper: Condvar,
+    /// There is something for the flusher thread to do.
+    flusher: Condvar,
     pub(super) sync: SyncMode,
     pub(super) dir: PathBuf,
     log_bytes_min: u64,
 }
 
 struct State {
-    batch: Batch,
-    spare: Batch,
+    buffer: FrameBuffer,
+    spare: FrameBuffer,
     /// The sequence of the next record.
     next: u64,
     /// All records before this one were given to the operating system.
@@ -60,9 +61,9 @@ struct State {
     /// have dropped the pages, and a second one that succeeds proves nothing.
     stopped: Option<Stop>,
     waiting: Vec<(Ticket, Done)>,
-    /// When the keeper has to put the log on disk.
+    /// When the flusher thread has to put the log on disk.
     sync_due: Option<Instant>,
-    /// The keeper has nothing to wait for any more.
+    /// The flusher thread has to end.
     quit: bool,
     /// Bytes of the logs since the snapshot, without the one being written.
     older_bytes: u64,
@@ -98,8 +99,8 @@ impl Writer {
         snapshot_bytes: u64,
     ) -> Self {
         let state = State {
-            batch: Batch::default(),
-            spare: Batch::default(),
+            buffer: FrameBuffer::default(),
+            spare: FrameBuffer::default(),
             next,
             written: next,
             durable: next,
@@ -117,7 +118,7 @@ impl Writer {
         Self {
             state: Mutex::new(state),
             written: Condvar::new(),
-            keeper: Condvar::new(),
+            flusher: Condvar::new(),
             sync: options.sync,
             dir,
             log_bytes_min: options.log_bytes_min,
@@ -131,7 +132,7 @@ impl Writer {
         }
         let sequence = state.next;
         state.next += 1;
-        state.batch.push(sequence, record);
+        state.buffer.push(sequence, record);
         Ticket(sequence)
     }
 
@@ -139,7 +140,7 @@ impl Writer {
         lock(&self.state).next
     }
 
-    /// The last record; a place that is always reached while there is none.
+    /// The last record; one that is always settled while there is none.
     pub(super) fn last(&self) -> Ticket {
         Ticket(self.next() - 1)
     }
@@ -167,7 +168,7 @@ impl Writer {
         }
     }
 
-    /// Calls `done` at once if the result is known, and else has the keeper call it.
+    /// Calls `done` at once if the result is known, and else has the flusher thread call it.
     pub(super) fn wait_later(&self, ticket: Ticket, done: Done) {
         let mut state = lock(&self.state);
         match state.settled(ticket, self.sync == SyncMode::Always) {
@@ -177,37 +178,37 @@ impl Writer {
             }
             None => {
                 state.waiting.push((ticket, done));
-                self.keeper.notify_one();
+                self.flusher.notify_one();
             }
         }
     }
 
-    /// Writes the batch.
+    /// Writes the buffer.
     fn lead<'a>(&'a self, state: Guard<'a>, sync: bool) -> Guard<'a> {
-        self.alone(state, |segment, batch| segment.append(batch, sync))
+        self.exclusively(state, |segment, buffer| segment.append(buffer, sync))
     }
 
-    /// Does `work` with the log and the batch so far, outside the lock but with nobody else
+    /// Does `work` with the log and the buffer, outside the lock but with nobody else
     /// writing, and releases those who waited for it.
     ///
     /// What the work changes in the segment is kept if it succeeds; its error stops the journal.
-    fn alone<'a>(
+    fn exclusively<'a>(
         &'a self,
         mut state: Guard<'a>,
-        work: impl FnOnce(&mut Segment, &mut Batch) -> Result<()>,
+        work: impl FnOnce(&mut Segment, &mut FrameBuffer) -> Result<()>,
     ) -> Guard<'a> {
         debug_assert!(!state.busy, "only one may write");
         state.busy = true;
         let spare = std::mem::take(&mut state.spare);
-        let mut batch = std::mem::replace(&mut state.batch, spare);
+        let mut buffer = std::mem::replace(&mut state.buffer, spare);
         let next = state.next;
         let mut segment = state.segment.clone();
         drop(state);
-        let result = work(&mut segment, &mut batch);
-        batch.reset();
+        let result = work(&mut segment, &mut buffer);
+        buffer.reset();
         let mut state = lock(&self.state);
         state.busy = false;
-        state.spare = batch;
+        state.spare = buffer;
         match result {
             Ok(()) => {
                 state.written = next;
@@ -219,7 +220,7 @@ impl Writer {
                     state.sync_due =
                         state.sync_due.or_else(|| Instant::now().checked_add(interval));
                 }
-                // The keeper may have put bytes on disk meanwhile.
+                // The flusher thread may have put bytes on disk meanwhile.
                 segment.synced(&state.segment);
                 state.segment = segment;
             }
@@ -227,14 +228,14 @@ impl Writer {
         }
         self.written.notify_all();
         if !state.waiting.is_empty() || state.sync_due.is_some() {
-            self.keeper.notify_one();
+            self.flusher.notify_one();
         }
         state
     }
 
-    /// What the keeper thread does until the journal closes: it writes for those who wait
-    /// without a thread, tells them, and puts the log on disk when that is due.
-    pub(super) fn keep(&self) {
+    /// What the flusher thread does until the journal closes: it writes for those who wait
+    /// without a thread, calls them back, and puts the log on disk when that is due.
+    fn run_flusher(&self) {
         let mut state = lock(&self.state);
         loop {
             let settled = state.take_settled(self.sync == SyncMode::Always);
@@ -250,7 +251,7 @@ impl Writer {
                 self.sync_beside(state)
             } else {
                 let due = state.sync_due;
-                wait_until(&self.keeper, state, due)
+                wait_until(&self.flusher, state, due)
             };
         }
     }
@@ -281,13 +282,13 @@ impl Writer {
 
     /// Ends the log and begins the next; gives its number and first sequence.
     pub(super) fn rotate(&self) -> Result<(u64, u64)> {
-        let state = self.take_turn()?;
+        let state = self.wait_until_idle()?;
         let number = state.segment.number + 1;
         let next = state.next;
         let mut ended_bytes = 0;
-        let mut state = self.alone(state, |segment, batch| {
+        let mut state = self.exclusively(state, |segment, buffer| {
             // Recovery counts on every log but the newest being on disk as a whole.
-            segment.append(batch, true)?;
+            segment.append(buffer, true)?;
             ended_bytes = segment.end;
             let newer = Segment::create(&self.dir, number, next, self.sync == SyncMode::Always)?;
             // Before anything is acknowledged from the new log, the old one says that it is there.
@@ -303,7 +304,7 @@ impl Writer {
     }
 
     /// The state, with nobody writing.
-    fn take_turn(&self) -> Result<Guard<'_>> {
+    fn wait_until_idle(&self) -> Result<Guard<'_>> {
         let mut state = lock(&self.state);
         loop {
             if let Some(stop) = &state.stopped {
@@ -353,9 +354,9 @@ impl Writer {
 
     /// Writes what is left, puts it on disk and says so in the file.
     pub(super) fn finish(&self) -> Result<()> {
-        let state = self.take_turn()?;
-        let mut state = self.alone(state, |segment, batch| {
-            segment.append(batch, true)?;
+        let state = self.wait_until_idle()?;
+        let mut state = self.exclusively(state, |segment, buffer| {
+            segment.append(buffer, true)?;
             segment.finish(Status::Closed)
         });
         if let Some(stop) = &state.stopped {
@@ -365,10 +366,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets the keeper end once it has told everybody who still waits.
+    /// Ends the flusher thread once it has called back all who still wait.
     pub(super) fn quit(&self) {
         lock(&self.state).quit = true;
-        self.keeper.notify_all();
+        self.flusher.notify_all();
     }
 
     #[cfg(test)]
@@ -406,23 +407,25 @@ impl State {
             kind: error.kind(),
             message: format!("{}; nothing is written any more", error.message()),
         });
-        self.batch = Batch::default();
+        self.buffer = FrameBuffer::default();
     }
 
     fn log_bytes(&self) -> u64 {
-        self.older_bytes + self.segment.end + self.batch.len() as u64
+        self.older_bytes + self.segment.end + self.buffer.len() as u64
     }
 }
 
 /// A panic of one caller must not end the thread that everybody relies on.
 fn tell((result, done): (Result<()>, Done)) {
     let told = std::panic::AssertUnwindSafe(move || done(result));
-    // The panic hook has reported it, and nobody waits for an answer from here.
+    // The panic hook has reported it, and nobody waits for a result from here.
     let _ = std::panic::catch_unwind(told);
 }
 
-/// Starts the keeper's thread.
-pub(super) fn spawn_keeper(writer: &Arc<Writer>) -> std::io::Result<std::thread::JoinHandle<()>> {
+/// Starts the flusher thread.
+pub(super) fn spawn_flusher(writer: &Arc<Writer>) -> std::io::Result<std::thread::JoinHandle<()>> {
     let writer = Arc::clone(writer);
-    std::thread::Builder::new().name("millpond-journal".to_owned()).spawn(move || writer.keep())
+    std::thread::Builder::new()
+        .name("millpond-journal".to_owned())
+        .spawn(move || writer.run_flusher())
 }

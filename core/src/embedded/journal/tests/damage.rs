@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::*;
 use crate::ErrorKind;
-use crate::embedded::journal::frame::{Batch, HEADER_BYTES, Header};
-use crate::embedded::journal::segment::{FRAMES_AT, HEAD_BYTES, Head, Kind, STATE_AT, State};
+use crate::embedded::journal::files::Kind;
+use crate::embedded::journal::frame::{FrameBuffer, HEADER_BYTES, Header};
+use crate::embedded::journal::head::{FRAMES_AT, HEAD_BYTES, Head, STATE_AT, State};
 
 const FRAMES: usize = FRAMES_AT as usize;
 const STATE: usize = STATE_AT as usize;
@@ -362,7 +363,7 @@ fn a_torn_batch_of_several_frames_keeps_a_prefix_of_its_records() {
     drop(open(dir.path()).unwrap());
     let head = fs::read(log_path(dir.path(), 1)).unwrap();
     let records: Vec<_> = (0..5_u8).map(|i| vec![i; 700_000]).collect();
-    let mut batch = Batch::default();
+    let mut batch = FrameBuffer::default();
     (1..).zip(&records).for_each(|(sequence, record)| batch.push(sequence, record));
     let frames = batch.seal(head[32..40].try_into().unwrap(), FRAMES_AT);
     for cut in (0..frames.len()).step_by(99_991) {

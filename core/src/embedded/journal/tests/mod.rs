@@ -68,11 +68,11 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 fn log_path(dir: &Path, number: u64) -> PathBuf {
-    super::segment::Kind::Log.path(dir, number)
+    super::files::Kind::Log.path(dir, number)
 }
 
 fn snapshot_path(dir: &Path, number: u64) -> PathBuf {
-    super::segment::Kind::Snapshot.path(dir, number)
+    super::files::Kind::Snapshot.path(dir, number)
 }
 
 /// The log's bytes without the space that was grown ahead.

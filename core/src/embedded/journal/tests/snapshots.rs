@@ -146,7 +146,7 @@ fn a_snapshot_that_lacks_a_frame_is_damage() {
     let bytes = fs::read(&path).unwrap();
     // Each record has a frame of its own, with three bytes for its length.
     let frame = HEADER_BYTES + 3 + (1 << 20);
-    let head = super::super::segment::HEAD_BYTES as usize;
+    let head = super::super::head::HEAD_BYTES as usize;
     for i in 0..3 {
         let image = crash(dir.path());
         let without = [&bytes[..head + i * frame], &bytes[head + (i + 1) * frame..]].concat();
