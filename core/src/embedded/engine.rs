@@ -1,133 +1,45 @@
 //! Runs steps on states in memory, and makes them durable.
 
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::journal::{self, Journal, SnapshotWriter, Source, Ticket};
+use super::journal::{self, Journal, Ticket};
+use super::record::{QueueJournal, QueueSnapshot, Replay};
 use super::table::{EmptyState, Table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::Options;
-use crate::options::SyncMode;
+use crate::options::{Options, SyncMode};
 use crate::recovery::Recovery;
 use crate::runtime::clock::Clock;
-use crate::runtime::fork::{self, PerProcess};
-use crate::runtime::sync::lock;
+use crate::runtime::fork;
 use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
-use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{
-    self, Finished, Operation, Snapshot, State, StateEffects, States, StepContext, Wake,
-};
+use crate::step::{self, Finished, Operation, State, StepContext, Wake};
 
-/// An embedded engine. The clients of a process that name the same directory, or the same
-/// `memory:name`, share one.
+/// An embedded engine: a table of states and, for `file:`, the journal that makes them durable.
 pub(crate) struct Engine {
     table: Table,
     clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
-    journal: Option<Journal>,
+    pub(super) journal: Option<Journal>,
     /// What opening the journal found.
     recovery: Option<Recovery>,
-    sync: SyncMode,
+    pub(super) sync: SyncMode,
     /// Clients that are open.
     clients: AtomicUsize,
     /// A snapshot is taken: no second one begins, and no queue is forgotten.
     is_snapshotting: AtomicBool,
     /// Set when the disk refused a write: memory is ahead of the disk from then on, so nothing is
-    /// answered from it.
+    /// read from it.
     is_failed: Arc<AtomicBool>,
     /// The number of forks before the process that opened it.
     generation: u32,
 }
 
-/// The engines of this process that can be shared.
-static SHARED: PerProcess<Mutex<HashMap<Place, Weak<Engine>>>> = PerProcess::new();
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Place {
-    Memory(String),
-    File(PathBuf),
-}
-
 impl Engine {
-    pub(crate) fn memory(
-        name: Option<&str>,
-        options: &Options,
-        empty_state: EmptyState,
-    ) -> Result<Arc<Self>> {
-        let make = || Ok(Arc::new(Self::new(options, Table::new(empty_state), None, None)));
-        match name {
-            None => make(),
-            Some(name) => Self::shared(Place::Memory(name.to_owned()), options, make),
-        }
-    }
-
-    pub(crate) fn file(
-        directory: &Path,
-        options: &Options,
-        empty_state: EmptyState,
-    ) -> Result<Arc<Self>> {
-        let place = std::path::absolute(directory).map_err(|error| {
-            Error::new(ErrorKind::Storage, format!("no path to {}", directory.display()))
-                .with_source(error)
-        })?;
-        let place = canonical(&place);
-        Self::shared(Place::File(place.clone()), options, || {
-            Self::open(&place, options, empty_state).map(Arc::new)
-        })
-    }
-
-    /// The engine of this place, which `make` opens if no client of this process has it open.
-    fn shared(
-        place: Place,
-        options: &Options,
-        make: impl FnOnce() -> Result<Arc<Self>>,
-    ) -> Result<Arc<Self>> {
-        let engines = SHARED.get_or_make(Arc::default, |_| {});
-        loop {
-            let mut shared = lock(&engines);
-            let Some(engine) = shared.get(&place).and_then(Weak::upgrade) else {
-                shared.retain(|_, engine| engine.strong_count() > 0);
-                let engine = make()?;
-                shared.insert(place, Arc::downgrade(&engine));
-                return Ok(engine);
-            };
-            if engine.enter() {
-                drop(shared);
-                return engine.check_same(options);
-            }
-            // Its last client is closing it. Closing takes other locks, so not under this one; and
-            // it stays in the table until it is closed, so that nobody opens the directory before.
-            drop(shared);
-            if let Some(journal) = &engine.journal {
-                // The client that closes it is told how it went.
-                let _ = journal.close();
-            }
-            let mut shared = lock(&engines);
-            if shared.get(&place).is_some_and(|found| found.as_ptr() == Arc::as_ptr(&engine)) {
-                shared.remove(&place);
-            }
-        }
-    }
-
-    /// Refuses to share an engine that keeps less of a promise than was asked for.
-    fn check_same(self: Arc<Self>, options: &Options) -> Result<Arc<Self>> {
-        if self.journal.is_none() || self.sync == options.sync {
-            return Ok(self);
-        }
-        self.leave()?;
-        Err(Error::new(
-            ErrorKind::InvalidUrl,
-            "another client of this process has the directory open with another sync",
-        ))
-    }
-
-    fn new(
+    pub(super) fn new(
         options: &Options,
         table: Table,
         journal: Option<Journal>,
@@ -147,9 +59,13 @@ impl Engine {
         }
     }
 
-    fn open(directory: &Path, options: &Options, empty_state: EmptyState) -> Result<Self> {
+    pub(super) fn open(
+        directory: &Path,
+        options: &Options,
+        empty_state: EmptyState,
+    ) -> Result<Self> {
         let table = Table::new(empty_state);
-        let mut replay = Replay { table: &table, copied: HashMap::new() };
+        let mut replay = Replay::new(&table);
         let journal_options = journal::Options {
             sync: options.sync,
             repair: options.repair,
@@ -170,13 +86,14 @@ impl Engine {
     }
 
     /// Counts one more client, unless the engine is closed or belongs to another process.
-    fn enter(&self) -> bool {
+    pub(super) fn enter(&self) -> bool {
         let enter = |clients| (clients > 0).then_some(clients + 1);
         self.generation == fork::generation()
             && self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, enter).is_ok()
     }
 
-    /// Counts one client less; the last one writes what is left and lets go of the directory.
+    /// Counts one client less; the last one closes the journal, which releases
+    /// the directory lock.
     pub(crate) fn leave(&self) -> Result<()> {
         match &self.journal {
             Some(journal) if self.clients.fetch_sub(1, Ordering::AcqRel) == 1 => journal.close(),
@@ -237,11 +154,7 @@ impl Engine {
         let kind = O::State::kind();
         let name: SmallVec<[u8; 48]> = step.queue().into();
         let (state, made) = self.table.state::<O::State>(&name);
-        let queue = self.journal.as_ref().map(|journal| QueueJournal {
-            journal,
-            head: queue_head(kind, &name),
-            ticket: Cell::new(None),
-        });
+        let queue = self.journal.as_ref().map(|journal| QueueJournal::new(journal, kind, &name));
         let journal = queue.as_ref().map(|queue| queue as &dyn step::Journal);
         let is_awaited = || self.waiters.is_awaited();
         let mut context = StepContext::new(self.clock.now(), &self.table, journal, &is_awaited);
@@ -260,14 +173,10 @@ impl Engine {
                 Wake::After(topic, delay) => self.waiters.wake_after(&topic, delay),
             }
         }
-        // A step that changed nothing answers from what earlier steps did, perhaps from records
-        // that are not written yet: an add of what another add has just flagged must not be
-        // acknowledged before that one is safe.
-        let ticket = queue.map(|queue| queue.ticket.get().unwrap_or_else(|| queue.journal.last()));
-        Ok((output, ticket))
+        Ok((output, queue.map(|queue| queue.ticket())))
     }
 
-    /// Wakes whoever waits, to look whether its client is still open.
+    /// Wakes all who wait, to check whether their client is still open.
     pub(crate) fn wake_everyone(&self) {
         self.waiters.wake_everyone();
     }
@@ -317,15 +226,7 @@ impl Engine {
                 first();
             }
             for (key, state) in self.table.all() {
-                let mut copy = QueueSnapshot {
-                    journal,
-                    writer: &mut *writer,
-                    head: queue_head(key.kind, &key.name),
-                    next: None,
-                    result: Ok(()),
-                };
-                state.snapshot(&mut copy);
-                copy.result?;
+                QueueSnapshot::write(journal, writer, &key, &*state)?;
             }
             Ok(())
         });
@@ -344,16 +245,6 @@ impl Engine {
     }
 }
 
-/// The one name of a directory that may not be there yet.
-fn canonical(place: &Path) -> PathBuf {
-    for existing in place.ancestors() {
-        if let (Ok(real), Ok(rest)) = (existing.canonicalize(), place.strip_prefix(existing)) {
-            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-        }
-    }
-    place.to_owned()
-}
-
 /// Remembers that the disk failed.
 fn note_failure(failed: &AtomicBool, durable: Result<()>) -> Result<()> {
     durable.inspect_err(|error| {
@@ -361,123 +252,6 @@ fn note_failure(failed: &AtomicBool, durable: Result<()>) -> Result<()> {
             failed.store(true, Ordering::Release);
         }
     })
-}
-
-/// What a record about several queues begins with, in place of a kind. After it comes for each its
-/// head and, as one string of bytes, the effects on it.
-const SEVERAL: u8 = 0;
-
-/// What the records of a queue begin with: its kind and its name.
-fn queue_head(kind: u8, name: &[u8]) -> Vec<u8> {
-    let mut head = vec![kind];
-    put_bytes(name, &mut head);
-    head
-}
-
-/// The journal as the steps of one queue see it.
-struct QueueJournal<'a> {
-    journal: &'a Journal,
-    head: Vec<u8>,
-    /// What to wait for.
-    ticket: Cell<Option<Ticket>>,
-}
-
-impl step::Journal for QueueJournal<'_> {
-    fn append(&self, own: &[u8], others: &[StateEffects]) {
-        let record = match others {
-            [] => [&self.head, own].concat(),
-            _ => {
-                let mut record = vec![SEVERAL];
-                for part in others {
-                    record.extend(queue_head(part.kind, &part.name));
-                    put_bytes(&part.effects, &mut record);
-                }
-                record.extend(&self.head);
-                put_bytes(own, &mut record);
-                record
-            }
-        };
-        self.ticket.set(Some(self.journal.append(&record)));
-    }
-}
-
-/// A snapshot as the state of one queue sees it.
-struct QueueSnapshot<'a, 'w> {
-    journal: &'a Journal,
-    writer: &'a mut SnapshotWriter<'w>,
-    head: Vec<u8>,
-    /// The sequence of the first record of the log that may not be in the copy, as a whole.
-    next: Option<u64>,
-    result: Result<()>,
-}
-
-impl Snapshot for QueueSnapshot<'_, '_> {
-    /// Everything that the queue did so far has a lower sequence, and is in the copy: the queue's
-    /// lock is held, and records are appended under it.
-    fn begin(&mut self) -> u64 {
-        let next = self.journal.next_sequence();
-        self.next.get_or_insert(next);
-        next
-    }
-
-    fn record(&mut self, record: &[u8]) {
-        if self.result.is_ok() {
-            let mut whole = self.head.clone();
-            put_integer(self.next.unwrap_or(0), &mut whole);
-            whole.extend_from_slice(record);
-            self.result = self.writer.record(&whole);
-        }
-    }
-}
-
-/// Puts the states back together from the journal.
-struct Replay<'a> {
-    table: &'a Table,
-    /// Up to which sequence the snapshot's copy of each queue reaches.
-    copied: HashMap<(u8, Box<[u8]>), u64>,
-}
-
-impl Replay<'_> {
-    fn record(&mut self, source: Source, record: &[u8]) -> Result<()> {
-        let mut reader = Reader::new(record);
-        let kind = reader.byte()?;
-        if kind != SEVERAL {
-            let name = reader.bytes()?;
-            return self.part(source, kind, name, reader);
-        }
-        while !reader.is_empty() {
-            let (kind, name) = (reader.byte()?, reader.bytes()?);
-            self.part(source, kind, name, Reader::new(reader.bytes()?))?;
-        }
-        Ok(())
-    }
-
-    /// What a record says about one queue.
-    fn part(
-        &mut self,
-        source: Source,
-        kind: u8,
-        name: &[u8],
-        mut reader: Reader<'_>,
-    ) -> Result<()> {
-        let sequence = match source {
-            Source::Snapshot => {
-                let next = reader.integer()?;
-                self.copied.insert((kind, name.into()), next);
-                None
-            }
-            Source::Log(sequence) => {
-                // Most logs follow no snapshot of the queue, so the key is made only if needed.
-                if !self.copied.is_empty()
-                    && self.copied.get(&(kind, name.into())).is_some_and(|next| sequence < *next)
-                {
-                    return Ok(());
-                }
-                Some(sequence)
-            }
-        };
-        self.table.state_of_kind(kind, name)?.replay(reader.rest(), sequence)
-    }
 }
 
 #[cfg(test)]

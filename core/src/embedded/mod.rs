@@ -2,6 +2,8 @@
 
 mod engine;
 mod journal;
+mod record;
+mod shared;
 mod table;
 
 pub(crate) use engine::Engine;
