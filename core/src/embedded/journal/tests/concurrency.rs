@@ -4,7 +4,6 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::ErrorKind;
 
 fn many_threads(sync: SyncMode) {
     let dir = tempfile::tempdir().unwrap();

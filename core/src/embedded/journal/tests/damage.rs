@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::ErrorKind;
 use crate::embedded::journal::files::Kind;
 use crate::embedded::journal::frame::{FrameBuffer, HEADER_BYTES, Header};
 use crate::embedded::journal::head::{FRAMES_AT, HEAD_BYTES, Head, STATE_AT, State};
@@ -47,8 +46,7 @@ fn without_state(bytes: &[u8]) -> Vec<u8> {
 
 fn expect_corrupt(dir: &Path, offset: usize, what: &str) {
     let before: Vec<_> = files(dir).iter().map(|f| fs::read(dir.join(f)).unwrap()).collect();
-    let error = open(dir).map(|found| found.2).expect_err(what);
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+    let error = expect_damage(dir, what);
     assert!(error.message().contains(&format!("at byte {offset}:")), "{what}: {error}");
     assert!(error.message().contains(".log at") || error.message().contains(".snapshot at"));
     let after: Vec<_> = files(dir).iter().map(|f| fs::read(dir.join(f)).unwrap()).collect();
@@ -200,9 +198,7 @@ fn a_flipped_byte_anywhere_is_reported_unless_it_is_in_the_last_write() {
         for flip in [0x01, 0x80, 0xff] {
             // Either of the state and a later frame is witness enough.
             for (bytes, end) in [(&bytes, starts[5]), (&bare, starts[5])] {
-                let mut damaged = bytes.clone();
-                damaged[at] ^= flip;
-                let dir = with_log(&damaged);
+                let dir = with_log(&flipped(bytes, at, flip));
                 let what = format!("byte {at} ^ {flip:#x}");
                 if at < HEAD_BYTES as usize {
                     expect_corrupt(dir.path(), 0, &what);
@@ -227,11 +223,7 @@ fn a_flipped_byte_anywhere_is_reported_unless_it_is_in_the_last_write() {
 #[test]
 fn a_repair_keeps_what_lies_before_the_damage() {
     let (bytes, starts) = sample(6, true);
-    let damaged = |at: usize| {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 1;
-        with_log(&damaged)
-    };
+    let damaged = |at: usize| with_log(&flipped(&bytes, at, 1));
     expect_repaired(damaged(starts[3]).path(), 3, "a header");
     expect_repaired(damaged(starts[4] - 1).path(), 3, "a body");
     expect_repaired(damaged(STATE).path(), 6, "the state");
@@ -243,9 +235,8 @@ fn a_repair_keeps_what_lies_before_the_damage() {
 fn after_a_clean_close_not_even_the_last_record_can_be_damaged_unnoticed() {
     let (bytes, starts) = left_by(SyncMode::Always, true);
     for at in starts[5]..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
-        expect_corrupt(with_log(&damaged).path(), starts[5], &format!("byte {at}"));
+        let damaged = with_log(&flipped(&bytes, at, 0x10));
+        expect_corrupt(damaged.path(), starts[5], &format!("byte {at}"));
     }
 }
 
@@ -328,8 +319,7 @@ fn a_witness_across_two_reads_is_found() {
         put(&journal, vec![7; length]);
         journal.sync(journal.last()).unwrap();
         put(&journal, "witness");
-        let mut bytes = without_state(&log_bytes(dir.path(), 1));
-        bytes[start] ^= 1;
+        let bytes = flipped(&without_state(&log_bytes(dir.path(), 1)), start, 1);
         expect_corrupt(with_log(&bytes).path(), start, &format!("record of {length}"));
     }
 }
@@ -340,7 +330,7 @@ fn another_format_version_is_not_damage() {
     bytes[8] = 3;
     let crc = crc32c::crc32c(&bytes[..40]);
     bytes[40..44].copy_from_slice(&crc.to_le_bytes());
-    let error = open(with_log(&bytes).path()).map(|found| found.2).unwrap_err();
+    let error = open_error(with_log(&bytes).path());
     assert_eq!(error.kind(), ErrorKind::IncompatibleVersion, "{error}");
 }
 
@@ -351,9 +341,8 @@ fn a_header_with_any_bit_flipped_is_refused() {
     let bytes = header.encode(mark);
     assert_eq!(Header::decode(mark, &bytes), Some(header));
     for bit in 0..bytes.len() * 8 {
-        let mut flipped = bytes;
-        flipped[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(Header::decode(mark, &flipped), None, "bit {bit}");
+        let flipped = flipped(&bytes, bit / 8, 1 << (bit % 8));
+        assert_eq!(Header::decode(mark, flipped[..].try_into().unwrap()), None, "bit {bit}");
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::*;
-use crate::{Error, ErrorKind};
 
 const PRECIOUS: &[u8] = b"a file of somebody else";
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Journal, Options, Source, SyncMode};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::recovery::Recovery;
 
 pub(super) type Records = Vec<(Source, Vec<u8>)>;
@@ -65,6 +65,24 @@ fn files(dir: &Path) -> Vec<String> {
     names.retain(|name| name != "lock");
     names.sort();
     names
+}
+
+/// Why it cannot be opened.
+fn open_error(dir: &Path) -> Error {
+    open(dir).map(|found| found.2).unwrap_err()
+}
+
+fn expect_damage(dir: &Path, what: &str) -> Error {
+    let error = open(dir).map(|found| found.2).expect_err(what);
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+    error
+}
+
+/// The same bytes with one that differs in these bits.
+fn flipped(bytes: &[u8], at: usize, bits: u8) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    damaged[at] ^= bits;
+    damaged
 }
 
 fn log_path(dir: &Path, number: u64) -> PathBuf {
@@ -128,9 +146,9 @@ fn a_closed_journal_refuses() {
     journal.close().unwrap();
     journal.wait(before).unwrap();
     let after = journal.append(b"after");
-    assert_eq!(journal.wait(after).unwrap_err().kind(), crate::ErrorKind::Closed);
+    assert_eq!(journal.wait(after).unwrap_err().kind(), ErrorKind::Closed);
     let error = journal.snapshot(&mut |_| Ok(())).unwrap_err();
-    assert_eq!(error.kind(), crate::ErrorKind::Closed);
+    assert_eq!(error.kind(), ErrorKind::Closed);
     assert!(!journal.wants_snapshot());
     assert_eq!(open(dir.path()).unwrap().2, log(1, ["before"]));
 }
@@ -164,7 +182,7 @@ fn an_error_of_the_replay_leaves_the_files_as_they_are() {
     let copy = crash(dir.path());
     let before = fs::read(log_path(copy.path(), 1)).unwrap();
     let refused = Journal::open(copy.path(), Options::default(), &mut |_, _| {
-        Err(crate::Error::new(crate::ErrorKind::IncompatibleVersion, "a newer record"))
+        Err(Error::new(ErrorKind::IncompatibleVersion, "a newer record"))
     });
     assert_eq!(refused.err().unwrap().message(), "a newer record");
     assert!(before == fs::read(log_path(copy.path(), 1)).unwrap());

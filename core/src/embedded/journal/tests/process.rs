@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use super::*;
-use crate::ErrorKind;
 
 const ROLE: &str = "MILLPOND_JOURNAL_TEST_ROLE";
 const DIR: &str = "MILLPOND_JOURNAL_TEST_DIR";
@@ -62,7 +61,7 @@ fn child() {
 fn a_second_open_is_refused_here_and_in_another_process() {
     let dir = tempfile::tempdir().unwrap();
     let held = |pid: u32| {
-        let error = open(dir.path()).map(|found| found.2).unwrap_err();
+        let error = open_error(dir.path());
         assert_eq!(error.kind(), ErrorKind::Locked);
         assert!(error.message().contains(&dir.path().display().to_string()), "{error}");
         assert!(error.message().contains(&pid.to_string()), "{error}");
@@ -87,7 +86,7 @@ fn whoever_removes_or_writes_the_lock_file_changes_nothing() {
     let mut child = start("hold", dir.path(), &[]);
     assert_eq!(lines(&mut child).next().unwrap(), "held");
     let held = || {
-        let error = open(dir.path()).map(|found| found.2).unwrap_err();
+        let error = open_error(dir.path());
         assert_eq!(error.kind(), ErrorKind::Locked);
         let named = format!("is held by process {};", child.id());
         assert!(error.message().contains(&named), "{error}");

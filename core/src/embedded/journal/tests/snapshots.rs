@@ -3,7 +3,6 @@
 use std::fs;
 
 use super::*;
-use crate::{Error, ErrorKind};
 
 /// A journal of three records, a snapshot of the first two as one, and one more.
 fn sample() -> (tempfile::TempDir, Journal) {
@@ -108,8 +107,7 @@ fn missing_files_are_reported() {
     let gone = |image: &tempfile::TempDir, path: &dyn Fn(&Path, u64) -> PathBuf, number| {
         let image = crash(image.path());
         fs::remove_file(path(image.path(), number)).unwrap();
-        let error = open(image.path()).map(|found| found.2).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        expect_damage(image.path(), "a missing file");
     };
     gone(&dir, &log_path, 3);
     gone(&both, &log_path, 2);
@@ -124,12 +122,10 @@ fn a_flipped_byte_or_a_cut_anywhere_in_a_snapshot_is_reported() {
     let bytes = fs::read(snapshot_path(dir.path(), 2)).unwrap();
     let image = crash(dir.path());
     for at in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x20;
-        for content in [&damaged[..], &bytes[..at], &[&bytes[..], &[0]].concat()] {
+        for content in [&flipped(&bytes, at, 0x20)[..], &bytes[..at], &[&bytes[..], &[0]].concat()]
+        {
             fs::write(snapshot_path(image.path(), 2), content).unwrap();
-            let error = open(image.path()).map(|found| found.2).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
+            expect_damage(image.path(), &format!("byte {at}"));
         }
     }
     fs::write(snapshot_path(image.path(), 2), &bytes).unwrap();
@@ -151,8 +147,7 @@ fn a_snapshot_that_lacks_a_frame_is_damage() {
         let image = crash(dir.path());
         let without = [&bytes[..head + i * frame], &bytes[head + (i + 1) * frame..]].concat();
         fs::write(snapshot_path(image.path(), 3), without).unwrap();
-        let error = open(image.path()).map(|found| found.2).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        let error = expect_damage(image.path(), "a missing frame");
         assert!(error.message().contains("a part of the snapshot is missing"), "{error}");
     }
 }
@@ -172,12 +167,11 @@ fn a_log_that_is_not_the_newest_has_no_torn_tail() {
     let bytes = fs::read(log_path(both.path(), 2)).unwrap();
     for length in 0..bytes.len() {
         fs::write(log_path(both.path(), 2), &bytes[..length]).unwrap();
-        let error = open(both.path()).map(|found| found.2).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "cut at {length}: {error}");
+        expect_damage(both.path(), &format!("cut at {length}"));
     }
     // Nothing is missing here, but no crash explains what is there.
     fs::write(log_path(both.path(), 2), [&bytes[..], b"more"].concat()).unwrap();
-    let error = open(both.path()).map(|found| found.2).unwrap_err();
+    let error = expect_damage(both.path(), "bytes behind the end");
     assert!(error.message().contains("newer logs follow"), "{error}");
 }
 
@@ -198,8 +192,7 @@ fn a_log_that_ends_before_the_snapshot_was_made_is_damage() {
     let image = crash(dir.path());
     let bytes = log_bytes(image.path(), 2);
     fs::write(log_path(image.path(), 2), &bytes[..bytes.len() - 1]).unwrap();
-    let error = open(image.path()).map(|found| found.2).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    expect_damage(image.path(), "a log that is too short");
 
     // A repair goes on behind the records that the snapshot may hold.
     let repair = Options { repair: true, ..options(SyncMode::Never) };
