@@ -11,7 +11,7 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The system's time, which stands still, to the millisecond, where the system's clock is set back.
+/// The system's time, which stands still, to the millisecond, while the system's clock is set back.
 #[derive(Debug, Default)]
 pub struct SystemClock {
     /// The time, at most [`STEP`] ago. All threads read this, so it is seldom written.

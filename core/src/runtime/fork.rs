@@ -12,10 +12,10 @@ use arc_swap::ArcSwapOption;
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Says that this process is the child of a fork. The bindings call it from `pthread_atfork`, so
-/// that every embedded engine of the parent answers `FORKED` in the child. A Rust program that
+/// that every embedded engine of the parent fails with `FORKED` in the child. A Rust program that
 /// forks without exec and uses an embedded engine calls it first thing in the child.
 ///
-/// Redis clients need no such word: they look at the process id.
+/// Redis clients need no such call: they compare the process id.
 pub fn after_fork_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! Calls that wait can be interrupted: by Ctrl-C in an interpreter, say.
+//! Interrupts calls that wait: when Ctrl-C is pressed in an interpreter, say.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ struct Question {
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Installs the question that a call which waits asks now and then, and whenever a signal arrives:
-/// whether to stop. The call then answers `CANCELLED`. It is asked only on threads that
+/// whether to stop. The call then fails with `CANCELLED`. It is asked only on threads that
 /// `concerns_thread` names: an interpreter runs signal handlers on one of its threads, and the
 /// others wait without ever waking for it. The first installation stays.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn cancelled() -> Error {
 }
 
 /// Waits until `until` by calling `wait` with a time to wait to, in slices if there is a question
-/// to ask. `wait` answers whether it is done.
+/// to ask. `wait` returns whether it is done.
 pub(crate) fn wait_in_slices(
     until: Option<Instant>,
     mut wait: impl FnMut(Option<Instant>) -> bool,

@@ -19,8 +19,8 @@ thread_local! {
     static QUICK: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// A number by chance, for what need not be a secret: the generator SplitMix64, which begins at a number
-/// from the system in each thread, and anew in the child of a fork.
+/// A random number, for what need not be a secret: the generator SplitMix64, seeded from the system
+/// in each thread, and anew in the child of a fork.
 pub(crate) fn quick() -> u64 {
     let generation = fork::generation();
     let (of, state) = QUICK.get();

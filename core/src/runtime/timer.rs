@@ -1,5 +1,5 @@
-//! The native thread that does things later: renewals of leases and ends of waits. It is off
-//! any event loop and any interpreter's lock, starts on first use, and starts anew in a child
+//! The native thread that runs short tasks at their time: renewals of leases and ends of waits. It is
+//! off any event loop and any interpreter's lock, starts on first use, and starts anew in a child
 //! process after a fork.
 
 use std::collections::BTreeMap;
@@ -45,14 +45,14 @@ static TIMER: PerProcess<Timer> = PerProcess::new();
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 impl Timer {
-    /// Runs `task` on the timer's thread at this time, unless the answer is dropped before. The
+    /// Runs `task` on the timer's thread at this time, unless the handle is dropped before. The
     /// task must not block.
     pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) -> Scheduled {
         let (timer, key) = Self::put(time, Box::new(task));
         Scheduled { timer: Arc::downgrade(&timer), key, process: std::process::id() }
     }
 
-    /// Runs `task` on the timer's thread after this time, whoever forgets it. The task must not block.
+    /// Runs `task` on the timer's thread after this time, with no handle. The task must not block.
     pub(crate) fn detached(delay: Duration, task: impl FnOnce() + Send + 'static) {
         Self::put(Instant::now() + delay, Box::new(task));
     }
