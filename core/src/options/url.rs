@@ -132,32 +132,25 @@ impl Options {
 
     /// Refuses values that are out of range, or do not go together.
     fn check(self) -> Result<Self> {
-        let has_half_of_pair = |tls: &Tls| tls.cert.is_some() != tls.key.is_some();
+        let is_cluster = matches!(self.target, Target::Cluster(_));
         let timeouts = [self.timeout, self.connect_timeout];
-        let problems = [
-            (
-                matches!(self.target, Target::Cluster(_)) && self.db != 0,
-                "a cluster has database 0 alone",
-            ),
-            (timeouts.iter().any(|timeout| *timeout > TIMEOUT_MAX), "a timeout is at most a year"),
-            (timeouts.contains(&Duration::ZERO), "a timeout has to be longer than 0"),
-            (
-                self.sync == SyncMode::Every(Duration::ZERO),
-                "the option sync takes a time longer than 0",
-            ),
-            (
-                self.user.is_some() && self.password.is_none(),
-                "a user needs a password, as in redis://user:password@host",
-            ),
-            (
-                self.tls.as_ref().is_some_and(has_half_of_pair),
-                "the options tls_cert and tls_key go together",
-            ),
-        ];
-        match problems.into_iter().find(|(is_wrong, _)| *is_wrong) {
-            Some((_, message)) => Err(bad(message)),
-            None => Ok(self),
-        }
+        let is_cert_alone = |tls: &Tls| tls.cert.is_some() != tls.key.is_some();
+        let problem = if is_cluster && self.db != 0 {
+            "a cluster has database 0 alone"
+        } else if timeouts.iter().any(|timeout| *timeout > TIMEOUT_MAX) {
+            "a timeout is at most a year"
+        } else if timeouts.contains(&Duration::ZERO) {
+            "a timeout has to be longer than 0"
+        } else if self.sync == SyncMode::Every(Duration::ZERO) {
+            "the option sync takes a time longer than 0"
+        } else if self.user.is_some() && self.password.is_none() {
+            "a user needs a password, as in redis://user:password@host"
+        } else if self.tls.as_ref().is_some_and(is_cert_alone) {
+            "the options tls_cert and tls_key go together"
+        } else {
+            return Ok(self);
+        };
+        Err(bad(problem))
     }
 }
 

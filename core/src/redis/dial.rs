@@ -48,13 +48,15 @@ impl Dialer {
         })
     }
 
-    /// Whether connections to this peer speak TLS.
-    fn is_tls(&self, peer: Peer) -> bool {
-        let tls = self.options.tls.is_some();
-        match peer {
-            Peer::Server => tls,
-            Peer::Sentinel => self.options.sentinel_tls.unwrap_or(tls),
-        }
+    /// How connections to this peer speak TLS, if they do.
+    #[cfg(feature = "tls")]
+    fn tls_config(&self, peer: Peer) -> Option<Arc<rustls::ClientConfig>> {
+        let server = self.options.tls.is_some();
+        let is_tls = match peer {
+            Peer::Server => server,
+            Peer::Sentinel => self.options.sentinel_tls.unwrap_or(server),
+        };
+        self.tls.clone().filter(|_| is_tls)
     }
 
     /// The user and the password for this peer.
@@ -85,56 +87,37 @@ impl Dialer {
         transport.map_err(|error| failed(address, error))
     }
 
-    #[cfg(not(feature = "tls"))]
-    fn secure(&self, socket: DeadlineSocket, _host: &str, _peer: Peer) -> io::Result<Transport> {
-        Ok(Transport::Plain(socket))
-    }
-
-    #[cfg(feature = "tls")]
+    /// Begins TLS where this peer speaks it.
+    #[cfg_attr(not(feature = "tls"), allow(unused_variables, reason = "no peer speaks TLS"))]
     fn secure(&self, socket: DeadlineSocket, host: &str, peer: Peer) -> io::Result<Transport> {
-        let Some(config) = self.tls.as_ref().filter(|_| self.is_tls(peer)) else {
-            return Ok(Transport::Plain(socket));
-        };
-        let connection = rustls::ClientConnection::new(config.clone(), tls::server_name(host)?)
-            .map_err(io::Error::other)?;
-        let mut stream = rustls::StreamOwned::new(connection, socket);
-        // The handshake now, so that a certificate that is refused is reported as such.
-        stream.conn.complete_io(&mut stream.sock)?;
-        Ok(Transport::Tls(Box::new(stream)))
+        #[cfg(feature = "tls")]
+        if let Some(config) = self.tls_config(peer) {
+            let connection = rustls::ClientConnection::new(config, tls::server_name(host)?)
+                .map_err(io::Error::other)?;
+            let mut stream = rustls::StreamOwned::new(connection, socket);
+            // The handshake now, so that a certificate that is refused is reported as such.
+            stream.conn.complete_io(&mut stream.sock)?;
+            return Ok(Transport::Tls(Box::new(stream)));
+        }
+        Ok(Transport::Plain(socket))
     }
 
     /// Opens a connection for the background thread.
     pub(super) async fn dial_async(&self, address: &Address) -> io::Result<AsyncTransport> {
-        Ok(match address {
-            Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
-            Address::Tcp(host, port) => {
-                let tcp = tokio::net::TcpStream::connect((&**host, *port)).await?;
-                set_up(socket2::SockRef::from(&tcp))?;
-                self.secure_async(tcp, host).await?
+        let (host, port) = match address {
+            Address::Unix(path) => {
+                return Ok(Box::new(tokio::net::UnixStream::connect(path).await?));
             }
-        })
-    }
-
-    #[cfg(not(feature = "tls"))]
-    async fn secure_async(
-        &self,
-        tcp: tokio::net::TcpStream,
-        _host: &str,
-    ) -> io::Result<AsyncTransport> {
-        Ok(Box::new(tcp))
-    }
-
-    #[cfg(feature = "tls")]
-    async fn secure_async(
-        &self,
-        tcp: tokio::net::TcpStream,
-        host: &str,
-    ) -> io::Result<AsyncTransport> {
-        let Some(config) = self.tls.as_ref().filter(|_| self.is_tls(Peer::Server)) else {
-            return Ok(Box::new(tcp));
+            Address::Tcp(host, port) => (&**host, *port),
         };
-        let connector = tokio_rustls::TlsConnector::from(config.clone());
-        Ok(Box::new(connector.connect(tls::server_name(host)?, tcp).await?))
+        let tcp = tokio::net::TcpStream::connect((host, port)).await?;
+        set_up(socket2::SockRef::from(&tcp))?;
+        #[cfg(feature = "tls")]
+        if let Some(config) = self.tls_config(Peer::Server) {
+            let connector = tokio_rustls::TlsConnector::from(config);
+            return Ok(Box::new(connector.connect(tls::server_name(host)?, tcp).await?));
+        }
+        Ok(Box::new(tcp))
     }
 }
 

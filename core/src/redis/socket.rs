@@ -1,6 +1,6 @@
 //! One blocking connection: commands out, replies in.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::time::{Duration, Instant};
 
 use super::dial::{Dialer, Peer};
@@ -63,8 +63,8 @@ impl Socket {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         // TLS keeps a record back until it is told to send.
-        let written = self.transport.write_all(bytes).and_then(|()| self.transport.flush());
-        written.map_err(lost)
+        let stream = self.transport.stream();
+        stream.write_all(bytes).and_then(|()| stream.flush()).map_err(lost)
     }
 
     fn read(&mut self) -> Result<Reply> {
@@ -73,7 +73,7 @@ impl Socket {
                 self.last_used = Instant::now();
                 return Ok(reply);
             }
-            match self.transport.read(self.replies.space()).map_err(lost)? {
+            match self.transport.stream().read(self.replies.space()).map_err(lost)? {
                 0 => return Err(lost(io::ErrorKind::UnexpectedEof.into())),
                 count => self.replies.arrived(count),
             }

@@ -1,6 +1,6 @@
 //! What the bytes of a connection go through: a socket, or TLS over one.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
 use super::deadline_socket::DeadlineSocket;
 
@@ -12,6 +12,16 @@ pub(super) enum Transport {
 }
 
 impl Transport {
+    /// What bytes are written to and read from.
+    pub(super) fn stream(&mut self) -> &mut dyn ReadWrite {
+        match self {
+            Transport::Plain(socket) => socket,
+            #[cfg(feature = "tls")]
+            Transport::Tls(tls) => tls,
+        }
+    }
+
+    /// The socket below TLS.
     pub(super) fn socket(&mut self) -> &mut DeadlineSocket {
         match self {
             Transport::Plain(socket) => socket,
@@ -21,33 +31,9 @@ impl Transport {
     }
 }
 
-impl Read for Transport {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Transport::Plain(socket) => socket.read(buffer),
-            #[cfg(feature = "tls")]
-            Transport::Tls(tls) => tls.read(buffer),
-        }
-    }
-}
+pub(super) trait ReadWrite: Read + Write {}
 
-impl Write for Transport {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Transport::Plain(socket) => socket.write(bytes),
-            #[cfg(feature = "tls")]
-            Transport::Tls(tls) => tls.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Transport::Plain(socket) => socket.flush(),
-            #[cfg(feature = "tls")]
-            Transport::Tls(tls) => tls.flush(),
-        }
-    }
-}
+impl<T: Read + Write> ReadWrite for T {}
 
 /// A connection for the background thread.
 pub(super) type AsyncTransport = Box<dyn AsyncReadWrite>;

@@ -92,11 +92,10 @@ pub(super) fn take(
         }
     }
     let listing = Listing::of(&writer.dir)?;
-    for old in listing.logs.into_iter().filter(|&old| old < number) {
-        remove(&Kind::Log.path(&writer.dir, old))?;
-    }
-    for old in listing.snapshots.into_iter().filter(|&old| old < number) {
-        remove(&Kind::Snapshot.path(&writer.dir, old))?;
+    for (kind, numbers) in [(Kind::Log, listing.logs), (Kind::Snapshot, listing.snapshots)] {
+        for old in numbers.into_iter().filter(|&old| old < number) {
+            remove(&kind.path(&writer.dir, old))?;
+        }
     }
     Ok(())
 }

@@ -31,15 +31,26 @@ pub(crate) struct Listener {
     process: u32,
 }
 
-impl Listener {
-    pub(super) fn new(
-        waiters: Arc<Waiters>,
-        audience: Audience,
-        topics: Vec<Topic>,
-        signal: Arc<Signal>,
-    ) -> Self {
-        Self {
-            waiters,
+impl Waiters {
+    /// Listens for these topics until the listener is dropped.
+    pub(crate) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
+        self.listen_as(Audience::default(), topics)
+    }
+
+    /// Listens as one of an audience.
+    pub(crate) fn listen_as(self: &Arc<Self>, audience: Audience, topics: Vec<Topic>) -> Listener {
+        let signal = Arc::new(Signal::default());
+        // A step that runs under a lock which the listener needs to poll sees this, or has ended before
+        // the listener polls.
+        self.listening.fetch_add(1, Ordering::AcqRel);
+        let mut map = lock(&self.topics);
+        for topic in &topics {
+            let audiences = map.entry(topic.clone()).or_default();
+            audiences.entry(audience.clone()).or_default().push_back(signal.clone());
+        }
+        drop(map);
+        Listener {
+            waiters: self.clone(),
             audience,
             topics,
             signal,
@@ -49,7 +60,9 @@ impl Listener {
             process: std::process::id(),
         }
     }
+}
 
+impl Listener {
     /// Does something more when the listener is dropped, such as giving up a subscription.
     pub(crate) fn on_drop(mut self, done: impl FnOnce() + Send + 'static) -> Self {
         self.on_drop = Some(Box::new(done));

@@ -38,26 +38,6 @@ pub(crate) struct Waiters {
 type Topics = HashMap<Topic, HashMap<Audience, VecDeque<Arc<Signal>>>>;
 
 impl Waiters {
-    /// Listens for these topics until the listener is dropped.
-    pub(crate) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
-        self.listen_as(Audience::default(), topics)
-    }
-
-    /// Listens as one of an audience.
-    pub(crate) fn listen_as(self: &Arc<Self>, audience: Audience, topics: Vec<Topic>) -> Listener {
-        let signal = Arc::new(Signal::default());
-        // A step that runs under a lock which the listener needs to poll sees this, or has ended before
-        // the listener polls.
-        self.listening.fetch_add(1, Ordering::AcqRel);
-        let mut map = lock(&self.topics);
-        for topic in &topics {
-            let audiences = map.entry(topic.clone()).or_default();
-            audiences.entry(audience.clone()).or_default().push_back(signal.clone());
-        }
-        drop(map);
-        Listener::new(self.clone(), audience, topics, signal)
-    }
-
     /// Whether anybody listens for anything.
     pub(crate) fn is_awaited(&self) -> bool {
         self.listening.load(Ordering::Acquire) > 0
