@@ -60,6 +60,8 @@ struct State {
     /// Why nothing is written any more. It stays for good: after a failed `fsync` the kernel may
     /// have dropped the pages, and a second one that succeeds proves nothing.
     stopped: Option<Stop>,
+    /// How many threads wait for [`Writer::written`].
+    blocked: usize,
     waiting: Vec<(Ticket, Done)>,
     /// When the flusher thread has to put the log on disk.
     sync_due: Option<Instant>,
@@ -109,6 +111,7 @@ impl Writer {
             busy: false,
             closing: false,
             stopped: None,
+            blocked: 0,
             waiting: Vec::new(),
             sync_due: None,
             quit: false,
@@ -162,9 +165,24 @@ impl Writer {
                 return result;
             }
             state = match state.busy {
-                true => wait_until(&self.written, state, None),
+                true => self.wait_written(state),
                 false => self.lead(state, on_disk),
             };
+        }
+    }
+
+    /// Blocks until a buffer was written.
+    fn wait_written<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
+        state.blocked += 1;
+        state = wait_until(&self.written, state, None);
+        state.blocked -= 1;
+        state
+    }
+
+    /// Only where somebody waits, since each notification is a system call.
+    fn notify_written(&self, state: &State) {
+        if state.blocked > 0 {
+            self.written.notify_all();
         }
     }
 
@@ -226,7 +244,7 @@ impl Writer {
             }
             Err(error) => state.stop(&error),
         }
-        self.written.notify_all();
+        self.notify_written(&state);
         if !state.waiting.is_empty() || state.sync_due.is_some() {
             self.flusher.notify_one();
         }
@@ -274,7 +292,7 @@ impl Writer {
             }
             Err(error) => {
                 state.stop(&error);
-                self.written.notify_all();
+                self.notify_written(&state);
             }
         }
         state
@@ -313,7 +331,7 @@ impl Writer {
             if !state.busy {
                 return Ok(state);
             }
-            state = wait_until(&self.written, state, None);
+            state = self.wait_written(state);
         }
     }
 
