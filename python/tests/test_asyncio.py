@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import redis
 import uvloop
+from waiting import SOON, until_async
 
 import millpond
 import millpond.aio
@@ -37,7 +38,7 @@ async def test_the_loop_runs_while_a_call_waits(own_server: Any) -> None:
     began = time.monotonic()
     for _ in range(100):
         await asyncio.sleep(0.001)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < SOON
     assert not call.done()
     own_server.run("cont")
     assert (await call).new == 1
@@ -69,7 +70,7 @@ async def test_a_cancelled_wait_loses_no_batch(url: str, name: str) -> None:
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(batches.__anext__(), 0.05)
     await ick.add([(1, "a")])
-    assert await asyncio.wait_for(batches.__anext__(), 10) == [(b"a", 1.0)]
+    assert await asyncio.wait_for(batches.__anext__(), SOON) == [(b"a", 1.0)]
     assert (await ick.stats()).cset_size == 1
 
 
@@ -82,7 +83,7 @@ async def test_a_cancelled_wait_takes_no_wake_up(name: str) -> None:
         waiting = asyncio.ensure_future(ick.batches(1, wait=60).__anext__())
         await asyncio.sleep(0.05)  # it listens now
         await ick.add([(1, "a")])
-        assert await asyncio.wait_for(waiting, 10) == [(b"a", 1.0)]
+        assert await asyncio.wait_for(waiting, SOON) == [(b"a", 1.0)]
 
 
 async def test_a_batch_that_came_with_the_cancellation_is_not_committed(
@@ -108,7 +109,7 @@ async def test_a_batch_that_came_with_the_cancellation_is_not_committed(
 
 
 async def test_a_loop_can_go_on_after_an_error(own_server: Any) -> None:
-    ick = millpond.aio.connect(own_server.url, timeout=0.3).ick("x")
+    ick = millpond.aio.connect(own_server.url, timeout=2).ick("x")
     await ick.add([(1, "a"), (2, "b")])
     batches = ick.batches(1)
     assert await batches.__anext__() == [(b"a", 1.0)]
@@ -225,7 +226,4 @@ async def test_cancelled_waits_leave_nothing_behind(shared_server: Any, name: st
         with pytest.raises(asyncio.TimeoutError):
             waiting = client.ick(f"{name}-{number}").batches(1, wait=math.inf).__anext__()
             await asyncio.wait_for(waiting, 0.05)
-    until = time.monotonic() + 10
-    while server.pubsub_channels(f"{name}*") and time.monotonic() < until:
-        await asyncio.sleep(0.05)
-    assert server.pubsub_channels(f"{name}*") == []
+    await until_async(lambda: server.pubsub_channels(f"{name}*") == [])

@@ -15,8 +15,8 @@ import uvloop
 import millpond.aio
 from millpond import Modification
 
-ENDLESS = 10.0
-"""How long work takes that is not stopped, in seconds: longer than any test of it may take."""
+ENDLESS = 60.0
+"""How long work goes on that nobody stops, in seconds: longer than any test of it may take."""
 
 
 async def write_read_ack(client: Any, until: float) -> None:

@@ -75,7 +75,7 @@ async def test_no_server_listens(connect: Any) -> None:
 
 
 async def test_no_answer(connect: Any, own_server: Any) -> None:
-    ick = connect(own_server.url, timeout=0.3).ick("x")
+    ick = connect(own_server.url, timeout=2).ick("x")
     await ick.add([(1, "a")])
     own_server.run("stop")
     with pytest.raises(builtins.TimeoutError) as raised:

@@ -53,7 +53,7 @@ def test_forks_while_threads_wait(shared_server: Any, name: str) -> None:
         own = client.shuffle_queue(f"{name}-child")
         assert own.consumer("g", "c").read(0.02) is None
         threading.Timer(0.05, lambda: own.write("t", {"n": "1"})).start()
-        message = own.consumer("g", "c").read(10)
+        message = own.consumer("g", "c").read(60)
         assert message is not None
         assert own.consumer("g", "c").ack_and_delete(message) == 1
 

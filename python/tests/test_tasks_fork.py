@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from processes import in_child
+from waiting import until
 
 import millpond
 import millpond.aio
@@ -45,7 +46,7 @@ def test_forks_while_threads_wait_and_jobs_renew(shared_server: Any, name: str) 
     client = millpond.connect(shared_server.url)
     store = client.tasks(name)
     store.insert("job")
-    (job,) = store.worker("job", lease=0.3).jobs()
+    (job,) = store.worker("job", lease=2).jobs()
     got: list[Any] = []
     waits = [lambda: got.append(next(store.claims("q", wait=60)))] * 3
     threads = [threading.Thread(target=wait) for wait in waits]
@@ -57,8 +58,8 @@ def test_forks_while_threads_wait_and_jobs_renew(shared_server: Any, name: str) 
         own = client.tasks(f"{name}-child")
         assert list(own.claims("q", wait=0.02)) == []
         threading.Timer(0.05, lambda: own.insert("q", 1)).start()
-        for own_job in own.worker("q", wait=10, lease=0.2).jobs():
-            time.sleep(0.3)  # its own timer renews it
+        for own_job in own.worker("q", wait=60, lease=2).jobs():
+            until(lambda: own_job.handle.version > own_job.task.version)  # its own timer renews it
             assert not own_job.is_lost
             own_job.done()
             break
