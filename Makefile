@@ -108,7 +108,7 @@ run-rust-models:
 run-python:
 	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
 run-node:
-	cd node && npm test
+	cd node && MILLPOND_CARGO_PROFILE=$(PROFILE) npm test
 run-c:
 	$(MAKE) --no-print-directory -C ffi/tests fast
 run-c-deep:
