@@ -75,20 +75,21 @@ onEveryBackend('a loop that is left keeps nothing from others', async ({ connect
 
 onEveryBackend('a loop waits, and ends', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
+  const seen = []
   const produce = async () => {
     for (const number of [1, 2, 3]) {
       await sleep(50)
       await write(queue, number)
+      await until(() => seen.length === number, 'it is read')
     }
   }
   const consume = async () => {
-    const seen = []
     for await (const batch of queue.consumer('g', 'c').messages({ waitMs: Infinity })) {
       seen.push(...numbersOf(batch))
-      if (seen.length === 3) return seen
+      if (seen.length === 3) return
     }
   }
-  const [seen] = await Promise.all([consume(), produce()])
+  await Promise.all([consume(), produce()])
   assert.deepEqual(seen, ['1', '2', '3'])
   const began = performance.now()
   assert.deepEqual(await collect(queue.consumer('g', 'c').messages({ waitMs: 150 })), [])
