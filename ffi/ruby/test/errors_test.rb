@@ -60,7 +60,7 @@ class ErrorsTest < MillpondTest
 
   def test_a_timeout
     server = own_server
-    ick = connect(server.url, timeout: 0.3).ick("x")
+    ick = connect(server.url, timeout: 2).ick("x")
     ick.add([[1, "a"]])
     server.run("stop")
     error = assert_raises(Timeout::Error) { ick.add([[1, "a"]]) }

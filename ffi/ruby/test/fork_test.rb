@@ -149,9 +149,7 @@ class ForkTest < MillpondTest
     assert_equal 30, done.stats.pset_size
     # The connections of children that have ended are gone; the parent needed but one of its own.
     admin = Redis.new(url: Servers.shared.url)
-    Timeout.timeout(10) do
-      sleep 0.02 until admin.client(:list).count { |one| one["name"] == name_of_queue } == 1
-    end
+    wait_until { admin.client(:list).count { |one| one["name"] == name_of_queue } == 1 }
   end
 
   def test_no_thread_is_left_behind
@@ -174,7 +172,7 @@ class ForkTest < MillpondTest
   def no_thread_a_turn
     before = threads_of_process
     yield
-    Timeout.timeout(10) { sleep 0.02 until threads_of_process < before + 10 }
+    wait_until { threads_of_process < before + 10 }
   end
 
   def test_a_child_does_not_give_back_its_parents_lease
@@ -244,7 +242,7 @@ class ForkTest < MillpondTest
       PROGRAM
       run_ruby("-rmillpond", "-e", program, Servers.shared.url, name_of_queue, chdir: folder, seconds: 30)
       ick = connect(Servers.shared.url).ick(name_of_queue)
-      Timeout.timeout(20) { sleep 0.02 until ick.stats&.pset_size == 2 }
+      wait_until { ick.stats&.pset_size == 2 }
     end
   end
 end

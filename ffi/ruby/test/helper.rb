@@ -22,6 +22,9 @@ LIBRARY_PATH = Millpond::Native.ffi_libraries.first.name
 
 # What all tests share.
 class MillpondTest < Minitest::Test
+  # Seconds in which a busy machine does what takes no time; what must not happen takes longer.
+  SOON = 20
+
   # Defines a test for each backend; the block gets a URL. Everything that it opens on a file is
   # gone when it ends.
   def self.on_every_backend(name, &body)
@@ -98,8 +101,22 @@ class MillpondTest < Minitest::Test
     @clients = nil
   end
 
+  # Returns once it holds.
+  def wait_until
+    Timeout.timeout(SOON) { sleep 0.005 until yield }
+  end
+
+  # A thread that waits in a call.
+  def in_thread(&work)
+    thread = Thread.new(&work)
+    thread.report_on_exception = false
+    wait_until { thread.status == "sleep" }
+    sleep 0.05 # in the last one, if it makes several
+    thread
+  end
+
   # Does it in a child, which may neither fail nor hang.
-  def in_child(seconds = 20)
+  def in_child(seconds = 60)
     child = fork do
       yield
       $stderr.flush

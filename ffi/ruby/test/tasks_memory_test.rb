@@ -73,7 +73,7 @@ class TasksMemoryTest < MillpondTest
     200.times { store.insert("q") }
     200.times { store.worker("q", lease: 0.1).jobs { |job| break job } }
     3.times { GC.start }
-    Timeout.timeout(10) { sleep 0.05 until store.queue_stats[0].available > 150 }
+    wait_until { store.queue_stats[0].available > 150 }
     assert_operator threads_of_process, :<, before + 5
   end
 

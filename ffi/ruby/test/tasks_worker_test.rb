@@ -42,7 +42,7 @@ class TasksWorkerTest < MillpondTest
   on_every_backend :a_job_that_is_not_ended_is_left do |url|
     store = store_on(url)
     3.times { |number| store.insert("q", id: number.to_s, priority: 9 - number) }
-    worker = store.worker("q", lease: 0.2)
+    worker = store.worker("q", lease: 1.5)
     kept = []
     worker.jobs do |job|
       kept << job
@@ -50,7 +50,7 @@ class TasksWorkerTest < MillpondTest
     end
     assert_raises(IndexError) { worker.jobs { |job| kept << job && raise(IndexError) } }
     # The one that went along by break is renewed, the others are not.
-    sleep 0.5
+    sleep 2
     assert_raises(Millpond::InvalidArgumentError) { kept[0].done }
     assert_raises(Millpond::InvalidArgumentError) { kept[2].done }
     assert_equal %w[0 2], store.claim_many("q", 5).map(&:id).sort
@@ -76,14 +76,14 @@ class TasksWorkerTest < MillpondTest
     made = modification.insert_doc("n", "k", id: "d", content: 1)
     store.modify(made.insert_doc("n", "k", id: "e", secondary_key: "2"))
     store.insert("q", value: 1)
-    job = store.worker("q", lease: 0.3).jobs.first
+    job = store.worker("q", lease: 1.5).jobs.first
     docs = job.claim_docs("n", "k")
-    until_then = now + 1
+    until_then = now + 2.2
     nil while now < until_then
     assert_nil other.claim("q")
     assert_raises(Millpond::DependencyError) { other.claim_docs("n", "k") }
     refute_predicate job, :lost?
-    assert_operator job.handle.version, :>=, 4
+    assert_operator job.handle.version, :>=, 3
     done = job.finish(job.delete.change_doc(docs[0].change(content: 2, release: true)))
     assert_equal [["d", 2, ""], ["e", nil, ""]], done.changed_docs.map { |doc| [doc.id, doc.content, doc.claimant] }
     assert_empty store.queues
@@ -92,13 +92,13 @@ class TasksWorkerTest < MillpondTest
   on_every_backend :a_lost_lease_is_seen do |url|
     store = store_on(url, claimant: "ann")
     store.insert("q", id: "t")
-    job = store.worker("q", lease: 0.3).jobs.first
-    # A program that uses a claimant's name can do what that claimant can.
+    job = store.worker("q", lease: 4).jobs.first
+    # Whoever takes a claimant's name can do what it could.
     assert_match %r{\Aann/\h{16}\z}, job.task.claimant
     assert_raises(Millpond::DependencyError) { store.modify(modification.delete(job.handle)) }
     same = @clients.first.tasks(name_of_queue, claimant: job.task.claimant)
     same.modify(modification.delete(job.handle))
-    Timeout.timeout(10) { sleep 0.01 until job.lost? }
+    wait_until { job.lost? }
     [-> { job.done }, -> { job.retry("why") }, -> { job.finish(job.delete.insert("q")) }].each do |call|
       assert_raises(Millpond::DependencyError, &call)
     end
@@ -182,7 +182,7 @@ class TasksWorkerTest < MillpondTest
     store.worker("q").run { break }
     catch(:out) { store.worker("q").run { throw :out } }
     thread = Thread.new { store.worker("q").run { sleep } }
-    Timeout.timeout(10) { sleep 0.01 until thread.status == "sleep" && store.queue_stats[0].claimed == 1 }
+    wait_until { thread.status == "sleep" && store.queue_stats[0].claimed == 1 }
     thread.kill.join
     task = store.claim("q")
     assert_equal [8, 0, ""], [task.claims, task.attempt, task.err]
@@ -202,30 +202,21 @@ class TasksWorkerTest < MillpondTest
     # How fast the disk is is not what this is about.
     next if url.start_with?("file:")
 
-    client = connect(url)
-    took = []
-    # A busy machine may take its time now and then; without exclusion it is always a lease.
-    until took.last&.<(2) || took.size == 3
-      store = client.tasks("#{name_of_queue}#{took.size}")
-      all = Millpond::Modification.new.insert_doc("n", "k", content: 0)
-      40.times { all.insert("q") }
-      store.modify(all)
-      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      workers = Array.new(2) do
-        Thread.new do
-          store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).run do |job|
-            doc, = job.claim_docs("n", "k")
-            sleep 0.01
-            job.delete.change_doc(doc.change(content: doc.content + 1))
-          end
-        end
+    store = store_on(url)
+    all = modification.insert_doc("n", "k", content: 0)
+    40.times { all.insert("q") }
+    store.modify(all)
+    work = lambda do
+      store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).run do |job|
+        doc, = job.claim_docs("n", "k")
+        sleep 0.01
+        job.delete.change_doc(doc.change(content: doc.content + 1))
       end
-      workers.each(&:join)
-      took << Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
-      assert_empty store.queues
-      assert_equal 40, store.list_docs("n").docs.first.content
     end
-    assert_operator took.last, :<, 2
+    # Without exclusion it is at least a lease.
+    assert_operator seconds { Array.new(2) { Thread.new(&work) }.each(&:join) }, :<, SOON
+    assert_empty store.queues
+    assert_equal 40, store.list_docs("n").docs.first.content
   end
 
   on_every_backend :a_job_waits_for_documents do |url|
@@ -250,7 +241,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q")
     tries = []
-    store.worker("q", backoff: 0.001, wait: 0.3).run do |job|
+    store.worker("q", backoff: 0.001, wait: 1).run do |job|
       tries << [job.task.attempt, job.task.err]
       job.delete.insert(tries.one? ? "" : "next")
     end
@@ -262,7 +253,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q", id: "a")
     tries = []
-    store.worker("q", backoff: 0.001, backoff_max: 0.002, max_attempts: 3, wait: 0.3).run do |job|
+    store.worker("q", backoff: 0.001, backoff_max: 0.002, max_attempts: 3, wait: 1).run do |job|
       tries << job.task.attempt
       raise KeyError, tries.size.to_s
     end
