@@ -101,7 +101,7 @@ final class ErrorsTest extends TestCase
     public function testATimeout(): void
     {
         $server = new Servers();
-        $ick = Millpond::connect($server->url, timeout: 0.3)->ick('x');
+        $ick = Millpond::connect($server->url, timeout: 2)->ick('x');
         $ick->add(['a']);
         $server->run('stop');
         $thrown = self::thrown(static fn () => $ick->add(['a']));
@@ -142,7 +142,7 @@ final class ErrorsTest extends TestCase
         $client->ick($this->name)->stats();
         self::assertCount(1, Servers::shared()->clients($this->name));
         unset($client);
-        for ($tries = 0; $tries < 400 && Servers::shared()->clients($this->name) !== []; ++$tries) {
+        for ($tries = 0; $tries < 4_000 && Servers::shared()->clients($this->name) !== []; ++$tries) {
             \usleep(5_000);
         }
         self::assertSame([], Servers::shared()->clients($this->name), 'a client that is freed closes');

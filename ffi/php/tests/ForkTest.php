@@ -95,10 +95,10 @@ final class ForkTest extends TestCase
     {
         $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
         $store->insert('q');
-        $held = [$store->worker('q', lease: 0.6)->jobs()->next()];
+        $held = [$store->worker('q', lease: 2)->jobs()->next()];
         self::inChild(static function () use (&$held): void {
-            // Longer than a lease, in which this copy renews nothing and releases nothing.
-            \usleep(900_000);
+            // Longer than a lease, in which this copy renews nothing and gives nothing back.
+            \usleep(2_500_000);
             $held = [];
         });
         self::assertFalse($held[0]->isLost());
@@ -113,8 +113,8 @@ final class ForkTest extends TestCase
         $store->worker('q', lease: 0.6)->jobs()->next();
         $store->insert('q');
         self::inChild(static function () use ($store): void {
-            $job = $store->worker('q', lease: 0.6)->jobs()->next();
-            \usleep(1_300_000);
+            $job = $store->worker('q', lease: 2)->jobs()->next();
+            \usleep(2_500_000);
             self::assertGreaterThan(2, $job->handle()->version);
             $job->done();
         });

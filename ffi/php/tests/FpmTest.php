@@ -129,7 +129,7 @@ final class FpmTest extends TestCase
         self::assertSame(200 + self::WORKERS, $admin->zCard("$this->name/ick/{{$this->name}}/pset"));
         self::assertStringNotContainsString('exited on signal', $fpm->log());
         unset($fpm);
-        for ($tries = 0; $tries < 400 && Servers::shared()->clients($this->name) !== []; ++$tries) {
+        for ($tries = 0; $tries < 4_000 && Servers::shared()->clients($this->name) !== []; ++$tries) {
             \usleep(5_000);
         }
         self::assertSame([], Servers::shared()->clients($this->name), 'no connection is left');

@@ -78,7 +78,7 @@ final class LeaseTest extends TestCase
         self::assertSame(1, $admin->exists($key));
         self::assertFalse($lease->isLost());
         unset($lease);
-        for ($tries = 0; $tries < 400 && $admin->exists($key) === 1; ++$tries) {
+        for ($tries = 0; $tries < 4_000 && $admin->exists($key) === 1; ++$tries) {
             \usleep(5_000);
         }
         self::assertSame(0, $admin->exists($key), 'what nobody refers to is given back');

@@ -272,9 +272,9 @@ final class OverTest extends TestCase
         $redis = $connect();
         $redis->select($database);
         $redis->set($this->name . 'mine', 'mine');
-        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
         $ick = Millpond::over($redis)->ick($this->name);
         $ick->add([[1, 'a']]);
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
         Servers::shared()->admin()->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
         $thrown = self::thrown(static fn () => $ick->add([[2, 'b']]));
         self::assertInstanceOf(ConnectionLostException::class, $thrown);
@@ -307,9 +307,9 @@ final class OverTest extends TestCase
     public function testAReplyOfAnotherCall(): void
     {
         $redis = $this->redis();
-        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
         $ick = Millpond::over($redis)->ick($this->name);
         $ick->add(['a']);
+        $redis->setOption(\Redis::OPT_READ_TIMEOUT, 0.1);
         Servers::shared()->admin()->rawCommand('CLIENT', 'PAUSE', '1500', 'ALL');
         // Its owner stops waiting, and phpredis before 6 gives its reply to the next caller.
         self::assertInstanceOf(\RedisException::class, self::thrown(static fn () => $redis->echo('late')));

@@ -102,21 +102,19 @@ final class SignalsTest extends TestCase
     }
 
     /**
-     * Runs a program in which SIGALRM throws, while the server is paused for longer than that.
+     * Runs a program that has calls interrupted while the server holds them: a handler throws.
      */
     private function interrupted(string $code): string
     {
         $program = <<<'PHP'
             require $argv[1];
             pcntl_async_signals(true);
-            pcntl_signal(SIGALRM, function () { throw new DomainException(); });
+            pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
             $ick = Millpond\Millpond::connect($argv[2])->ick($argv[3]);
             $ick->add([[1, 'a'], [2, 'b']]);
-            $redis = new Redis();
-            $redis->connect('127.0.0.1', parse_url($argv[2], PHP_URL_PORT));
-            $pause = function () use ($redis) {
-                $redis->rawCommand('CLIENT', 'PAUSE', '1600', 'ALL');
-                pcntl_alarm(1);
+            $server = new Millpond\Tests\PausedServer(parse_url($argv[2], PHP_URL_PORT));
+            $interrupted = function ($call) use ($server) {
+                try { $server->interrupt($call); } catch (DomainException) { echo 'thrown '; }
             };
             PHP;
         $server = new Servers();
@@ -129,7 +127,7 @@ final class SignalsTest extends TestCase
     public function testAHandlerThatThrowsDuringACall(): void
     {
         foreach (['add(["c"])', 'stats()', 'reserve(1)', 'commit(["a"])', 'peek(1)'] as $call) {
-            $code = '$pause(); try { $ick->CALL; } catch (DomainException) { echo "thrown "; }'
+            $code = '$interrupted(fn () => $ick->CALL);'
                 . ' for ($k = 0; $k < 5; ++$k) { $ick->peek(5); } unset($ick); echo "alive";';
             self::assertSame('thrown alive', $this->interrupted(\str_replace('CALL', $call, $code)), $call);
         }
@@ -138,8 +136,7 @@ final class SignalsTest extends TestCase
     public function testAHandlerThatThrowsDuringNextLosesNoBatch(): void
     {
         foreach (['null', '5.0'] as $wait) {
-            $code = '$batches = $ick->batches(1, WAIT); $pause();'
-                . ' try { $batches->next(); } catch (DomainException) { echo "thrown "; }'
+            $code = '$batches = $ick->batches(1, WAIT); $interrupted(fn () => $batches->next());'
                 . ' echo $batches->next()[0]->member, $batches->next()[0]->member;';
             self::assertSame('thrown ab', $this->interrupted(\str_replace('WAIT', $wait, $code)), $wait);
         }
@@ -147,7 +144,7 @@ final class SignalsTest extends TestCase
 
     public function testAHandlerThatThrowsDuringALeaseHoldsNone(): void
     {
-        $code = '$pause(); try { $ick->lease(60); } catch (DomainException) { echo "thrown "; }'
+        $code = '$interrupted(fn () => $ick->lease(60));'
             . ' for ($k = 0; $k < 1000 && !($lease = $ick->lease(60)); ++$k) { usleep(10000); }'
             . ' echo $lease ? "free" : "held";';
         self::assertSame('thrown free', $this->interrupted($code));

@@ -403,10 +403,10 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $store->insert('q', delay: 0.3);
-        $claims = $store->claims('q', wait: 5, lease: 60);
+        $claims = $store->claims('q', wait: 60, lease: 60);
         $start = \hrtime(true);
         self::assertCount(1, $claims->next());
-        self::assertLessThan(3e9, \hrtime(true) - $start);
+        self::assertLessThan(20e9, \hrtime(true) - $start);
         $start = \hrtime(true);
         self::assertNull($store->claims('q', wait: 0.2)->next());
         self::assertGreaterThan(0.15e9, \hrtime(true) - $start);

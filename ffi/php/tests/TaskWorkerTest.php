@@ -97,13 +97,13 @@ final class TaskWorkerTest extends TestCase
     {
         $store = $this->store($kind);
         $store->insert('q');
-        $jobs = $store->worker('q', lease: 0.4)->jobs();
+        $jobs = $store->worker('q', lease: 2)->jobs();
         $job = $jobs->next();
         $task = $job->task;
         unset($job);
         self::assertNull($jobs->next());
         self::assertEquals([$task], $store->fetch($task->id), 'nothing renews it');
-        self::assertSame($task->id, $store->worker('q', wait: 5)->jobs()->next()->task->id);
+        self::assertSame($task->id, $store->worker('q', wait: 60)->jobs()->next()->task->id);
     }
 
     /** @dataProvider ownKinds */
@@ -136,12 +136,12 @@ final class TaskWorkerTest extends TestCase
     {
         $store = $this->store($kind);
         $store->insert('q');
-        $job = $store->worker('q', lease: 0.4)->jobs()->next();
+        $job = $store->worker('q', lease: 4)->jobs()->next();
         $thrown = self::thrown(static fn () => $store->modify((new Modification())->delete($job->task)));
         self::assertSame($job->task->id, $thrown->claims[0]->id);
         $same = $this->store($kind, $job->task->claimant, $store);
         $same->modify((new Modification())->delete($job->task));
-        for ($tries = 0; $tries < 400 && !$job->isLost(); ++$tries) {
+        for ($tries = 0; $tries < 4_000 && !$job->isLost(); ++$tries) {
             \usleep(5_000);
         }
         self::assertTrue($job->isLost());

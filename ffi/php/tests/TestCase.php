@@ -167,7 +167,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     /**
      * Does it in a child, which may neither fail nor hang.
      */
-    protected static function inChild(callable $work, float $seconds = 20): void
+    protected static function inChild(callable $work, float $seconds = 60): void
     {
         $child = \pcntl_fork();
         if ($child === 0) {
