@@ -38,7 +38,7 @@ static void a_lost_lease(const struct backend *backend) {
     bool lost = false, was_held = true;
 
     add(client, "lost", "a 1");
-    OK(millpond_ick_lease_acquire(client, S("lost"), 600, &lease, &error));
+    OK(millpond_ick_lease_acquire(client, S("lost"), 6000, &lease, &error));
     OK(millpond_lease_batches(lease, 1, -1, &batches, &error));
     OK(millpond_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
@@ -105,7 +105,7 @@ static void a_server_that_stops(const struct backend *shared) {
     OK(millpond_ick_lease_acquire(client, S("stops"), 3600000, &lease, &error));
     millpond_options_init(&options);
     options.url = (millpond_bytes){backend.url, strlen(backend.url)};
-    options.timeout_ms = 200;
+    options.timeout_ms = 2000;
     OK(millpond_connect_with(&options, &hasty, &error));
     OK(millpond_ick_stats_read(hasty, S("stops"), &stats, &error));
 
