@@ -89,7 +89,7 @@ fn a_trickling_peer_behind_tls_holds_no_call_beyond_its_timeout() {
                 proxy.trickle_replies();
                 let began = Instant::now();
                 assert_eq!(stats(&client).unwrap_err().kind(), ErrorKind::Timeout);
-                assert!(began.elapsed() < TIMEOUT + 10 * TOLERANCE, "{:?}", began.elapsed());
+                assert!(began.elapsed() < TIMEOUT + 50 * TOLERANCE, "{:?}", began.elapsed());
                 assert_ends_in_time("the handshake of TLS", &url, |client| stats(&client));
             });
         }

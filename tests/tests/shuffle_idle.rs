@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use millpond_tests::servers::Redis;
+use millpond_tests::servers::{Redis, wait_until};
 
 /// A wait that is never over by itself while the test runs.
 const LONG: Duration = Duration::from_secs(600);
@@ -25,22 +25,29 @@ fn waiting_costs_nothing_and_one_connection() {
             })
         })
         .collect();
-    std::thread::sleep(Duration::from_secs(1));
-    // The waiting one, the pooled one, and that of the query.
+    // Until all have asked once.
+    let mut before = commands(&server);
+    wait_until("nobody asks", || {
+        std::thread::sleep(Duration::from_millis(500));
+        let last = std::mem::replace(&mut before, commands(&server));
+        before - last <= 1
+    });
+    // The waiting one, the pooled one, and that of the question.
     let (count, list) = connections();
     assert!(count <= 3, "{list}");
     let (before, cpu) = (commands(&server), cpu_time());
     std::thread::sleep(Duration::from_secs(2));
     let (sent, spent) = (commands(&server) - before, cpu_time() - cpu);
-    assert!(sent <= 3, "{sent} commands in 2 seconds");
-    assert!(spent < Duration::from_millis(30), "{spent:?} of work while waiting");
+    // At most one look at each of the four queues, of the one that is due every five seconds.
+    assert!(sent <= 12, "{sent} commands in 2 seconds");
+    assert!(spent < Duration::from_millis(50), "{spent:?} of work while waiting");
 
     // One message wakes one waiter: it reads, and the next one checks whether there is more.
     let before = steps(&server);
     client.shuffle_queue("q1").write("t", [("f", "v")]).expect("the server is there");
     std::thread::sleep(Duration::from_millis(300));
     let sent = steps(&server) - before;
-    assert!(sent <= 6, "{sent} steps for one message");
+    assert!(sent <= 10, "{sent} steps for one message");
     for i in 0..4 {
         let messages = (0..16).map(|i| (i.to_string(), [("f", "v")]));
         let queue = client.shuffle_queue(format!("q{i}"));

@@ -67,7 +67,7 @@ fn a_message_on_an_idle_queue_is_picked_up_at_once() {
         let (mean, longest) = pick_up(&client, 8, 200);
         println!("{url}: mean {mean:?}, longest {longest:?}");
         // Below 2 ms on an idle machine, which the benchmark says; here others may be at work.
-        assert!(mean < Duration::from_millis(100), "{url}: {mean:?}");
+        assert!(mean < Duration::from_millis(500), "{url}: {mean:?}");
     }
 }
 
@@ -95,7 +95,7 @@ fn a_broken_connection_loses_no_message() {
     other.shuffle_queue("q").write("t", [("f", "v")]).expect("the server is there");
     let began = Instant::now();
     assert!(waiter.join().expect("no panic"));
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
 }
 
 #[test]
