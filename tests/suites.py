@@ -6,8 +6,9 @@ took.
 `make test` and `make test-all` build what the suites need and call this. Most tests wait more than
 they compute, so a few suites run at a time; each test program in Rust counts as one. What a suite
 prints goes to `target/suites/<suite>.log`, and of one that fails the end is printed here too. A
-suite that exceeds its limit is ended with everything that it started. The exit status is 0 only if
-all suites passed and each of them ran at least one case.
+suite that exceeds its limit is ended with everything that it started, and so are all when this
+program is interrupted. The exit status is 0 only if all suites passed and each of them ran at least
+one case.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import queue
 import re
 import signal
 import subprocess
@@ -101,7 +103,7 @@ class Result:
     failure: str | None
 
 
-def run(suite: Suite) -> Result:
+def run(suite: Suite, running: set[subprocess.Popen[bytes]]) -> Result:
     log = LOGS / f"{suite.name}.log"
     started = time.monotonic()
     failure = None
@@ -115,6 +117,7 @@ def run(suite: Suite) -> Result:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        running.add(process)
         try:
             status = process.wait(LIMIT_SECONDS)
             if status != 0:
@@ -123,6 +126,7 @@ def run(suite: Suite) -> Result:
             failure = f"not done after {LIMIT_SECONDS} s"
         finally:
             end(process)
+            running.discard(process)
     printed = log.read_text(errors="replace")
     cases = sum(int(count) for count in re.findall(suite.cases, printed, re.MULTILINE))
     return Result(suite, time.monotonic() - started, cases, failure)
@@ -139,25 +143,35 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def run_all(suites: list[Suite]) -> list[Result]:
     waiting = collections.deque(suites)
+    running: set[subprocess.Popen[bytes]] = set()
+    finished: queue.SimpleQueue[Result] = queue.SimpleQueue()
     results: list[Result] = []
-    lock = threading.Lock()
 
     def work() -> None:
         while True:
-            with lock:
-                if not waiting:
-                    return
+            try:
                 suite = waiting.popleft()
-            result = run(suite)
-            with lock:
-                results.append(result)
-                tell(result)
+            except IndexError:
+                return
+            try:
+                finished.put(run(suite, running))
+            except OSError as error:  # it cannot be started
+                finished.put(Result(suite, 0, 0, str(error)))
 
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(SIDE_BY_SIDE)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    for _ in range(SIDE_BY_SIDE):
+        threading.Thread(target=work, daemon=True).start()
+    try:
+        while len(results) < len(suites):
+            results.append(finished.get())
+            tell(results[-1])
+    except BaseException:
+        # They have sessions of their own, where the Ctrl-C of a terminal does not come.
+        waiting.clear()
+        time.sleep(0.1)
+        while running:
+            for process in tuple(running):
+                end(process)
+        raise
     return results
 
 
@@ -220,6 +234,7 @@ def main() -> int:
     if not arguments.suite or "rust" in arguments.suite:
         suites += rust_programs()
     LOGS.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     started = time.monotonic()
     rows = rows_of(run_all(suites))
     print()
