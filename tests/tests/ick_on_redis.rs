@@ -388,7 +388,25 @@ fn many_async_waits_leave_no_timers_behind() -> Result {
 }
 
 #[test]
-fn closing_wakes_all_waiters() -> Result {
+fn an_async_loop_whose_wait_met_an_error_asks_again() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&format!("{}?retries=0", server.url()))?.to_async();
+    let mut batches = client.ick("k").batches(1).wait(Duration::from_secs(1));
+    let (say, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || while say.send(block_on(batches.next())).is_ok() {});
+    let listens = || !server.cli(&["PUBSUB", "CHANNELS"]).array().is_empty();
+    wait_until("it waits", listens);
+    server.kill();
+    for _ in 0..3 {
+        let answer = heard.recv_timeout(Duration::from_secs(20)).expect("nothing wakes it");
+        let error = answer.expect("an answer").expect_err("the server is gone");
+        assert!([ErrorKind::ConnectionFailed, ErrorKind::ConnectionLost].contains(&error.kind()));
+    }
+    Ok(())
+}
+
+#[test]
+fn closing_wakes_whoever_waits() -> Result {
     let server = Redis::start();
     for url in [server.url(), "memory:".to_owned()] {
         let client = millpond::connect(&url)?;
