@@ -64,7 +64,7 @@ BY_CONFORMANCE = r"^(\d+) passed, 0 failed"
 SUITES = (
     target("c-deep", r"^(\d+) passed", "deep"),
     target("conformance-all", BY_CONFORMANCE, "deep"),
-    target("chaos", r"^(\d+) kills", "deep"),
+    target("chaos", r"^[a-z ]+: (\d+) kills, seed", "deep"),
     target("server-matrix", BY_CARGO, "deep"),
     target("python", r"^(\d+) passed"),
     target("conformance", BY_CONFORMANCE, "fast"),
