@@ -109,14 +109,12 @@ impl<M: Mode> Batches<M> {
     }
 }
 
-    /// Takes in that an exchange failed.
-    fn failed(&mut self, error: Error) -> Error {
-        // The alarm of the wait is spent: nothing may ever wake a task that listened on.
-        self.stop_waiting();
-        self.cursor.failed(&error);
-        self.is_over = error.retry() == Retry::Never;
-        error
-    }
+/// The Icks of a loop.
+struct Icks<M: Mode> {
+    icks: Vec<Ick<M>>,
+    cursor: Cursor,
+    token: Option<Token>,
+}
 
 impl<M: Mode> Source for Icks<M> {
     type Mode = M;
