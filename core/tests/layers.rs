@@ -4,6 +4,8 @@
 //! It reads the source: `use` lines, paths in the code and in the arguments of macros. What is there for
 //! tests alone (`cfg(test)`) may import what it likes.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -193,10 +195,10 @@ fn violations(path: &Path, source: &str) -> Vec<String> {
                 None => broken.push(format!("{file}: {own} imports lib.rs's {module}")),
             }
         }
-        let is_impure = |path: &&str| {
-            used.strip_prefix(*path).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        let is_impure = |path: &str| {
+            used.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
         };
-        if is_pure && IMPURE_PATHS.iter().any(|path| is_impure(&path)) {
+        if is_pure && IMPURE_PATHS.iter().any(|path| is_impure(path)) {
             broken.push(format!("{file}: {own} contains {used}"));
         }
     }
