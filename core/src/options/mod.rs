@@ -44,7 +44,7 @@ use crate::runtime::clock::{Clock, SystemClock};
 /// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, in place of the error `CORRUPT`; also written as `?repair`. What lay behind is gone then: copy the directory first |
 ///
 /// A call ends at its timeout, within 100 ms, whatever the server does, a byte now and then included.
-/// Several sentinels or servers of a cluster that do not answer share that time.
+/// Several sentinels or servers of a cluster that do not reply share that time.
 ///
 /// Times are a number with `ms`, `s` or `m`. An option that is not known is an error.
 ///

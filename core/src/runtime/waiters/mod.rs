@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) use listener::Listener;
+#[cfg(feature = "redis")]
 pub(crate) use signal::Handle;
 
 use crate::runtime::sync::lock;

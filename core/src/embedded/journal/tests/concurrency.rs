@@ -56,7 +56,7 @@ fn a_wait_for_a_later_record_covers_the_earlier_ones() {
     let (journal, _, _) = open(dir.path()).unwrap();
     let first = journal.append(b"first");
     put(&journal, "second");
-    // It is answered at once, on this thread.
+    // It returns at once, on this thread.
     let (send, receive) = mpsc::channel();
     journal.when_durable(first, Box::new(move |result| send.send(result).unwrap()));
     receive.try_recv().unwrap().unwrap();
@@ -90,7 +90,7 @@ fn an_endless_interval_is_never_over() {
 }
 
 #[test]
-fn a_close_answers_everyone() {
+fn a_close_settles_every_wait() {
     let dir = tempfile::tempdir().unwrap();
     let (journal, _, _) = open(dir.path()).unwrap();
     let (send, receive) = mpsc::channel();
@@ -129,7 +129,7 @@ fn a_callback_may_panic_or_drop_the_journal() {
     );
     drop(again);
     receive.recv().unwrap().unwrap();
-    // Whoever dropped the last handle has closed it by now, or is about to.
+    // The thread that dropped the last handle has closed it by now, or is about to.
     let limit = Instant::now() + Duration::from_secs(20);
     let records = loop {
         match open(dir.path()) {

@@ -80,7 +80,7 @@ fn a_second_open_is_refused_here_and_in_another_process() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn whoever_removes_or_writes_the_lock_file_changes_nothing() {
+fn removing_or_writing_the_lock_file_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let lock = dir.path().join("lock");
     let mut child = start("hold", dir.path(), &[]);
