@@ -171,7 +171,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
     fn renew(self: Arc<Self>) {
         let Some(client) = self.client() else { return };
         let mut state = self.lock();
-        if !state.renewal.begin() {
+        if !state.renewal.begin(Instant::now()) {
             return;
         }
         let step = state.held.renew(self.length());

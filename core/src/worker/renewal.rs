@@ -5,8 +5,8 @@
 //! - The first renewal is due a third of the lease after it was taken, each next one a third of the lease
 //!   after the last that succeeded was sent.
 //! - A renewal that failed and may be tried again is tried again a tenth of the lease later.
-//! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. In the latter
-//!   case renewals go on, as nobody else may have taken it.
+//! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. What is lost
+//!   stays lost, and is not renewed: its holder may have stopped working.
 //! - After a renewal whose result was lost, a refusal may be for a version that this renewal has changed
 //!   itself. So what is held is looked up before it is given up, and before its last version is used.
 
@@ -73,16 +73,26 @@ impl Renewal {
     }
 
     /// Whether to send a renewal now, where it is due.
-    pub(super) fn begin(&mut self) -> bool {
-        self.is_busy |= !self.is_ended;
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        let is_due = !self.is_ended && !self.is_lost(now);
+        self.is_busy |= is_due;
         self.is_disturbed = self.changes > 0;
-        !self.is_ended
+        is_due
+    }
+
+    fn is_lost(&self, now: Instant) -> bool {
+        let is_over = self.term.is_over(now);
+        if is_over {
+            self.term.refused();
+        }
+        is_over
     }
 
     /// Handles the result of a renewal that was sent at this time.
     pub(super) fn handle(&mut self, sent: Instant, now: Instant, outcome: Outcome) -> Next {
         let soon = Next::Renew(now + self.term.length / 10);
         let next = match outcome {
+            _ if !self.is_ended && self.is_lost(now) => Next::Nothing,
             Outcome::Held => {
                 self.term.renewed(sent);
                 self.is_unsure = false;
@@ -108,6 +118,7 @@ impl Renewal {
     /// Handles the result of a check.
     pub(super) fn handle_check(&mut self, now: Instant, outcome: Outcome) -> Next {
         let next = match outcome {
+            _ if self.is_lost(now) => Next::Nothing,
             Outcome::Refused => self.lost(),
             Outcome::Failed(Retry::Never) => Next::Nothing,
             outcome => {
@@ -187,7 +198,7 @@ mod tests {
 
         /// A renewal that is sent and has its result at these times.
         fn renew(&mut self, sent: u64, now: u64, outcome: Outcome) -> Next {
-            assert!(self.renewal.begin());
+            assert!(self.renewal.begin(self.at(sent)));
             self.renewal.handle(self.at(sent), self.at(now), outcome)
         }
 
@@ -215,10 +226,19 @@ mod tests {
             assert_eq!(case.renew(sent, sent + 1, FAILED), Next::Renew(case.at(again)));
         }
         assert_eq!((case.is_lost(29), case.is_lost(30)), (false, true), "none for a whole lease");
-        assert_eq!(case.renew(31, 31, Outcome::Held), Next::Renew(case.at(41)));
-        assert!(!case.is_lost(60), "nobody else has taken it");
         let never = Outcome::Failed(Retry::Never);
-        assert_eq!(case.renew(41, 41, never), Next::Nothing);
+        assert_eq!(case.renew(18, 18, never), Next::Nothing);
+    }
+
+    #[test]
+    fn what_is_lost_stays_lost() {
+        let mut case = Case::begin();
+        assert_eq!(case.renew(29, 30, Outcome::Held), Next::Nothing);
+        assert!(case.is_lost(30) && !case.renewal.begin(case.at(31)));
+
+        let mut case = Case::begin();
+        assert!(!case.renewal.begin(case.at(30)));
+        assert_eq!(case.renewal.end(), Known::Now);
     }
 
     #[test]
@@ -258,7 +278,7 @@ mod tests {
     #[test]
     fn a_refusal_during_a_change_means_nothing() {
         let mut case = Case::begin();
-        assert!(case.renewal.begin());
+        assert!(case.renewal.begin(case.at(9)));
         case.renewal.begin_change();
         case.renewal.end_change();
         let (now, soon) = (case.at(10), Next::Renew(case.at(13)));
@@ -269,11 +289,11 @@ mod tests {
     #[test]
     fn after_the_end_nothing_is_renewed() {
         let mut case = Case::begin();
-        assert!(case.renewal.begin());
+        assert!(case.renewal.begin(case.at(9)));
         assert_eq!(case.renewal.end(), Known::Later);
         let now = case.at(10);
         assert_eq!(case.renewal.handle(now, now, Outcome::Held), Next::Nothing);
-        assert_eq!((case.renewal.begin(), case.renewal.stop()), (false, false));
+        assert_eq!((case.renewal.begin(now), case.renewal.stop()), (false, false));
         assert_eq!(case.renewal.end(), Known::Now);
     }
 
@@ -287,7 +307,7 @@ mod tests {
         assert_eq!(case.renewal.end(), Known::Now);
 
         let mut case = Case::begin();
-        assert!(case.renewal.begin());
+        assert!(case.renewal.begin(case.at(9)));
         assert_eq!(case.renewal.end(), Known::Later);
         let now = case.at(10);
         assert_eq!(case.renewal.handle(now, now, RESULT_LOST), Next::Check);
