@@ -21,11 +21,11 @@ pub(crate) enum Backend {
 /// What to do on each backend.
 macro_rules! on_backend {
     ($backend:expr, $engine:ident => $embedded:expr, $connections:ident => $redis:expr) => {
-        match &$backend {
+        match $backend {
             #[cfg(feature = "embedded")]
-            $crate::client::Backend::Embedded($engine) => $embedded,
+            $crate::client::Backend::Embedded(ref $engine) => $embedded,
             #[cfg(feature = "redis")]
-            $crate::client::Backend::Redis($connections) => $redis,
+            $crate::client::Backend::Redis(ref $connections) => $redis,
         }
     };
 }
