@@ -33,8 +33,9 @@ CARGO = os.environ.get("CARGO", "cargo")
 # On two cores more of them only delay each other.
 SIDE_BY_SIDE = 3
 LINES_OF_A_FAILURE = 120
-# The longest, by default: several times what the slowest suite takes.
+# The longest: several times what the slowest suite of a tier takes.
 LIMIT_SECONDS = 1_200
+DEEP_LIMIT_SECONDS = 3_600
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +108,7 @@ def run(suite: Suite, running: set[subprocess.Popen[bytes]]) -> Result:
     log = LOGS / f"{suite.name}.log"
     started = time.monotonic()
     failure = None
+    limit = DEEP_LIMIT_SECONDS if suite.tier == "deep" else LIMIT_SECONDS
     with log.open("wb") as out:
         # In a session of its own, so that all of it can be ended.
         process = subprocess.Popen(
@@ -119,11 +121,11 @@ def run(suite: Suite, running: set[subprocess.Popen[bytes]]) -> Result:
         )
         running.add(process)
         try:
-            status = process.wait(LIMIT_SECONDS)
+            status = process.wait(limit)
             if status != 0:
                 failure = f"exit status {status}"
         except subprocess.TimeoutExpired:
-            failure = f"not done after {LIMIT_SECONDS} s"
+            failure = f"not done after {limit} s"
         finally:
             end(process)
             running.discard(process)
