@@ -432,7 +432,7 @@ fn two_claims_and_one_task() {
 fn a_place_that_is_emptied_and_filled() {
     #[derive(Default)]
     struct Things(u32);
-    impl names::Content for Things {
+    impl registry::Content for Things {
         fn is_empty(&self) -> bool {
             self.0 == 0
         }
