@@ -2,9 +2,9 @@
 
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
-use super::{ON_CLUSTER, embedded};
+use super::{embedded, head};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// The most messages in one step; [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack) makes
 /// several steps of more.
@@ -49,20 +49,10 @@ impl Ack {
 }
 
 impl Operation for Ack {
+    head!("shuffle.ack", embedded::State, name, ["queue.lua", "ids.lua", "ack.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.ack";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     /// The messages end up the same, but a second run would count none.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "ids.lua", "ack.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

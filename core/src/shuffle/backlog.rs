@@ -1,9 +1,9 @@
 //! Backlog: how much a queue holds.
 
 use super::name::Name;
-use super::{ON_CLUSTER, embedded};
+use super::{embedded, head};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Counts the messages that some group still has to get or to acknowledge.
 #[derive(Clone, Debug)]
@@ -26,19 +26,9 @@ impl Backlog {
 }
 
 impl Operation for Backlog {
+    head!("shuffle.backlog", embedded::State, name, ["queue.lua", "backlog.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.backlog";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "backlog.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }

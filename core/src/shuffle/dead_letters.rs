@@ -2,9 +2,9 @@
 
 use super::message::{Message, MessageId, Stream};
 use super::name::Name;
-use super::{ON_CLUSTER, READ_MESSAGES_MAX, embedded};
+use super::{READ_MESSAGES_MAX, embedded, head};
 use crate::error::{Result, invalid};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// The fields of a dead letter that come before those of the message, in this order.
 pub(super) const HISTORY: [&str; 5] =
@@ -78,19 +78,9 @@ impl From<&DeadLetter> for MessageId {
 }
 
 impl Operation for ReadDeadLetters {
+    head!("shuffle.dead_letters", embedded::State, name, ["queue.lua", "dead_letters.lua"]);
     type Output = Vec<DeadLetter>;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.dead_letters";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "dead_letters.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [self.max.to_string()].into_iter().collect();

@@ -2,9 +2,9 @@
 
 use super::message::MessageId;
 use super::name::Name;
-use super::{ACK_MESSAGES_MAX, ON_CLUSTER, embedded};
+use super::{ACK_MESSAGES_MAX, embedded, head};
 use crate::error::{Result, invalid};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// Deletes dead letters by their ids.
 #[derive(Clone, Debug)]
@@ -36,20 +36,15 @@ impl DeleteDeadLetters {
 }
 
 impl Operation for DeleteDeadLetters {
+    head!(
+        "shuffle.delete_dead_letters",
+        embedded::State,
+        name,
+        ["queue.lua", "ids.lua", "delete_dead_letters.lua"]
+    );
     /// How many of them there were.
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.delete_dead_letters";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "ids.lua", "delete_dead_letters.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = self.ids.iter().map(MessageId::to_string).collect();

@@ -2,9 +2,9 @@
 
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
-use super::{ON_CLUSTER, embedded};
+use super::{embedded, head};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Begins the idle time of messages anew; returns how many are still this consumer's.
 #[derive(Clone, Debug)]
@@ -45,19 +45,9 @@ impl Extend {
 }
 
 impl Operation for Extend {
+    head!("shuffle.extend", embedded::State, name, ["queue.lua", "ids.lua", "extend.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.extend";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "ids.lua", "extend.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

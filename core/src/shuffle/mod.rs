@@ -450,6 +450,25 @@ crate::step::steps! {
 const ON_CLUSTER: &str = "give the queue a name with a {tag}, such as {jobs}, and keep the records of \
                           tracked messages with it: track_keys has to be the queue's";
 
+/// What each step is: its name, the state that it works on, the field with that state's name, and
+/// the files of its script.
+macro_rules! head {
+    ($name:literal, $state:ty, $found_by:ident, [$($script:literal),+]) => {
+        type State = $state;
+        const NAME: &'static str = $name;
+        const ON_CLUSTER: &'static str = $crate::shuffle::ON_CLUSTER;
+
+        fn script() -> &'static $crate::step::Script {
+            $crate::step::script!($($script),+)
+        }
+
+        fn queue(&self) -> &[u8] {
+            self.$found_by.as_bytes()
+        }
+    };
+}
+use head;
+
 fn check_group(group: &[u8]) -> Result<()> {
     match group.is_empty() {
         true => Err(invalid("the group's name is empty")),

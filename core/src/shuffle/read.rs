@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
-use super::{JOINED_TTL, ON_CLUSTER, StreamNumber, embedded, expires, ttl_ms};
+use super::{JOINED_TTL, StreamNumber, embedded, expires, head, ttl_ms};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// The most messages that one step takes.
 pub const READ_MESSAGES_MAX: usize = 10_000;
@@ -91,19 +91,9 @@ impl Read {
 }
 
 impl Operation for Read {
+    head!("shuffle.read", embedded::State, name, ["queue.lua", "read.lua"]);
     type Output = Batch;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.read";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "read.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

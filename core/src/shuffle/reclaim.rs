@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::message::Message;
 use super::name::Name;
-use super::{ON_CLUSTER, READ_MESSAGES_MAX, TTL_MAX, embedded, expires, ttl_ms};
+use super::{READ_MESSAGES_MAX, TTL_MAX, embedded, expires, head, ttl_ms};
 use crate::error::{Result, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
 /// first. A message that was delivered often enough becomes a dead letter instead.
@@ -109,19 +109,9 @@ impl Reclaim {
 }
 
 impl Operation for Reclaim {
+    head!("shuffle.reclaim", embedded::State, name, ["queue.lua", "add.lua", "reclaim.lua"]);
     type Output = Reclaimed;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.reclaim";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "add.lua", "reclaim.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

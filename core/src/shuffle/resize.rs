@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::name::Name;
 use super::shard::check_sizes;
-use super::{ON_CLUSTER, STREAMS_MAX, embedded, expires, ttl_ms};
+use super::{STREAMS_MAX, embedded, expires, head, ttl_ms};
 use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
-use crate::step::{Invocation, Operation, Script, StepContext, script};
+use crate::step::{Invocation, Operation, StepContext};
 
 /// Gives a queue more streams at once, or fewer as soon as those beyond have nothing left to do.
 #[derive(Clone, Debug)]
@@ -40,21 +40,11 @@ impl Resize {
 }
 
 impl Operation for Resize {
+    head!("shuffle.resize", embedded::State, name, ["queue.lua", "shape.lua", "resize.lua"]);
     /// How many streams the queue has now: more than asked for while those beyond have something
     /// left.
     type Output = u32;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.resize";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "shape.lua", "resize.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [self.ttl_ms.to_string(), self.streams.to_string()].into_iter().collect();

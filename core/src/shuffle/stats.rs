@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::name::Name;
-use super::{ON_CLUSTER, STREAMS_MAX, embedded, tracking};
+use super::{STREAMS_MAX, embedded, head, tracking};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Reads what each stream of a queue holds for a group.
 #[derive(Clone, Debug)]
@@ -101,19 +101,9 @@ impl ReadStats {
 }
 
 impl Operation for ReadStats {
+    head!("shuffle.stats", embedded::State, name, ["queue.lua", "stats.lua"]);
     type Output = Stats;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.stats";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "stats.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

@@ -10,15 +10,13 @@ use super::name::Name;
 use super::shard::{check_key, check_sizes, shard};
 use super::tracking::{self, DEADLINE_DEFAULT, Deadline, Keys, Record, Track, TrackKeys};
 use super::{
-    ON_CLUSTER, STREAMS_DEFAULT, STREAMS_MAX, STREAMS_PER_SHARD_DEFAULT, StreamNumber, embedded,
-    expires, ttl_ms,
+    STREAMS_DEFAULT, STREAMS_MAX, STREAMS_PER_SHARD_DEFAULT, StreamNumber, embedded, expires, head,
+    ttl_ms,
 };
 use crate::error::{Result, invalid};
 use crate::step::limits::{CallSize, first_of};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{
-    ByteList, Effects, Invocation, Operation, Script, StepContext, Timestamp, script,
-};
+use crate::step::{ByteList, Effects, Invocation, Operation, StepContext, Timestamp};
 
 /// The most messages in one step; [`ShuffleQueue::write_many`](super::ShuffleQueue::write_many)
 /// makes several steps of more. A step is atomic, and nobody else is served meanwhile.
@@ -290,19 +288,14 @@ fn found(reply: &Reply) -> Option<u32> {
 }
 
 impl Operation for Write {
+    head!(
+        "shuffle.write",
+        embedded::State,
+        name,
+        ["queue.lua", "add.lua", "shape.lua", "write.lua"]
+    );
     type Output = Vec<Receipt>;
-    type State = embedded::State;
-    const NAME: &'static str = "shuffle.write";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("queue.lua", "add.lua", "shape.lua", "write.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         self.invocation_for(self.shape.guess()).expect("numbers and keys were checked")

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{DEADLINE_MAX, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
-use crate::shuffle::ON_CLUSTER;
+use crate::shuffle::head;
 use crate::shuffle::name::Name;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// Takes values whose deadline passed within a window out of the deadlines, and marks them as
 /// garbage.
@@ -40,20 +40,10 @@ impl Cordon {
 }
 
 impl Operation for Cordon {
+    head!("shuffle.cordon", State, keys, ["tracking.lua", "cordon.lua"]);
     type Output = Vec<Vec<u8>>;
-    type State = State;
-    const NAME: &'static str = "shuffle.cordon";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     /// A second run would not find them any more.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("tracking.lua", "cordon.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        &self.keys.scope
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [self.within_s.to_string()].into_iter().collect();

@@ -4,9 +4,9 @@ use super::{Keys, State, TrackKeys};
 use crate::error::Result;
 use crate::shuffle::message::{Receipt, Stream, decode_id};
 use crate::shuffle::name::Name;
-use crate::shuffle::{ON_CLUSTER, StreamNumber, embedded};
+use crate::shuffle::{StreamNumber, embedded, head};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext};
 
 /// Deletes a tracked message for all groups, wherever it is, and its record.
 #[derive(Clone, Debug)]
@@ -34,20 +34,10 @@ impl DeleteTracked {
 }
 
 impl Operation for DeleteTracked {
+    head!("shuffle.delete_tracked", State, keys, ["tracking.lua", "delete_tracked.lua"]);
     type Output = Option<Receipt>;
-    type State = State;
-    const NAME: &'static str = "shuffle.delete_tracked";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     /// The message ends up deleted, but a second run would not find it.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("tracking.lua", "delete_tracked.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        &self.keys.scope
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

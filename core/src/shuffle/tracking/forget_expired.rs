@@ -2,9 +2,9 @@
 
 use super::{Expiry, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
-use crate::shuffle::ON_CLUSTER;
+use crate::shuffle::head;
 use crate::shuffle::name::Name;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Deletes what is recorded of deadlines that have passed. The messages themselves stay.
 #[derive(Clone, Debug)]
@@ -38,21 +38,11 @@ impl ForgetExpired {
 }
 
 impl Operation for ForgetExpired {
+    head!("shuffle.forget_expired", State, keys, ["tracking.lua", "forget_expired.lua"]);
     /// How many records were deleted.
     type Output = u64;
-    type State = State;
-    const NAME: &'static str = "shuffle.forget_expired";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     /// The records end up deleted, but a second run would count none.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("tracking.lua", "forget_expired.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        &self.keys.scope
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

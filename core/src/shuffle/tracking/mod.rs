@@ -75,6 +75,11 @@ impl Keys {
         }
     }
 
+    /// The name of the state on the embedded engine.
+    fn as_bytes(&self) -> &[u8] {
+        &self.scope
+    }
+
     /// The keys of a tracked write.
     pub(super) fn written(&self) -> [Arc<[u8]>; 2] {
         [self.tracking.clone(), self.deadlines.clone()]

@@ -2,9 +2,9 @@
 
 use super::{Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
-use crate::shuffle::ON_CLUSTER;
+use crate::shuffle::head;
 use crate::shuffle::name::Name;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// About how many entries a page looks at.
 pub(super) const PAGE: usize = 500;
@@ -73,19 +73,9 @@ impl ScanExpired {
 }
 
 impl Operation for ScanExpired {
+    head!("shuffle.scan_expired", State, keys, ["tracking.lua", "scan_expired.lua"]);
     type Output = Expired;
-    type State = State;
-    const NAME: &'static str = "shuffle.scan_expired";
-    const ON_CLUSTER: &'static str = ON_CLUSTER;
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("tracking.lua", "scan_expired.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        &self.keys.scope
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
