@@ -1,6 +1,8 @@
 //! Which messages a consumer gets: reading in turn, and taking over from others.
 
-use super::journal::{decode_fields, encode_fields, put_id, put_pending, put_stream, tag};
+use super::journal::{
+    decode_fields, encode_fields, put_join, put_offset, put_pending, put_stream, tag,
+};
 use super::stream::Pending;
 use super::{DEAD, Queue, Taking};
 use crate::error::Result;
@@ -73,11 +75,7 @@ impl Queue {
             let meta = self.meta.get_or_insert_default();
             meta.offset = next;
             meta.offsets.insert(taking.group.into(), next);
-            effects.write(tag::OFFSET, |record| {
-                put_bytes(taking.group, record);
-                put_integer(next.into(), record);
-                put_integer(next.into(), record);
-            });
+            put_offset(taking.group, next, next, effects);
         }
         if !messages.is_empty() {
             self.prolong_meta(taking.expires, effects);
@@ -102,11 +100,7 @@ impl Queue {
             stream.expires = stream.expires.max(taking.expires);
             put_stream(number, stream, effects);
             stream.join(taking.group.into(), MessageId::default());
-            effects.write(tag::JOIN, |record| {
-                put_integer(number.into(), record);
-                put_bytes(taking.group, record);
-                put_id(MessageId::default(), record);
-            });
+            put_join(number, taking.group, MessageId::default(), effects);
         }
         let Some(stream) = self.stream_mut(number) else { return Ok(0) };
         let ids = stream.deliver(taking.group, taking.consumer, taking.now, count as u64);

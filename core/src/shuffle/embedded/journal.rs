@@ -1,7 +1,7 @@
 //! A queue's records in the journal: what its steps did, and how it comes back from that.
 
 use super::stream::{Pending, Stream};
-use super::{DEAD, Queue};
+use super::{DEAD, Meta, Queue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shuffle::message::MessageId;
 use crate::shuffle::{STREAMS_MAX, StreamNumber};
@@ -42,76 +42,44 @@ const SNAPSHOT_BYTES: usize = 256 * 1024;
 
 impl Queue {
     pub(super) fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let mut record = Reader::new(record);
+        let record = &mut Reader::new(record);
         while !record.is_empty() {
-            let tag = record.byte()?;
-            match tag {
+            match record.byte()? {
                 tag::META => {
                     let meta = self.meta.get_or_insert_default();
-                    let streams = stream_number(&mut record)?;
-                    meta.streams = Some(streams).filter(|streams| *streams > 0);
+                    meta.streams = stream_count(record)?;
                     meta.expires = record.integer()?;
-                    continue;
                 }
-                tag::TARGET => {
-                    let target = stream_number(&mut record)?;
-                    let meta = self.meta.get_or_insert_default();
-                    meta.target = Some(target).filter(|target| *target > 0);
-                    continue;
-                }
+                tag::TARGET => self.meta.get_or_insert_default().target = stream_count(record)?,
                 tag::OFFSET => {
                     let meta = self.meta.get_or_insert_default();
                     let group = record.bytes()?;
                     if !group.is_empty() {
-                        meta.offsets.insert(group.into(), stream_number(&mut record)?);
+                        meta.offsets.insert(group.into(), stream_number(record)?);
                     }
-                    meta.offset = stream_number(&mut record)?;
-                    continue;
+                    meta.offset = stream_number(record)?;
                 }
-                tag::META_EXPIRED => {
-                    self.meta = None;
-                    continue;
-                }
-                _ => {}
-            }
-            let number = stream_number(&mut record)?;
-            match tag {
+                tag::META_EXPIRED => self.meta = None,
                 tag::STREAM => {
-                    let (last, expires) = (id(&mut record)?, record.integer()?);
-                    let stream = self.stream_or_new(number);
-                    (stream.last, stream.expires) = (last, expires);
-                    continue;
+                    let stream = self.stream_or_new(stream_number(record)?);
+                    (stream.last, stream.expires) = (id(record)?, record.integer()?);
                 }
-                tag::STREAM_EXPIRED if number == DEAD => {
-                    self.dead = None;
-                    continue;
-                }
-                tag::STREAM_EXPIRED => {
-                    if let Some(place) = self.streams.get_mut(number as usize) {
-                        *place = None;
-                    }
-                    continue;
-                }
-                _ => {}
-            }
-            let absent = || unreadable("is about a stream that is not there");
-            let stream = self.stream_mut(number).ok_or_else(absent)?;
-            match tag {
+                tag::STREAM_EXPIRED => match stream_number(record)? {
+                    DEAD => self.dead = None,
+                    number => drop(self.streams.get_mut(number as usize).and_then(Option::take)),
+                },
                 tag::ADD => {
-                    let id = id(&mut record)?;
-                    let mut entry = Vec::new();
-                    let strings = record.integer()?;
-                    put_integer(strings, &mut entry);
-                    for _ in 0..strings {
-                        put_bytes(record.bytes()?, &mut entry);
-                    }
-                    stream.add(id, entry.into());
+                    let (stream, id) = (self.stream_of(record)?, id(record)?);
+                    let strings = (0..record.integer()?).map(|_| record.bytes());
+                    let strings = strings.collect::<Result<Vec<_>>>()?;
+                    stream.add(id, encode_fields(strings.len(), strings.into_iter()));
                 }
                 tag::JOIN => {
-                    let group = record.bytes()?.into();
-                    stream.join(group, id(&mut record)?);
+                    let (stream, group) = (self.stream_of(record)?, record.bytes()?.into());
+                    stream.join(group, id(record)?);
                 }
                 tag::TAKE => {
+                    let stream = self.stream_of(record)?;
                     let (group, consumer) = (record.bytes()?, record.bytes()?);
                     let (now, count) = (record.integer()?, record.integer()?);
                     if stream.deliver(group, consumer, now, count).len() as u64 != count {
@@ -119,15 +87,15 @@ impl Queue {
                     }
                 }
                 tag::ACK => {
-                    let group = stream.group_mut(record.bytes()?)?;
-                    group.pending.remove(&id(&mut record)?);
+                    let group = self.stream_of(record)?.group_mut(record.bytes()?)?;
+                    group.pending.remove(&id(record)?);
                 }
                 tag::REMOVE => {
-                    stream.remove(id(&mut record)?);
+                    self.stream_of(record)?.remove(id(record)?);
                 }
                 tag::PENDING => {
-                    let group = stream.group_mut(record.bytes()?)?;
-                    let id = id(&mut record)?;
+                    let group = self.stream_of(record)?.group_mut(record.bytes()?)?;
+                    let id = id(record)?;
                     let pending = Pending {
                         consumer: record.bytes()?.into(),
                         delivered: record.integer()?,
@@ -141,61 +109,69 @@ impl Queue {
         Ok(())
     }
 
+    /// The stream whose number comes next.
+    fn stream_of(&mut self, record: &mut Reader<'_>) -> Result<&mut Stream> {
+        let stream = self.stream_mut(stream_number(record)?);
+        stream.ok_or_else(|| unreadable("is about a stream that is not there"))
+    }
+
     /// Writes records that make this queue when they are replayed on an empty one.
     pub(super) fn snapshot(&self, out: &mut dyn Snapshot) {
-        let mut record = Vec::new();
+        let mut effects = Effects::after(Vec::new());
         if let Some(meta) = &self.meta {
-            record.push(tag::META);
-            put_integer(meta.streams.unwrap_or(0).into(), &mut record);
-            put_integer(meta.expires, &mut record);
-            if let Some(target) = meta.target {
-                record.push(tag::TARGET);
-                put_integer(target.into(), &mut record);
+            put_meta(meta, &mut effects);
+            if meta.target.is_some() {
+                put_target(meta.target, &mut effects);
             }
             for (group, offset) in &meta.offsets {
-                record.push(tag::OFFSET);
-                put_bytes(group, &mut record);
-                put_integer((*offset).into(), &mut record);
-                put_integer(meta.offset.into(), &mut record);
+                put_offset(group, *offset, meta.offset, &mut effects);
             }
         }
-        let mut flush = |record: &mut Vec<u8>, least: usize| {
-            if record.len() >= least {
-                out.record(record);
-                record.clear();
+        let mut flush = |effects: &mut Effects, least: usize| {
+            if effects.len() >= least {
+                let full = std::mem::replace(effects, Effects::after(Vec::new()));
+                out.record(&full.into_record());
             }
         };
-        flush(&mut record, 0);
+        flush(&mut effects, 0);
         let dead = self.dead.iter().map(|dead| (DEAD, dead));
         let streams = (0..).zip(&self.streams);
         let streams = streams.filter_map(|(number, stream)| Some((number, stream.as_ref()?)));
         for (number, stream) in streams.chain(dead) {
-            record.push(tag::STREAM);
-            put_integer(number.into(), &mut record);
-            put_id(stream.last, &mut record);
-            put_integer(stream.expires, &mut record);
+            put_stream(number, stream, &mut effects);
             for (id, entry) in &stream.entries {
-                record.push(tag::ADD);
-                put_integer(number.into(), &mut record);
-                put_id(*id, &mut record);
-                record.extend_from_slice(entry);
-                flush(&mut record, SNAPSHOT_BYTES);
+                put_add(number, *id, entry, &mut effects);
+                flush(&mut effects, SNAPSHOT_BYTES);
             }
             for (name, group) in &stream.groups {
-                record.push(tag::JOIN);
-                put_integer(number.into(), &mut record);
-                put_bytes(name, &mut record);
-                put_id(group.last, &mut record);
+                put_join(number, name, group.last, &mut effects);
                 for (id, pending) in &group.pending {
-                    let mut effects = Effects::after(std::mem::take(&mut record));
                     put_pending(number, name, *id, pending, &mut effects);
-                    record = effects.into_record();
-                    flush(&mut record, SNAPSHOT_BYTES);
+                    flush(&mut effects, SNAPSHOT_BYTES);
                 }
             }
         }
-        flush(&mut record, 1);
+        flush(&mut effects, 1);
     }
+}
+
+pub(super) fn put_meta(meta: &Meta, effects: &mut Effects) {
+    effects.write(tag::META, |record| {
+        put_integer(meta.streams.unwrap_or(0).into(), record);
+        put_integer(meta.expires, record);
+    });
+}
+
+pub(super) fn put_target(target: Option<u32>, effects: &mut Effects) {
+    effects.write(tag::TARGET, |record| put_integer(target.unwrap_or(0).into(), record));
+}
+
+pub(super) fn put_offset(group: &[u8], own: u32, everybodys: u32, effects: &mut Effects) {
+    effects.write(tag::OFFSET, |record| {
+        put_bytes(group, record);
+        put_integer(own.into(), record);
+        put_integer(everybodys.into(), record);
+    });
 }
 
 pub(super) fn put_stream(number: StreamNumber, stream: &Stream, effects: &mut Effects) {
@@ -203,6 +179,22 @@ pub(super) fn put_stream(number: StreamNumber, stream: &Stream, effects: &mut Ef
         put_integer(number.into(), record);
         put_id(stream.last, record);
         put_integer(stream.expires, record);
+    });
+}
+
+pub(super) fn put_add(number: StreamNumber, id: MessageId, entry: &[u8], effects: &mut Effects) {
+    effects.write(tag::ADD, |record| {
+        put_integer(number.into(), record);
+        put_id(id, record);
+        record.extend_from_slice(entry);
+    });
+}
+
+pub(super) fn put_join(number: StreamNumber, group: &[u8], last: MessageId, effects: &mut Effects) {
+    effects.write(tag::JOIN, |record| {
+        put_integer(number.into(), record);
+        put_bytes(group, record);
+        put_id(last, record);
     });
 }
 
@@ -238,6 +230,11 @@ fn stream_number(record: &mut Reader<'_>) -> Result<StreamNumber> {
         Ok(number) if number <= STREAMS_MAX => Ok(number),
         _ => Err(unreadable("has a stream's number that no queue can have")),
     }
+}
+
+/// A number of streams, where 0 is for not known.
+fn stream_count(record: &mut Reader<'_>) -> Result<Option<u32>> {
+    Ok(Some(stream_number(record)?).filter(|streams| *streams > 0))
 }
 
 /// A message's fields and values as they are kept.

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use journal::{decode_fields, put_id, put_pending, put_stream, tag, unreadable};
+use journal::{
+    decode_fields, put_add, put_id, put_meta, put_pending, put_stream, put_target, tag, unreadable,
+};
 use stream::Pending;
 
 use super::dead_letters::DeadLetter;
@@ -101,19 +103,14 @@ impl Queue {
         if now < self.next_expiry {
             return;
         }
-        if self.meta.as_ref().is_some_and(|meta| meta.expires <= now) {
-            self.meta = None;
+        if self.meta.take_if(|meta| meta.expires <= now).is_some() {
             effects.write(tag::META_EXPIRED, |_| {});
         }
-        for (number, place) in (0..).zip(&mut self.streams) {
-            if place.as_ref().is_some_and(|stream| stream.expires <= now) {
-                *place = None;
-                effects.write(tag::STREAM_EXPIRED, |record| put_integer(number, record));
+        let places = (0..).zip(&mut self.streams).chain([(DEAD, &mut self.dead)]);
+        for (number, place) in places {
+            if place.take_if(|stream| stream.expires <= now).is_some() {
+                effects.write(tag::STREAM_EXPIRED, |record| put_integer(number.into(), record));
             }
-        }
-        if self.dead.as_ref().is_some_and(|dead| dead.expires <= now) {
-            self.dead = None;
-            effects.write(tag::STREAM_EXPIRED, |record| put_integer(DEAD.into(), record));
         }
         while let Some(None) = self.streams.last() {
             self.streams.pop();
@@ -204,17 +201,14 @@ impl Queue {
         meta.streams = Some(streams);
         if meta.target != target {
             meta.target = target;
-            effects.write(tag::TARGET, |record| put_integer(target.unwrap_or(0).into(), record));
+            put_target(target, effects);
         }
     }
 
     fn prolong_meta(&mut self, expires: Timestamp, effects: &mut Effects) {
         let meta = self.meta.get_or_insert_default();
         meta.expires = meta.expires.max(expires);
-        effects.write(tag::META, |record| {
-            put_integer(meta.streams.unwrap_or(0).into(), record);
-            put_integer(meta.expires, record);
-        });
+        put_meta(meta, effects);
         self.next_expiry = self.next_expiry.min(meta.expires);
     }
 
@@ -251,11 +245,7 @@ impl Queue {
         };
         stream.expires = expires;
         put_stream(number, stream, effects);
-        effects.write(tag::ADD, |record| {
-            put_integer(number.into(), record);
-            put_id(id, record);
-            record.extend_from_slice(&entry);
-        });
+        put_add(number, id, &entry, effects);
         stream.add(id, entry);
         Receipt { stream: StreamName::Number(number), id }
     }
