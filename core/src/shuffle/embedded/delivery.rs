@@ -1,5 +1,8 @@
 //! Which messages a consumer gets: reading in turn, and taking over from others.
 
+use std::collections::VecDeque;
+use std::iter;
+
 use super::journal::{
     decode_fields, encode_fields, put_join, put_offset, put_pending, put_stream, tag,
 };
@@ -27,7 +30,7 @@ impl Queue {
         if let Some(number) = prefer.filter(|number| *number < streams) {
             let joined = self.stream(number).is_some_and(|s| s.groups.contains_key(taking.group));
             if joined {
-                self.take(number, taking, max, effects, &mut |message| messages.push(message))?;
+                self.take(number, taking, max, effects, &mut messages)?;
             }
         }
         let offset = self
@@ -45,9 +48,7 @@ impl Queue {
                 if left == 0 {
                     break;
                 }
-                let count = self.take(order[place], taking, quota, effects, &mut |message| {
-                    taken[place].push(message);
-                })?;
+                let count = self.take(order[place], taking, quota, effects, &mut taken[place])?;
                 left -= count;
                 if count == quota {
                     still.push(place);
@@ -55,23 +56,11 @@ impl Queue {
             }
             live = still;
         }
-        let mut next = None;
-        let mut turns: Vec<_> = taken.into_iter().map(Vec::into_iter).collect();
-        let before = messages.len();
-        loop {
-            let taken = messages.len();
-            for (turn, number) in turns.iter_mut().zip(&order) {
-                if let Some(message) = turn.next() {
-                    messages.push(message);
-                    next = Some((number + 1) % streams);
-                }
-            }
-            if messages.len() == taken {
-                break;
-            }
-        }
-        debug_assert!(next.is_some() == (messages.len() > before));
-        if let Some(next) = next {
+        let preferred = messages.len();
+        messages.extend(in_turn(taken.into_iter().map(Vec::into_iter)));
+        let last = messages[preferred..].last().map(|message| message.stream);
+        if let Some(StreamName::Number(last)) = last {
+            let next = (last + 1) % streams;
             let meta = self.meta.get_or_insert_default();
             meta.offset = next;
             meta.offsets.insert(taking.group.into(), next);
@@ -91,7 +80,7 @@ impl Queue {
         taking: &Taking<'_>,
         count: usize,
         effects: &mut Effects,
-        push: &mut dyn FnMut(Message),
+        messages: &mut Vec<Message>,
     ) -> Result<usize> {
         let joined = self.stream(number).is_some_and(|s| s.groups.contains_key(taking.group));
         if !joined {
@@ -116,7 +105,12 @@ impl Queue {
         });
         for id in &ids {
             let fields = decode_fields(&stream.entries[id])?;
-            push(Message { stream: StreamName::Number(number), id: *id, deliveries: 1, fields });
+            messages.push(Message {
+                stream: StreamName::Number(number),
+                id: *id,
+                deliveries: 1,
+                fields,
+            });
         }
         Ok(ids.len())
     }
@@ -132,22 +126,12 @@ impl Queue {
     ) -> Result<Reclaimed> {
         let is_idle =
             |pending: &Pending| taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms;
-        let mut turns = Vec::new();
-        for number in 0..self.stream_count() {
+        let idle = |number| {
             let group = self.stream(number).and_then(|stream| stream.groups.get(taking.group));
-            let idle = group.into_iter().flat_map(|group| &group.pending);
-            let idle = idle.filter(|(_, pending)| is_idle(pending)).map(|(id, _)| (number, *id));
-            turns.push(idle.take(max).collect::<Vec<_>>().into_iter());
-        }
-        let mut order = Vec::new();
-        while order.len() < max {
-            let before = order.len();
-            let left = max - before;
-            order.extend(turns.iter_mut().filter_map(Iterator::next).take(left));
-            if order.len() == before {
-                break;
-            }
-        }
+            let pending = group.into_iter().flat_map(|group| &group.pending);
+            pending.filter(|(_, pending)| is_idle(pending)).map(move |(id, _)| (number, *id))
+        };
+        let order: Vec<_> = in_turn((0..self.stream_count()).map(idle)).take(max).collect();
         let mut reclaimed = Reclaimed::default();
         for (number, id) in order {
             let receipt = Receipt { stream: StreamName::Number(number), id };
@@ -192,4 +176,18 @@ impl Queue {
         }
         Ok(reclaimed)
     }
+}
+
+/// One item of each, then the next of each that has more, until none has.
+fn in_turn<T>(turns: impl IntoIterator<Item = impl Iterator<Item = T>>) -> impl Iterator<Item = T> {
+    let mut turns: VecDeque<_> = turns.into_iter().collect();
+    iter::from_fn(move || {
+        while let Some(mut turn) = turns.pop_front() {
+            if let Some(item) = turn.next() {
+                turns.push_back(turn);
+                return Some(item);
+            }
+        }
+        None
+    })
 }
