@@ -2,7 +2,7 @@
 
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
-use super::{embedded, head};
+use super::{check_filled, embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
@@ -35,7 +35,7 @@ impl Ack {
     }
 
     pub(super) fn of(name: Name, group: &[u8], receipts: Vec<Receipt>) -> Result<Self> {
-        super::check_group(group)?;
+        check_filled("the group's name", group)?;
         let receipts = check_receipts(receipts)?;
         Ok(Self { name, group: group.to_vec(), receipts, delete: false })
     }

@@ -2,8 +2,8 @@
 
 use super::message::{Message, MessageId, Stream};
 use super::name::Name;
-use super::{READ_MESSAGES_MAX, embedded, head};
-use crate::error::{Result, invalid};
+use super::{check_max, embedded, head};
+use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// The fields of a dead letter that come before those of the message, in this order.
@@ -37,17 +37,13 @@ impl ReadDeadLetters {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long and a `max` of 0 or above
-    /// [`READ_MESSAGES_MAX`].
+    /// [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX).
     pub fn new(name: impl AsRef<[u8]>, max: usize) -> Result<Self> {
         Self::of(Name::new(name.as_ref())?, max)
     }
 
     pub(super) fn of(name: Name, max: usize) -> Result<Self> {
-        if !(1..=READ_MESSAGES_MAX).contains(&max) {
-            return Err(invalid(format!(
-                "a read takes 1 to {READ_MESSAGES_MAX} dead letters, not {max}"
-            )));
-        }
+        check_max("a read", max, "dead letters")?;
         Ok(Self { name, max })
     }
 }

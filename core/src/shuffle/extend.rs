@@ -2,7 +2,7 @@
 
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
-use super::{embedded, head};
+use super::{check_filled, embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
@@ -37,8 +37,8 @@ impl Extend {
         consumer: &[u8],
         receipts: Vec<Receipt>,
     ) -> Result<Self> {
-        super::check_group(group)?;
-        super::check_consumer(consumer)?;
+        check_filled("the group's name", group)?;
+        check_filled("the consumer's name", consumer)?;
         let receipts = check_receipts(receipts)?;
         Ok(Self { name, group: group.to_vec(), consumer: consumer.to_vec(), receipts })
     }

@@ -469,17 +469,19 @@ macro_rules! head {
 }
 use head;
 
-fn check_group(group: &[u8]) -> Result<()> {
-    match group.is_empty() {
-        true => Err(invalid("the group's name is empty")),
+/// Refuses what is empty.
+fn check_filled(what: &str, bytes: &[u8]) -> Result<()> {
+    match bytes.is_empty() {
+        true => Err(invalid(format!("{what} is empty"))),
         false => Ok(()),
     }
 }
 
-fn check_consumer(consumer: &[u8]) -> Result<()> {
-    match consumer.is_empty() {
-        true => Err(invalid("the consumer's name is empty")),
-        false => Ok(()),
+/// Refuses to take nothing, and more than [`READ_MESSAGES_MAX`].
+fn check_max(step: &str, max: usize, of: &str) -> Result<()> {
+    match (1..=READ_MESSAGES_MAX).contains(&max) {
+        true => Ok(()),
+        false => Err(invalid(format!("{step} takes 1 to {READ_MESSAGES_MAX} {of}, not {max}"))),
     }
 }
 

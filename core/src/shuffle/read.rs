@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::message::{Message, MessageId, decode_id};
 use super::name::Name;
-use super::{JOINED_TTL, StreamNumber, embedded, expires, head, ttl_ms};
-use crate::error::{Result, invalid};
+use super::{JOINED_TTL, StreamNumber, check_filled, check_max, embedded, expires, head, ttl_ms};
+use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// The most messages that one step takes.
@@ -50,13 +50,9 @@ impl Read {
     }
 
     pub(super) fn of(name: Name, group: &[u8], consumer: &[u8], max: usize) -> Result<Self> {
-        super::check_group(group)?;
-        super::check_consumer(consumer)?;
-        if !(1..=READ_MESSAGES_MAX).contains(&max) {
-            return Err(invalid(format!(
-                "a read takes 1 to {READ_MESSAGES_MAX} messages, not {max}"
-            )));
-        }
+        check_filled("the group's name", group)?;
+        check_filled("the consumer's name", consumer)?;
+        check_max("a read", max, "messages")?;
         let ttl_ms = ttl_ms(Some(JOINED_TTL))?;
         let (group, consumer) = (group.to_vec(), consumer.to_vec());
         Ok(Self { name, group, consumer, max, ttl_ms, prefer: None, default_stream: false })
@@ -110,10 +106,7 @@ impl Operation for Read {
         let mut replies = reply.list()?;
         let notified = replies.next()?;
         let messages = Message::decode_all(replies, self.max)?;
-        let notified = match messages.is_empty() {
-            true => Some(decode_id(notified)?),
-            false => None,
-        };
+        let notified = messages.is_empty().then(|| decode_id(notified)).transpose()?;
         Ok(Batch { messages, notified })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::message::Message;
 use super::name::Name;
-use super::{READ_MESSAGES_MAX, TTL_MAX, embedded, expires, head, ttl_ms};
+use super::{TTL_MAX, check_filled, check_max, embedded, expires, head, ttl_ms};
 use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
@@ -37,7 +37,7 @@ impl Reclaim {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
-    /// `max` of 0 or above [`READ_MESSAGES_MAX`] and a `min_idle` over [`TTL_MAX`].
+    /// `max` of 0 or above [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX) and a `min_idle` over [`TTL_MAX`].
     pub fn new(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,
@@ -55,13 +55,9 @@ impl Reclaim {
         min_idle: Duration,
         max: usize,
     ) -> Result<Self> {
-        super::check_group(group)?;
-        super::check_consumer(consumer)?;
-        if !(1..=READ_MESSAGES_MAX).contains(&max) {
-            return Err(invalid(format!(
-                "a reclaim takes 1 to {READ_MESSAGES_MAX} messages, not {max}"
-            )));
-        }
+        check_filled("the group's name", group)?;
+        check_filled("the consumer's name", consumer)?;
+        check_max("a reclaim", max, "messages")?;
         if min_idle > TTL_MAX {
             return Err(invalid("the least idle time is over 100 years"));
         }

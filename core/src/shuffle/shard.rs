@@ -3,7 +3,7 @@
 //! A shard is the beginning of a permutation of the streams, drawn from Go's `math/rand` generator
 //! with a hash of the tenant's key as its seed, so that every writer in any language finds the same.
 
-use super::{STREAMS_MAX, StreamNumber};
+use super::{STREAMS_MAX, StreamNumber, check_filled};
 use crate::error::{Result, invalid};
 use crate::step::fnv::fnv1a64;
 
@@ -43,10 +43,7 @@ pub(super) fn check_sizes(streams: u32, streams_per_shard: u32) -> Result<()> {
 }
 
 pub(super) fn check_key(shard_key: &[u8]) -> Result<()> {
-    match shard_key.is_empty() {
-        true => Err(invalid("the shard key is empty")),
-        false => Ok(()),
-    }
+    check_filled("the shard key", shard_key)
 }
 
 /// The first `count` of Go's `Perm(items)` for this seed.

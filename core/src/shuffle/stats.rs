@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::name::Name;
-use super::{STREAMS_MAX, embedded, head, tracking};
+use super::{STREAMS_MAX, check_filled, embedded, head, tracking};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
@@ -95,7 +95,7 @@ impl ReadStats {
     }
 
     pub(super) fn of(name: Name, group: &[u8]) -> Result<Self> {
-        super::check_group(group)?;
+        check_filled("the group's name", group)?;
         Ok(Self { name, group: group.to_vec() })
     }
 }
