@@ -50,7 +50,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use name::Name;
-use tracking::{Keys, Track};
 use write::Shape;
 
 use crate::client::{Blocking, Client, Mode};
@@ -176,10 +175,7 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     fn empty_tracked_write(&self, field: &[u8], deadline: Option<Deadline>) -> Result<Write> {
-        let mut step = self.empty_write()?;
-        let keys = Keys::of(&self.name()?, self.track_keys);
-        step.track(Track::new(field, deadline, keys)?);
-        Ok(step)
+        self.empty_write()?.tracked(field, deadline, self.track_keys)
     }
 
     /// Writes one message of a tenant, to the stream of its shard that has the least to do.

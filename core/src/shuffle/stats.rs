@@ -7,7 +7,7 @@ use super::name::Name;
 use super::{STREAMS_MAX, check_filled, embedded, head, tracking};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
+use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// Reads what each stream of a queue holds for a group.
 #[derive(Clone, Debug)]
@@ -106,8 +106,7 @@ impl Operation for ReadStats {
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
-        let mut args = ByteList::default();
-        args.push(&self.group);
+        let args = [&self.group].into_iter().collect();
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 

@@ -138,12 +138,8 @@ impl Write {
         track_keys: TrackKeys,
     ) -> Result<Self> {
         let keys = Keys::of(&self.name, track_keys);
-        self.track(Track::new(field.as_ref(), deadline.into(), keys)?);
+        self.track = Some(Track::new(field.as_ref(), deadline.into(), keys)?);
         Ok(self)
-    }
-
-    pub(super) fn track(&mut self, track: Track) {
-        self.track = Some(track);
     }
 
     /// Adds a message for a tenant.
@@ -258,15 +254,11 @@ impl Write {
             args.push(number.to_string().as_bytes());
         }
         let mut keys = self.name.keys();
-        match &self.track {
-            None => [b"", b""].into_iter().for_each(|none| args.push(none)),
-            Some(track) => {
-                args.push(&track.field);
-                let deadline = track.deadline.map(|deadline| deadline.to_string());
-                args.push(deadline.unwrap_or_default().as_bytes());
-                keys.extend(track.keys.written());
-            }
-        }
+        let track = self.track.as_ref();
+        args.push(track.map_or(b"", |track| &track.field));
+        let deadline = track.and_then(|track| track.deadline).map(|deadline| deadline.to_string());
+        args.push(deadline.unwrap_or_default().as_bytes());
+        keys.extend(track.iter().flat_map(|track| track.keys.written()).cloned());
         let mut strings = self.strings.iter();
         for (shard, count) in shards.chunks(width as usize).zip(&self.counts) {
             for number in shard {

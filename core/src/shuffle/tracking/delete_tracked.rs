@@ -6,7 +6,7 @@ use crate::shuffle::message::{Receipt, Stream, decode_id};
 use crate::shuffle::name::Name;
 use crate::shuffle::{StreamNumber, embedded, head};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, StepContext};
+use crate::step::{Invocation, Operation, StepContext};
 
 /// Deletes a tracked message for all groups, wherever it is, and its record.
 #[derive(Clone, Debug)]
@@ -40,8 +40,7 @@ impl Operation for DeleteTracked {
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
-        let mut args = ByteList::default();
-        args.push(&self.value);
+        let args = [&self.value].into_iter().collect();
         Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 

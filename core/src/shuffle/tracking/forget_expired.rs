@@ -4,7 +4,7 @@ use super::{Expiry, Keys, State, TrackKeys};
 use crate::error::{Result, invalid};
 use crate::shuffle::head;
 use crate::shuffle::name::Name;
-use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
+use crate::step::{Invocation, Operation, Reply, StepContext};
 
 /// Deletes what is recorded of deadlines that have passed. The messages themselves stay.
 #[derive(Clone, Debug)]
@@ -45,11 +45,8 @@ impl Operation for ForgetExpired {
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
-        let mut args = ByteList::default();
-        for expiry in &self.expiries {
-            args.push(&expiry.value);
-            args.push(&expiry.deadline);
-        }
+        let strings = self.expiries.iter().flat_map(|expiry| [&expiry.value, &expiry.deadline]);
+        let args = strings.collect();
         Invocation { script: Self::script(), keys: self.keys.all(), args }
     }
 
@@ -60,10 +57,8 @@ impl Operation for ForgetExpired {
     fn apply(self, state: &State, context: &mut StepContext<'_>) -> Result<u64> {
         context.mark_evictable();
         let (mut tracked, mut effects) = state.open(context);
-        let mut deleted = 0;
-        for expiry in &self.expiries {
-            deleted += u64::from(tracked.forget(expiry, &mut effects));
-        }
+        let forget = |expiry: &&Expiry| tracked.forget(expiry, &mut effects);
+        let deleted = self.expiries.iter().filter(forget).count() as u64;
         effects.record(context);
         Ok(deleted)
     }

@@ -54,9 +54,8 @@ pub enum TrackKeys {
 pub(super) struct Keys {
     /// What the embedded engine calls them: the queue's name, or nothing for the global ones.
     pub(super) scope: Arc<[u8]>,
-    tracking: Arc<[u8]>,
-    deadlines: Arc<[u8]>,
-    garbage: Arc<[u8]>,
+    /// Those of the records, of their deadlines and of the garbage.
+    redis: [Arc<[u8]>; 3],
 }
 
 impl Keys {
@@ -66,13 +65,8 @@ impl Keys {
             TrackKeys::Global => (Arc::default(), Vec::new()),
             TrackKeys::Queue => (queue.clone(), [&*queue, b":"].concat()),
         };
-        let key = |rest: &str| [&*prefix, rest.as_bytes()].concat().into();
-        Self {
-            scope,
-            tracking: key("meta:cancelation"),
-            deadlines: key("meta:deadlines"),
-            garbage: key("meta:presortedgarbage"),
-        }
+        let keys = ["meta:cancelation", "meta:deadlines", "meta:presortedgarbage"];
+        Self { scope, redis: keys.map(|key| [&*prefix, key.as_bytes()].concat().into()) }
     }
 
     /// The name of the state on the embedded engine.
@@ -81,13 +75,13 @@ impl Keys {
     }
 
     /// The keys of a tracked write.
-    pub(super) fn written(&self) -> [Arc<[u8]>; 2] {
-        [self.tracking.clone(), self.deadlines.clone()]
+    pub(super) fn written(&self) -> &[Arc<[u8]>] {
+        &self.redis[..2]
     }
 
     /// The keys of every other step.
     fn all(&self) -> Vec<Arc<[u8]>> {
-        vec![self.tracking.clone(), self.deadlines.clone(), self.garbage.clone()]
+        self.redis.to_vec()
     }
 }
 
