@@ -38,7 +38,7 @@ pub(super) mod tag {
 }
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
-const SNAPSHOT_BYTES: usize = 256 * 1024;
+pub(in crate::shuffle) const SNAPSHOT_BYTES: usize = 256 * 1024;
 
 impl Queue {
     pub(super) fn replay(&mut self, record: &[u8]) -> Result<()> {
@@ -127,13 +127,7 @@ impl Queue {
                 put_offset(group, *offset, meta.offset, &mut effects);
             }
         }
-        let mut flush = |effects: &mut Effects, least: usize| {
-            if effects.len() >= least {
-                let full = std::mem::replace(effects, Effects::after(Vec::new()));
-                out.record(&full.into_record());
-            }
-        };
-        flush(&mut effects, 0);
+        flush(&mut effects, 0, out);
         let dead = self.dead.iter().map(|dead| (DEAD, dead));
         let streams = (0..).zip(&self.streams);
         let streams = streams.filter_map(|(number, stream)| Some((number, stream.as_ref()?)));
@@ -141,17 +135,25 @@ impl Queue {
             put_stream(number, stream, &mut effects);
             for (id, entry) in &stream.entries {
                 put_add(number, *id, entry, &mut effects);
-                flush(&mut effects, SNAPSHOT_BYTES);
+                flush(&mut effects, SNAPSHOT_BYTES, out);
             }
             for (name, group) in &stream.groups {
                 put_join(number, name, group.last, &mut effects);
                 for (id, pending) in &group.pending {
                     put_pending(number, name, *id, pending, &mut effects);
-                    flush(&mut effects, SNAPSHOT_BYTES);
+                    flush(&mut effects, SNAPSHOT_BYTES, out);
                 }
             }
         }
-        flush(&mut effects, 1);
+        flush(&mut effects, 1, out);
+    }
+}
+
+/// Makes a record of the snapshot from effects of at least so many bytes.
+pub(in crate::shuffle) fn flush(effects: &mut Effects, bytes_min: usize, out: &mut dyn Snapshot) {
+    if effects.len() >= bytes_min {
+        let full = std::mem::replace(effects, Effects::after(Vec::new()));
+        out.record(&full.into_record());
     }
 }
 

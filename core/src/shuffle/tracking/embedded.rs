@@ -9,6 +9,7 @@ use super::{Deadline, Expired, Expiry};
 use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::runtime::sync;
 use crate::shuffle::StreamNumber;
+use crate::shuffle::embedded::{SNAPSHOT_BYTES, flush};
 use crate::shuffle::message::{MessageId, Receipt, Stream};
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{self, Effects, Snapshot, StepContext};
@@ -244,9 +245,6 @@ fn put_track(value: &[u8], record: &Record, effects: &mut Effects) {
     });
 }
 
-/// How many records a record of a snapshot holds.
-const SNAPSHOT_RECORDS: usize = 1_000;
-
 impl step::State for State {
     fn kind() -> u8 {
         KIND
@@ -260,20 +258,15 @@ impl step::State for State {
         let tracked = sync::lock(&self.0);
         out.begin();
         let mut effects = Effects::after(Vec::new());
-        let mut flush = |effects: &mut Effects| {
-            out.record(&std::mem::replace(effects, Effects::after(Vec::new())).into_record());
-        };
         // A value that was cordoned and then written again with the same deadline is due once more:
         // its TRACK has to come after its CORDON.
         for entry in tracked.garbage.intersection(&tracked.due) {
             put_entry(tag::CORDON, entry, &mut effects);
         }
-        flush(&mut effects);
-        for (index, (value, record)) in tracked.records.iter().enumerate() {
+        flush(&mut effects, 0, out);
+        for (value, record) in &tracked.records {
             put_track(value, record, &mut effects);
-            if index % SNAPSHOT_RECORDS == SNAPSHOT_RECORDS - 1 {
-                flush(&mut effects);
-            }
+            flush(&mut effects, SNAPSHOT_BYTES, out);
         }
         let is_current = |(deadline, value): &&(Deadline, Box<[u8]>)| {
             tracked.records.get(value).is_some_and(|record| record.deadline == *deadline)
@@ -281,13 +274,11 @@ impl step::State for State {
         let stale = tracked.expiries.iter().filter(|entry| !is_current(entry));
         let stale = stale.map(|entry| (tag::STALE, entry));
         let cordoned = tracked.garbage.difference(&tracked.due).map(|entry| (tag::CORDON, entry));
-        for (index, (tag, entry)) in stale.chain(cordoned).enumerate() {
+        for (tag, entry) in stale.chain(cordoned) {
             put_entry(tag, entry, &mut effects);
-            if index % SNAPSHOT_RECORDS == SNAPSHOT_RECORDS - 1 {
-                flush(&mut effects);
-            }
+            flush(&mut effects, SNAPSHOT_BYTES, out);
         }
-        flush(&mut effects);
+        flush(&mut effects, 0, out);
     }
 
     fn is_unused(&self) -> bool {
