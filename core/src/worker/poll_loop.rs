@@ -45,6 +45,8 @@ pub(crate) enum Found<T> {
     Nothing,
     /// Nothing anywhere: wait for a wake-up, or for this time if that is sooner.
     Idle(Option<Duration>),
+    /// Nothing any more: the loop is over.
+    Over,
 }
 
 /// For how long a loop waits when there is nothing, and since when it does.
@@ -156,6 +158,10 @@ impl<S: Source> PollLoop<S> {
                 Found::Item(item) => return Poll::Ready(Ok(Some(item))),
                 Found::Nothing => continue,
                 Found::Idle(check) => check,
+                Found::Over => {
+                    self.is_over = true;
+                    break;
+                }
             };
             let now = Instant::now();
             let Some(idle) = self.waiting.idle.as_mut().filter(|idle| !idle.is_over(now)) else {

@@ -1,19 +1,15 @@
 //! The collection of garbage: values whose deadline has passed, batch by batch.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use futures_core::Stream;
+use std::time::Instant;
 
 use super::{Expired, Expiry, ForgetExpired, ScanExpired};
-use crate::client::{Async, Blocking, Mode, Pending};
-use crate::error::{Error, Result, Retry};
+use crate::client::{Blocking, Mode};
+use crate::error::Result;
 use crate::shuffle::ShuffleQueue;
+use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
 /// Values of tracked messages whose deadline has passed, in batches. An iterator for a blocking
-/// client, a [`Stream`] for an async one. Made by [`ShuffleQueue::gc`].
+/// client, a [`Stream`](futures_core::Stream) for an async one. Made by [`ShuffleQueue::gc`].
 ///
 /// Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one
 /// for the next collection. The messages themselves stay in their streams.
@@ -31,174 +27,103 @@ use crate::shuffle::ShuffleQueue;
 /// assert!(queue.delete_tracked("j-1")?.is_none());
 /// # Ok::<(), millpond::Error>(())
 /// ```
-pub struct Garbage<M: Mode = Blocking> {
-    queue: ShuffleQueue<M>,
-    digits: Option<u8>,
-    /// Where the next page begins; `None` after the last.
-    cursor: Option<Vec<u8>>,
-    /// What to forget before the next page.
-    last: Vec<Expiry>,
-    asked: Option<Asked>,
-    scanned: u64,
-    deleted: u64,
-    is_over: bool,
-}
+pub struct Garbage<M: Mode = Blocking>(PollLoop<Collection<M>>);
 
-/// A step of an async collection that is under way.
-enum Asked {
-    Forget(Pending<u64>),
-    Scan(Pending<Expired>),
+iterate! {
+    /// The next batch, or `None` when all is collected; what the [`Stream`](futures_core::Stream) yields.
+    ///
+    /// # Errors
+    /// As [`ShuffleQueue::gc`].
+    Garbage yields Vec<Vec<u8>>, Vec<Vec<u8>>
 }
 
 impl<M: Mode> Garbage<M> {
     pub(in crate::shuffle) fn new(queue: ShuffleQueue<M>) -> Self {
-        let (cursor, last) = (Some(Vec::new()), Vec::new());
-        Self {
+        Self(PollLoop::new(Collection {
             queue,
             digits: None,
-            cursor,
-            last,
-            asked: None,
+            cursor: Vec::new(),
+            is_scanned: false,
+            last: Vec::new(),
             scanned: 0,
             deleted: 0,
-            is_over: false,
-        }
+        }))
     }
 
     /// Looks only at deadlines that begin with as many of the first digits of the time, 1 to 10: with
     /// 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
     #[must_use]
     pub fn time_digits(mut self, digits: impl Into<Option<u8>>) -> Self {
-        self.digits = digits.into();
+        self.0.source.digits = digits.into();
         self
     }
 
     /// How many entries were looked at so far.
     pub fn scanned(&self) -> u64 {
-        self.scanned
+        self.0.source.scanned
     }
 
     /// How many records were deleted so far.
     pub fn deleted(&self) -> u64 {
-        self.deleted
-    }
-
-    fn ask_to_forget(&self) -> M::Reply<u64> {
-        let step = self
-            .queue
-            .name()
-            .map(|name| ForgetExpired::of(&name, self.queue.track_keys, self.last.clone()));
-        self.queue.client.run(step)
-    }
-
-    fn ask_page(&self, cursor: &[u8]) -> M::Reply<Expired> {
-        let step = self.queue.name().and_then(|name| {
-            ScanExpired::of(&name, self.queue.track_keys, cursor.to_vec(), self.digits)
-        });
-        self.queue.client.run(step)
-    }
-
-    fn forgot(&mut self, deleted: Result<u64>) -> Result<()> {
-        self.deleted += deleted.map_err(|error| self.failed(error))?;
-        self.last.clear();
-        Ok(())
-    }
-
-    /// Handles a page; returns its values, if there are any.
-    fn found(&mut self, page: Result<Expired>) -> Result<Option<Vec<Vec<u8>>>> {
-        let page = page.map_err(|error| self.failed(error))?;
-        self.scanned += page.scanned;
-        self.cursor = Some(page.cursor).filter(|cursor| !cursor.is_empty());
-        let current = page.expiries.iter().filter(|expiry| expiry.is_current);
-        let values: Vec<_> = current.map(|expiry| expiry.value.clone()).collect();
-        self.last = page.expiries;
-        Ok(Some(values).filter(|values| !values.is_empty()))
-    }
-
-    fn failed(&mut self, error: Error) -> Error {
-        self.is_over = error.retry() == Retry::Never;
-        error
+        self.0.source.deleted
     }
 }
 
-impl Garbage<Blocking> {
-    fn find(&mut self) -> Result<Option<Vec<Vec<u8>>>> {
-        while !self.is_over {
-            if !self.last.is_empty() {
-                let forgotten = self.ask_to_forget();
-                self.forgot(forgotten)?;
+/// The steps of a collection.
+struct Collection<M: Mode> {
+    queue: ShuffleQueue<M>,
+    digits: Option<u8>,
+    /// Where the next page begins.
+    cursor: Vec<u8>,
+    /// Whether there is no next page.
+    is_scanned: bool,
+    /// What to forget before the next page.
+    last: Vec<Expiry>,
+    scanned: u64,
+    deleted: u64,
+}
+
+/// What a step of a collection returned.
+enum Answer {
+    Forgotten(u64),
+    Page(Expired),
+}
+
+impl<M: Mode> Source for Collection<M> {
+    type Mode = M;
+    type Output = Answer;
+    type Item = Vec<Vec<u8>>;
+
+    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Answer> {
+        let (client, keys) = (&self.queue.client, self.queue.track_keys);
+        let name = self.queue.name();
+        if !self.last.is_empty() {
+            let step = name.map(|name| ForgetExpired::of(&name, keys, self.last.clone()));
+            return client.run_then(step, Answer::Forgotten);
+        }
+        let cursor = self.cursor.clone();
+        let step = name.and_then(|name| ScanExpired::of(&name, keys, cursor, self.digits));
+        client.run_then(step, Answer::Page)
+    }
+
+    fn handle(&mut self, answer: Result<Answer>, _: &mut Waiting) -> Result<Found<Self::Item>> {
+        match answer? {
+            Answer::Forgotten(deleted) => {
+                self.deleted += deleted;
+                self.last.clear();
             }
-            let Some(cursor) = &self.cursor else { break };
-            let page = self.ask_page(cursor);
-            if let Some(values) = self.found(page)? {
-                return Ok(Some(values));
+            Answer::Page(page) => {
+                self.scanned += page.scanned;
+                self.is_scanned = page.cursor.is_empty();
+                (self.cursor, self.last) = (page.cursor, page.expiries);
+                let current = self.last.iter().filter(|expiry| expiry.is_current);
+                let values: Vec<_> = current.map(|expiry| expiry.value.clone()).collect();
+                if !values.is_empty() {
+                    return Ok(Found::Item(values));
+                }
             }
         }
-        Ok(None)
-    }
-}
-
-impl Iterator for Garbage<Blocking> {
-    type Item = Result<Vec<Vec<u8>>>;
-
-    fn next(&mut self) -> Option<Result<Vec<Vec<u8>>>> {
-        self.find().transpose()
-    }
-}
-
-impl Garbage<Async> {
-    fn poll_find(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Vec<Vec<u8>>>>> {
-        while !self.is_over {
-            match &mut self.asked {
-                Some(Asked::Forget(pending)) => {
-                    let forgotten = ready!(Pin::new(pending).poll(context));
-                    self.asked = None;
-                    self.forgot(forgotten)?;
-                }
-                Some(Asked::Scan(pending)) => {
-                    let page = ready!(Pin::new(pending).poll(context));
-                    self.asked = None;
-                    if let Some(values) = self.found(page)? {
-                        return Poll::Ready(Ok(Some(values)));
-                    }
-                }
-                None if !self.last.is_empty() => {
-                    self.asked = Some(Asked::Forget(self.ask_to_forget()))
-                }
-                None => match &self.cursor {
-                    Some(cursor) => self.asked = Some(Asked::Scan(self.ask_page(cursor))),
-                    None => break,
-                },
-            }
-        }
-        Poll::Ready(Ok(None))
-    }
-
-    /// The next batch, or `None` when all is collected; what the [`Stream`] yields.
-    ///
-    /// # Errors
-    /// As [`ShuffleQueue::gc`].
-    pub async fn next(&mut self) -> Option<Result<Vec<Vec<u8>>>> {
-        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
-    }
-}
-
-impl Stream for Garbage<Async> {
-    type Item = Result<Vec<Vec<u8>>>;
-
-    fn poll_next(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Vec<Vec<u8>>>>> {
-        self.get_mut().poll_find(context).map(Result::transpose)
-    }
-}
-
-impl<M: Mode> fmt::Debug for Garbage<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Garbage")
-            .field("scanned", &self.scanned)
-            .field("deleted", &self.deleted)
-            .finish_non_exhaustive()
+        let is_over = self.is_scanned && self.last.is_empty();
+        Ok(if is_over { Found::Over } else { Found::Nothing })
     }
 }
