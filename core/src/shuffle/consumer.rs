@@ -69,9 +69,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// At least once: a message that was taken is the consumer's until it is acknowledged. After
     /// `CONNECTION_LOST` or `TIMEOUT` a message may be the consumer's that it never saw.
     pub fn read(&self) -> M::Reply<Option<Message>> {
-        self.queue
-            .client
-            .run_then(self.read_step(1), |batch: Batch| batch.messages.into_iter().next())
+        self.queue.client.run_then(self.read_step(1), |mut batch| batch.messages.pop())
     }
 
     /// Takes up to `max` messages in one step: those that as many calls of [`read`](Self::read)

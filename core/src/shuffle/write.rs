@@ -196,9 +196,9 @@ impl Write {
             if open.is_full() {
                 steps.push(std::mem::replace(&mut open, self.clone()));
             }
-            let before = open.total_bytes();
+            let before = open.strings.total_bytes();
             open.push(shard_key, fields)?;
-            size.add("messages", open.total_bytes() - before)?;
+            size.add("messages", open.strings.total_bytes() - before)?;
         }
         if !open.is_empty() {
             steps.push(open);
@@ -214,11 +214,6 @@ impl Write {
     /// Whether the step has no message; it then does nothing.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
-    }
-
-    /// How many bytes the fields and values have.
-    pub(super) fn total_bytes(&self) -> usize {
-        self.strings.total_bytes()
     }
 
     /// Whether it is better to begin another step.

@@ -258,10 +258,8 @@ impl Queue {
         effects: &mut Effects,
     ) -> bool {
         let StreamName::Number(number) = receipt.stream else { return false };
-        let group_of = |stream: &mut Stream| {
-            Some(stream.groups.get_mut(group)?.pending.remove(&receipt.id).is_some())
-        };
-        let acknowledged = self.stream_mut(number).and_then(group_of).unwrap_or(false);
+        let of_group = self.stream_mut(number).and_then(|stream| stream.groups.get_mut(group));
+        let acknowledged = of_group.is_some_and(|g| g.pending.remove(&receipt.id).is_some());
         if acknowledged {
             effects.write(tag::ACK, |record| {
                 put_integer(number.into(), record);
@@ -294,13 +292,11 @@ impl Queue {
     pub(in crate::shuffle) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
         let StreamName::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
-        let is_there = stream.entries.contains_key(&receipt.id);
         let groups: Vec<_> = stream.groups.keys().cloned().collect();
         for group in groups {
             self.ack(&group, receipt, effects);
         }
-        self.remove(receipt, effects);
-        is_there
+        self.remove_from(number, receipt.id, effects)
     }
 
     /// Begins the idle time of a message anew, if it is this consumer's; returns whether it is.
