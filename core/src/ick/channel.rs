@@ -50,9 +50,8 @@ impl<M: Mode> IckChannel<M> {
 
     /// The same channel for a consumer that also reads the Icks of an earlier, larger number.
     #[must_use]
-    pub fn draining(mut self, earlier: u32) -> Self {
-        self.readable = self.shards.max(earlier.min(SHARDS_MAX));
-        self
+    pub fn draining(self, earlier: u32) -> Self {
+        Self { readable: self.shards.max(earlier.min(SHARDS_MAX)), ..self }
     }
 
     /// How many Icks members are spread over.

@@ -36,9 +36,8 @@ impl Commit {
     /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
     /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
-        self.token = token.into();
-        self
+    pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
+        Self { token: token.into(), ..self }
     }
 }
 

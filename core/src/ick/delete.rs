@@ -29,9 +29,8 @@ impl Delete {
 
     /// Whether Redis frees the memory in the background (UNLINK) and not at once (DEL).
     #[must_use]
-    pub fn unlink(mut self, unlink: bool) -> Self {
-        self.unlink = unlink;
-        self
+    pub fn unlink(self, unlink: bool) -> Self {
+        Self { unlink, ..self }
     }
 }
 

@@ -35,17 +35,15 @@ impl Exchange {
 
     /// Whether to fold the consumer set back after the commit, as [`Reserve::backwash`].
     #[must_use]
-    pub fn backwash(mut self, backwash: bool) -> Self {
-        self.reserve = self.reserve.backwash(backwash);
-        self
+    pub fn backwash(self, backwash: bool) -> Self {
+        Self { reserve: self.reserve.backwash(backwash), ..self }
     }
 
     /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
     /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
-        self.reserve = self.reserve.fenced(token);
-        self
+    pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
+        Self { reserve: self.reserve.fenced(token), ..self }
     }
 }
 

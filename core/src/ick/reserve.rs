@@ -46,17 +46,15 @@ impl Reserve {
     /// Whether to fold the consumer set back into the producer set first, so that the batch holds
     /// the lowest scores of both.
     #[must_use]
-    pub fn backwash(mut self, backwash: bool) -> Self {
-        self.backwash = backwash;
-        self
+    pub fn backwash(self, backwash: bool) -> Self {
+        Self { backwash, ..self }
     }
 
     /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
     /// nothing.
     #[must_use]
-    pub fn fenced(mut self, token: impl Into<Option<Token>>) -> Self {
-        self.token = token.into();
-        self
+    pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
+        Self { token: token.into(), ..self }
     }
 }
 

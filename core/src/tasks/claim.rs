@@ -79,9 +79,8 @@ impl Claim {
 
     /// Whether to return when the next task of each queue is available.
     #[must_use]
-    pub fn waiting(mut self, is_waiting: bool) -> Self {
-        self.is_waiting = is_waiting;
-        self
+    pub fn waiting(self, is_waiting: bool) -> Self {
+        Self { is_waiting, ..self }
     }
 }
 

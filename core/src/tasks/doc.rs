@@ -169,27 +169,23 @@ impl NewDoc {
     /// key `%` and `|` are percent-encoded (`%25`, `%7C`), so that different keys never make the same
     /// id. Several documents of the same keys need ids of their own, and so does a document whose
     /// primary key is empty.
-    pub fn id(mut self, id: impl AsRef<str>) -> Self {
-        self.id = Some(id.as_ref().into());
-        self
+    pub fn id(self, id: impl AsRef<str>) -> Self {
+        Self { id: Some(id.as_ref().into()), ..self }
     }
 
     /// Its secondary key: the order of documents with the same primary key.
-    pub fn secondary_key(mut self, key: impl AsRef<str>) -> Self {
-        self.secondary_key = key.as_ref().into();
-        self
+    pub fn secondary_key(self, key: impl AsRef<str>) -> Self {
+        Self { secondary_key: key.as_ref().into(), ..self }
     }
 
     /// Its content: a JSON text, which is kept byte for byte.
-    pub fn content(mut self, json: impl AsRef<str>) -> Self {
-        self.content = Some(json.as_ref().into());
-        self
+    pub fn content(self, json: impl AsRef<str>) -> Self {
+        Self { content: Some(json.as_ref().into()), ..self }
     }
 
     /// Leaves this document out if its id is taken, in place of refusing the whole modification.
-    pub fn skip_colliding(mut self) -> Self {
-        self.collision = Collision::Skip;
-        self
+    pub fn skip_colliding(self) -> Self {
+        Self { collision: Collision::Skip, ..self }
     }
 
     /// With the id that its keys make, unless it has one.
@@ -247,28 +243,24 @@ impl DocChange {
     }
 
     /// Replaces the content by this JSON text; `null` is a content as well.
-    pub fn content(mut self, json: impl AsRef<str>) -> Self {
-        self.content = Some(json.as_ref().into());
-        self
+    pub fn content(self, json: impl AsRef<str>) -> Self {
+        Self { content: Some(json.as_ref().into()), ..self }
     }
 
     /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A time in the past
     /// releases it.
-    pub fn at_ms(mut self, at_ms: u64) -> Self {
-        self.at = Some(When::At(at_ms));
-        self
+    pub fn at_ms(self, at_ms: u64) -> Self {
+        Self { at: Some(When::At(at_ms)), ..self }
     }
 
     /// How long from now the claimant that changes it holds it, by the engine's clock.
-    pub fn after(mut self, lease: Duration) -> Self {
-        self.at = Some(When::After(lease));
-        self
+    pub fn after(self, lease: Duration) -> Self {
+        Self { at: Some(When::After(lease)), ..self }
     }
 
     /// Releases it.
-    pub fn release(mut self) -> Self {
-        self.at = Some(When::Now);
-        self
+    pub fn release(self) -> Self {
+        Self { at: Some(When::Now), ..self }
     }
 
     pub(super) fn check(&self) -> Result<()> {

@@ -54,9 +54,8 @@ impl Filter {
     }
 
     /// At most this many, the first by name; [`STATS_MAX`] by default.
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = Some(limit);
-        self
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// Whether anything is said of names.

@@ -68,28 +68,24 @@ impl TaskQuery {
     }
 
     /// The page after this position.
-    pub fn after(mut self, position: impl Into<Position>) -> Self {
-        self.after = Some(position.into());
-        self
+    pub fn after(self, position: impl Into<Position>) -> Self {
+        Self { after: Some(position.into()), ..self }
     }
 
     /// Reads at most this many tasks; [`PAGE_DEFAULT`] by default, at most [`PAGE_MAX`].
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = Some(limit);
-        self
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
     /// and still have a next one.
-    pub fn claimant(mut self, claimant: impl AsRef<str>) -> Self {
-        self.claimant = Some(claimant.as_ref().into());
-        self
+    pub fn claimant(self, claimant: impl AsRef<str>) -> Self {
+        Self { claimant: Some(claimant.as_ref().into()), ..self }
     }
 
     /// Leaves the values out. A change that is made of such a task takes its value away.
-    pub fn omit_values(mut self) -> Self {
-        self.omit_values = true;
-        self
+    pub fn omit_values(self) -> Self {
+        Self { omit_values: true, ..self }
     }
 
     /// Whether the filter lets this task through.
@@ -216,9 +212,8 @@ impl FetchTasks {
 
     /// Leaves the values out.
     #[must_use]
-    pub fn omit_values(mut self, omit_values: bool) -> Self {
-        self.omit_values = omit_values;
-        self
+    pub fn omit_values(self, omit_values: bool) -> Self {
+        Self { omit_values, ..self }
     }
 }
 

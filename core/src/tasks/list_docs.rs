@@ -54,34 +54,29 @@ impl DocQuery {
     }
 
     /// From this primary key on.
-    pub fn start(mut self, key: impl AsRef<str>) -> Self {
-        self.start = Some(key.as_ref().into());
-        self
+    pub fn start(self, key: impl AsRef<str>) -> Self {
+        Self { start: Some(key.as_ref().into()), ..self }
     }
 
     /// Up to this primary key, and without it; an empty one is no end.
-    pub fn end(mut self, key: impl AsRef<str>) -> Self {
-        self.end = Some(key.as_ref().into()).filter(|key: &Arc<str>| !key.is_empty());
-        self
+    pub fn end(self, key: impl AsRef<str>) -> Self {
+        Self { end: Some(key.as_ref().into()).filter(|key: &Arc<str>| !key.is_empty()), ..self }
     }
 
     /// The page after this position.
-    pub fn after(mut self, position: impl Into<DocPosition>) -> Self {
-        self.after = Some(position.into());
-        self
+    pub fn after(self, position: impl Into<DocPosition>) -> Self {
+        Self { after: Some(position.into()), ..self }
     }
 
     /// At most this many; [`PAGE_DEFAULT`](super::PAGE_DEFAULT) by default, at most
     /// [`PAGE_MAX`](super::PAGE_MAX).
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = Some(limit);
-        self
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     /// Leaves the contents out.
-    pub fn omit_contents(mut self) -> Self {
-        self.omit_contents = true;
-        self
+    pub fn omit_contents(self) -> Self {
+        Self { omit_contents: true, ..self }
     }
 }
 
@@ -213,9 +208,8 @@ impl FetchDocs {
 
     /// Leaves the contents out.
     #[must_use]
-    pub fn omit_contents(mut self, omit_contents: bool) -> Self {
-        self.omit_contents = omit_contents;
-        self
+    pub fn omit_contents(self, omit_contents: bool) -> Self {
+        Self { omit_contents, ..self }
     }
 }
 

@@ -120,9 +120,8 @@ impl<M: Mode> TaskStore<M> {
     /// the job can change: [`modify`](Self::modify) is refused for it, and [`Job::finish`] is the way.
     /// What a job's end puts off to a time in the future, this claimant holds until then.
     #[must_use]
-    pub fn claimant(mut self, claimant: impl AsRef<str>) -> Self {
-        self.claimant = claimant.as_ref().into();
-        self
+    pub fn claimant(self, claimant: impl AsRef<str>) -> Self {
+        Self { claimant: claimant.as_ref().into(), ..self }
     }
 
     /// Who claims.

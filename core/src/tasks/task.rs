@@ -122,58 +122,49 @@ impl NewTask {
     }
 
     /// Its id, unique in the store; 16 random hexadecimal digits by default.
-    pub fn id(mut self, id: impl AsRef<str>) -> Self {
-        self.id = Some(id.as_ref().into());
-        self
+    pub fn id(self, id: impl AsRef<str>) -> Self {
+        Self { id: Some(id.as_ref().into()), ..self }
     }
 
     /// Its value: a JSON text, which is kept byte for byte.
-    pub fn value(mut self, json: impl AsRef<str>) -> Self {
-        self.value = Some(json.as_ref().into());
-        self
+    pub fn value(self, json: impl AsRef<str>) -> Self {
+        Self { value: Some(json.as_ref().into()), ..self }
     }
 
     /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
     /// for its age.
-    pub fn at_ms(mut self, at_ms: u64) -> Self {
-        self.at = When::At(at_ms);
-        self
+    pub fn at_ms(self, at_ms: u64) -> Self {
+        Self { at: When::At(at_ms), ..self }
     }
 
     /// How long from now it can be claimed, by the engine's clock.
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.at = When::After(delay);
-        self
+    pub fn after(self, delay: Duration) -> Self {
+        Self { at: When::After(delay), ..self }
     }
 
     /// How often it was tried before.
-    pub fn attempt(mut self, attempt: u32) -> Self {
-        self.attempt = attempt;
-        self
+    pub fn attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
     }
 
     /// What went wrong before.
-    pub fn err(mut self, err: impl AsRef<str>) -> Self {
-        self.err = err.as_ref().into();
-        self
+    pub fn err(self, err: impl AsRef<str>) -> Self {
+        Self { err: err.as_ref().into(), ..self }
     }
 
     /// 0, by default, to 9: of the available tasks of a queue those with the highest are claimed first.
-    pub fn priority(mut self, priority: u8) -> Self {
-        self.priority = priority;
-        self
+    pub fn priority(self, priority: u8) -> Self {
+        Self { priority, ..self }
     }
 
     /// How long it may be there, done or not, held or not.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = Some(ttl);
-        self
+    pub fn ttl(self, ttl: Duration) -> Self {
+        Self { ttl: Some(ttl), ..self }
     }
 
     /// Leaves this task out if its id is taken, in place of refusing the whole modification.
-    pub fn skip_colliding(mut self) -> Self {
-        self.skip_colliding = true;
-        self
+    pub fn skip_colliding(self) -> Self {
+        Self { skip_colliding: true, ..self }
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -216,47 +207,40 @@ impl TaskChange {
     }
 
     /// Moves the task to this queue; it keeps its id.
-    pub fn queue(mut self, queue: impl AsRef<str>) -> Self {
-        self.queue = queue.as_ref().into();
-        self
+    pub fn queue(self, queue: impl AsRef<str>) -> Self {
+        Self { queue: queue.as_ref().into(), ..self }
     }
 
     /// Replaces the value by this JSON text.
-    pub fn value(mut self, json: impl AsRef<str>) -> Self {
-        self.value = Some(json.as_ref().into());
-        self
+    pub fn value(self, json: impl AsRef<str>) -> Self {
+        Self { value: Some(json.as_ref().into()), ..self }
     }
 
     /// Takes the value away.
-    pub fn no_value(mut self) -> Self {
-        self.value = None;
-        self
+    pub fn no_value(self) -> Self {
+        Self { value: None, ..self }
     }
 
     /// From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
     /// future the claimant that changes it holds it.
-    pub fn at_ms(mut self, at_ms: u64) -> Self {
-        self.at = When::At(at_ms);
-        self
+    pub fn at_ms(self, at_ms: u64) -> Self {
+        Self { at: When::At(at_ms), ..self }
     }
 
     /// How long from now it can be claimed, by the engine's clock. Until then the claimant that changes it
     /// holds it.
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.at = When::After(delay);
-        self
+    pub fn after(self, delay: Duration) -> Self {
+        Self { at: When::After(delay), ..self }
     }
 
     /// How often it was tried.
-    pub fn attempt(mut self, attempt: u32) -> Self {
-        self.attempt = attempt;
-        self
+    pub fn attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
     }
 
     /// What went wrong.
-    pub fn err(mut self, err: impl AsRef<str>) -> Self {
-        self.err = err.as_ref().into();
-        self
+    pub fn err(self, err: impl AsRef<str>) -> Self {
+        Self { err: err.as_ref().into(), ..self }
     }
 
     /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.

@@ -142,9 +142,8 @@ impl<M: Mode> Worker<M> {
     }
 
     /// Waits up to `idle` for a task when none is available, in place of ending at once.
-    pub fn wait(mut self, idle: Duration) -> Self {
-        self.wait = Some(idle);
-        self
+    pub fn wait(self, idle: Duration) -> Self {
+        Self { wait: Some(idle), ..self }
     }
 
     #[cfg(test)]
@@ -169,9 +168,8 @@ impl Worker<Blocking> {
     /// of a refused modification, or the `INVALID_ARGUMENT` of an invalid one. The job has been given back by
     /// then, unless its lease was lost. By default nobody is told, but the reason is in the
     /// task's `err`.
-    pub fn on_error(mut self, hook: impl Fn(&Job, &Error) + Send + Sync + 'static) -> Self {
-        self.on_error = Some(OnError(Arc::new(hook)));
-        self
+    pub fn on_error(self, hook: impl Fn(&Job, &Error) + Send + Sync + 'static) -> Self {
+        Self { on_error: Some(OnError(Arc::new(hook))), ..self }
     }
 
     /// Works until there is nothing left to do and the [`wait`](Self::wait) is over. What the handler
