@@ -1,7 +1,6 @@
 //! Why a modification was refused.
 
 use std::fmt;
-use std::sync::Arc;
 
 use super::modification::Modification;
 use super::{DocId, TaskId};
@@ -83,56 +82,40 @@ impl Dependency {
         named.any(|known| known.is_same(doc))
     }
 
-    fn is_empty(&self) -> bool {
-        !(self.has_missing()
-            || self.has_missing_docs()
-            || self.has_collisions()
-            || self.has_claims()
-            || self.has_claimed_docs())
-    }
-
     /// This as an error, unless there is nothing to say.
     pub(super) fn into_result(self) -> Result<()> {
-        match self.is_empty() {
+        match self == Self::default() {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::Dependency, self.to_string()).with_details(self)),
         }
     }
 
     /// Notes what is wrong with an entry of a modification.
-    pub(super) fn note(&mut self, modification: &Modification, problem: Problem) -> Option<()> {
+    pub(super) fn note(&mut self, of: &Modification, problem: Problem) -> Option<()> {
         let Problem { fault, index, version } = problem;
-        let at_stored = |id: &Option<Arc<str>>| Some(TaskId::new(id.as_ref()?, version));
-        let changed = |index: usize| {
-            let change = modification.changes.get(index)?;
-            Some(TaskId { id: change.id.clone(), version: change.version })
+        let task = |tasks: &[TaskId]| tasks.get(index).cloned();
+        let doc = |docs: &[DocId]| docs.get(index).cloned();
+        let new_task = || Some(TaskId::new(of.inserts.get(index)?.id.as_ref()?, version));
+        let changed_task = || Some(of.changes.get(index)?.task.clone());
+        let changed_doc = || Some(of.doc_changes.get(index)?.doc.clone());
+        let new_doc = || {
+            let doc = of.doc_inserts.get(index)?;
+            Some(DocId::new(&doc.namespace, doc.id.as_ref()?, version))
         };
         match fault {
-            Fault::Insert => self.inserts.push(at_stored(&modification.inserts.get(index)?.id)?),
-            Fault::Change => self.changes.push(changed(index)?),
-            Fault::Delete => self.deletes.push(modification.deletes.get(index)?.clone()),
-            Fault::Depend => self.depends.push(modification.depends.get(index)?.clone()),
-            Fault::ClaimedDelete => self.claims.push(modification.deletes.get(index)?.clone()),
-            Fault::ClaimedChange => self.claims.push(changed(index)?),
-            Fault::DocInsert | Fault::ClaimedDocPut => {
-                let doc = modification.doc_inserts.get(index)?;
-                let list = match fault {
-                    Fault::DocInsert => &mut self.doc_inserts,
-                    _ => &mut self.doc_claims,
-                };
-                list.push(DocId::new(&doc.namespace, doc.id.as_ref()?, version));
-            }
-            Fault::DocChange => {
-                self.doc_changes.push(modification.doc_changes.get(index)?.doc.clone());
-            }
-            Fault::DocDelete => self.doc_deletes.push(modification.doc_deletes.get(index)?.clone()),
-            Fault::DocDepend => self.doc_depends.push(modification.doc_depends.get(index)?.clone()),
-            Fault::ClaimedDocDelete => {
-                self.doc_claims.push(modification.doc_deletes.get(index)?.clone());
-            }
-            Fault::ClaimedDocChange => {
-                self.doc_claims.push(modification.doc_changes.get(index)?.doc.clone());
-            }
+            Fault::Insert => self.inserts.push(new_task()?),
+            Fault::Change => self.changes.push(changed_task()?),
+            Fault::Delete => self.deletes.push(task(&of.deletes)?),
+            Fault::Depend => self.depends.push(task(&of.depends)?),
+            Fault::ClaimedDelete => self.claims.push(task(&of.deletes)?),
+            Fault::ClaimedChange => self.claims.push(changed_task()?),
+            Fault::DocInsert => self.doc_inserts.push(new_doc()?),
+            Fault::DocChange => self.doc_changes.push(changed_doc()?),
+            Fault::DocDelete => self.doc_deletes.push(doc(&of.doc_deletes)?),
+            Fault::DocDepend => self.doc_depends.push(doc(&of.doc_depends)?),
+            Fault::ClaimedDocDelete => self.doc_claims.push(doc(&of.doc_deletes)?),
+            Fault::ClaimedDocChange => self.doc_claims.push(changed_doc()?),
+            Fault::ClaimedDocPut => self.doc_claims.push(new_doc()?),
         }
         Some(())
     }
@@ -155,14 +138,10 @@ impl fmt::Display for Dependency {
             let before = std::mem::replace(&mut separator, "; ");
             write!(f, "{before}{what} {}", entries.join(", "))
         };
-        let tasks = |tasks: &[TaskId]| {
-            tasks.iter().map(|task| format!("{}:v{}", task.id, task.version)).collect()
-        };
-        let docs = |docs: &[DocId]| {
-            docs.iter()
-                .map(|doc| format!("{}/{}:v{}", doc.namespace, doc.id, doc.version))
-                .collect()
-        };
+        let task = |task: &TaskId| format!("{}:v{}", task.id, task.version);
+        let doc = |doc: &DocId| format!("{}/{}:v{}", doc.namespace, doc.id, doc.version);
+        let tasks = |tasks: &[TaskId]| tasks.iter().map(task).collect();
+        let docs = |docs: &[DocId]| docs.iter().map(doc).collect();
         say("ids that are taken:", tasks(&self.inserts))?;
         say("tasks to change that are not there:", tasks(&self.changes))?;
         say("tasks to delete that are not there:", tasks(&self.deletes))?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::modify::push_number;
 use super::{When, json, limits};
 use crate::error::{Result, invalid};
+use crate::step::ByteList;
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
 /// time as tasks are, but never consumed.
@@ -70,6 +72,13 @@ impl DocId {
     pub(super) fn check(&self) -> Result<()> {
         limits::namespace(&self.namespace)?;
         limits::doc_id(&self.id)
+    }
+
+    /// As the scripts take it.
+    pub(super) fn push(&self, args: &mut ByteList) {
+        args.push(self.namespace.as_bytes());
+        args.push(self.id.as_bytes());
+        push_number(self.version, args);
     }
 }
 

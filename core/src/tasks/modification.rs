@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::doc::Collision;
-use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When, limits};
+use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When};
 use crate::error::{Result, invalid};
 
 /// The most entries of one modification.
@@ -112,14 +112,21 @@ impl Modification {
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.inserts.len()
-            + self.changes.len()
-            + self.deletes.len()
-            + self.depends.len()
-            + self.doc_inserts.len()
-            + self.doc_changes.len()
-            + self.doc_deletes.len()
-            + self.doc_depends.len()
+        self.lengths().into_iter().sum()
+    }
+
+    /// How many entries there are of each kind, in the order in which the script takes them.
+    pub(super) fn lengths(&self) -> [usize; 8] {
+        [
+            self.inserts.len(),
+            self.changes.len(),
+            self.deletes.len(),
+            self.depends.len(),
+            self.doc_inserts.len(),
+            self.doc_changes.len(),
+            self.doc_deletes.len(),
+            self.doc_depends.len(),
+        ]
     }
 
     /// Whether nothing would be asked of the store.
@@ -137,12 +144,10 @@ impl Modification {
     /// Sets the versions of what is held since the entries were made to what renewals made of them. A
     /// held document that is put is changed, so that it has to be there at the version that is held.
     pub(super) fn at_versions(&mut self, tasks: &[TaskId], docs: &[DocId]) {
-        let of_changes = self.changes.iter_mut().map(|change| (&change.id, &mut change.version));
-        let of_handles = self.deletes.iter_mut().chain(&mut self.depends);
-        for (id, version) in of_changes.chain(of_handles.map(|task| (&task.id, &mut task.version)))
-        {
-            if let Some(held) = tasks.iter().find(|held| held.id == *id) {
-                *version = held.version;
+        let of_changes = self.changes.iter_mut().map(|change| &mut change.task);
+        for task in of_changes.chain(&mut self.deletes).chain(&mut self.depends) {
+            if let Some(held) = tasks.iter().find(|held| held.id == task.id) {
+                task.version = held.version;
             }
         }
         let held_of = |new: &NewDoc| {
@@ -207,7 +212,7 @@ impl Modification {
         self.inserts.iter().try_for_each(NewTask::check)?;
         self.changes.iter().try_for_each(TaskChange::check)?;
         let handles = || self.deletes.iter().chain(&self.depends);
-        handles().try_for_each(|task| limits::id(&task.id))?;
+        handles().try_for_each(TaskId::check)?;
         self.doc_inserts.iter().try_for_each(NewDoc::check)?;
         self.doc_changes.iter().try_for_each(DocChange::check)?;
         let doc_handles = || self.doc_deletes.iter().chain(&self.doc_depends);
@@ -217,9 +222,9 @@ impl Modification {
             return Ok(());
         }
         let mut tasks = HashSet::new();
-        let ids = self.inserts.iter().filter_map(|task| task.id.as_ref());
-        let ids = ids.chain(self.changes.iter().map(|change| &change.id));
-        for id in ids.chain(handles().map(|task| &task.id)) {
+        let inserted = self.inserts.iter().filter_map(|task| task.id.as_ref());
+        let named = self.changes.iter().map(|change| &change.task).chain(handles());
+        for id in inserted.chain(named.map(|task| &task.id)) {
             if !tasks.insert(id) {
                 return Err(invalid(format!("task {id} is named twice")));
             }

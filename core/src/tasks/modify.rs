@@ -85,18 +85,7 @@ impl Operation for Modify {
         let mut args = ByteList::default();
         args.push(self.claimant.as_bytes());
         args.push(self.holder.as_bytes());
-        for count in [
-            of.inserts.len(),
-            of.changes.len(),
-            of.deletes.len(),
-            of.depends.len(),
-            of.doc_inserts.len(),
-            of.doc_changes.len(),
-            of.doc_deletes.len(),
-            of.doc_depends.len(),
-        ] {
-            push_number(count as u64, &mut args);
-        }
+        of.lengths().into_iter().for_each(|length| push_number(length as u64, &mut args));
         for task in &of.inserts {
             args.push(task.id.as_deref().unwrap_or_default().as_bytes());
             args.push(task.queue.as_bytes());
@@ -112,18 +101,14 @@ impl Operation for Modify {
             args.push(if task.skip_colliding { b"1" } else { b"0" });
         }
         for change in &of.changes {
-            args.push(change.id.as_bytes());
-            push_number(change.version, &mut args);
+            change.task.push(&mut args);
             args.push(change.queue.as_bytes());
             change.at.push(&mut args);
             push_number(change.attempt.into(), &mut args);
             args.push(change.err.as_bytes());
             push_text(change.value.as_deref(), &mut args);
         }
-        for task in of.deletes.iter().chain(&of.depends) {
-            args.push(task.id.as_bytes());
-            push_number(task.version, &mut args);
-        }
+        of.deletes.iter().chain(&of.depends).for_each(|task| task.push(&mut args));
         for doc in &of.doc_inserts {
             args.push(doc.namespace.as_bytes());
             args.push(doc.id.as_deref().unwrap_or_default().as_bytes());
@@ -133,20 +118,14 @@ impl Operation for Modify {
             push_number(doc.collision as u64, &mut args);
         }
         for change in &of.doc_changes {
-            args.push(change.doc.namespace.as_bytes());
-            args.push(change.doc.id.as_bytes());
-            push_number(change.doc.version, &mut args);
+            change.doc.push(&mut args);
             match change.at {
                 Some(at) => at.push(&mut args),
                 None => args.push(b""),
             }
             push_text(change.content.as_deref(), &mut args);
         }
-        for doc in of.doc_deletes.iter().chain(&of.doc_depends) {
-            args.push(doc.namespace.as_bytes());
-            args.push(doc.id.as_bytes());
-            push_number(doc.version, &mut args);
-        }
+        of.doc_deletes.iter().chain(&of.doc_depends).for_each(|doc| doc.push(&mut args));
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
@@ -197,8 +176,8 @@ impl Modify {
         for change in &of.changes {
             let at_ms = change.at.resolve(now_ms);
             done.changed.push(Task {
-                id: change.id.clone(),
-                version: change.version + 1,
+                id: change.task.id.clone(),
+                version: change.task.version + 1,
                 queue: change.queue.clone(),
                 at_ms,
                 created_ms: changed.next()?.number()?,

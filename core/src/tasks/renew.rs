@@ -102,15 +102,8 @@ impl Operation for Renew {
         args.push(self.claimant.as_bytes());
         push_number(self.lease.as_millis() as u64, &mut args);
         push_number(self.tasks.len() as u64, &mut args);
-        for task in &self.tasks {
-            args.push(task.id.as_bytes());
-            push_number(task.version, &mut args);
-        }
-        for doc in &self.docs {
-            args.push(doc.namespace.as_bytes());
-            args.push(doc.id.as_bytes());
-            push_number(doc.version, &mut args);
-        }
+        self.tasks.iter().for_each(|task| task.push(&mut args));
+        self.docs.iter().for_each(|doc| doc.push(&mut args));
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::modify::push_number;
 use super::{When, json, limits};
 use crate::error::Result;
+use crate::step::ByteList;
 
 /// A task as the store holds it.
 ///
@@ -50,8 +52,7 @@ impl Task {
     /// A change that leaves everything but the time as it is: without an `at` it releases the task.
     pub fn change(&self) -> TaskChange {
         TaskChange {
-            id: self.id.clone(),
-            version: self.version,
+            task: self.handle(),
             queue: self.queue.clone(),
             at: When::Now,
             value: self.value.clone(),
@@ -74,6 +75,16 @@ impl TaskId {
     /// The task of this id at this version.
     pub fn new(id: impl AsRef<str>, version: u64) -> Self {
         Self { id: id.as_ref().into(), version }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        limits::id(&self.id)
+    }
+
+    /// As the scripts take it.
+    pub(super) fn push(&self, args: &mut ByteList) {
+        args.push(self.id.as_bytes());
+        push_number(self.version, args);
     }
 }
 
@@ -182,8 +193,7 @@ impl NewTask {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct TaskChange {
-    pub(super) id: Arc<str>,
-    pub(super) version: u64,
+    pub(super) task: TaskId,
     pub(super) queue: Arc<str>,
     pub(super) at: When,
     pub(super) value: Option<Arc<str>>,
@@ -196,8 +206,7 @@ impl TaskChange {
     /// no attempt, available at once in this queue.
     pub fn new(task: TaskId, queue: impl AsRef<str>) -> Self {
         Self {
-            id: task.id,
-            version: task.version,
+            task,
             queue: queue.as_ref().into(),
             at: When::Now,
             value: None,
@@ -266,7 +275,7 @@ impl TaskChange {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        limits::id(&self.id)?;
+        self.task.check()?;
         limits::queue(&self.queue)?;
         self.value.iter().try_for_each(|value| json::check("value", value))?;
         limits::err(&self.err)?;

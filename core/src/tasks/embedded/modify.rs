@@ -37,7 +37,7 @@ impl State {
         let ids = || {
             let inserted = of.inserts.iter().filter_map(|task| task.id.as_ref());
             let handles = of.deletes.iter().chain(&of.depends).map(|task| &task.id);
-            inserted.chain(of.changes.iter().map(|change| &change.id)).chain(handles)
+            inserted.chain(of.changes.iter().map(|change| &change.task.id)).chain(handles)
         };
         let doc_handles = || of.doc_deletes.iter().chain(&of.doc_depends);
         loop {
@@ -238,7 +238,8 @@ impl Locked<'_> {
             note(self.fault(id, *version, by, now_ms, Delete, ClaimedDelete), index, 0);
         }
         for (index, change) in of.changes.iter().enumerate() {
-            let fault = self.fault(&change.id, change.version, by, now_ms, Change, ClaimedChange);
+            let TaskId { id, version } = &change.task;
+            let fault = self.fault(id, *version, by, now_ms, Change, ClaimedChange);
             note(fault, index, 0);
         }
         for (index, TaskId { id, version }) in of.depends.iter().enumerate() {
@@ -311,7 +312,7 @@ impl Apply<'_> {
             changes.task_removed(locked.queues[queue].name(), &task.id);
         }
         for change in &of.changes {
-            let (from, slot) = locked.find(&change.id).expect(CHECKED);
+            let (from, slot) = locked.find(&change.task.id).expect(CHECKED);
             let to = position(&locked.queues, &change.queue).expect(CHECKED);
             let at_ms = change.at.resolve(self.now_ms);
             let before = locked.queues[from].record(slot);
