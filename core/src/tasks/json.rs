@@ -39,6 +39,15 @@ impl Nested {
     }
 }
 
+/// Visits of scalars, of which nothing is kept.
+macro_rules! accept {
+    ($($visit:ident: $scalar:ty),+) => {$(
+        fn $visit<E>(self, _: $scalar) -> Result<(), E> {
+            Ok(())
+        }
+    )+};
+}
+
 impl<'de> DeserializeSeed<'de> for Nested {
     type Value = ();
 
@@ -58,25 +67,7 @@ impl<'de> Visitor<'de> for Nested {
         Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
+    accept!(visit_bool: bool, visit_u64: u64, visit_i64: i64, visit_f64: f64, visit_str: &str);
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
         let inner = self.inner()?;
