@@ -72,6 +72,15 @@ impl State {
     }
 }
 
+impl Lease {
+    fn write(&self, effects: &mut Effects) {
+        effects.write(tag::LEASE, |record| {
+            put_bytes(&self.token, record);
+            put_integer(self.until, record);
+        });
+    }
+}
+
 impl Ick {
     /// Makes the Ick, as any step that writes does.
     pub(super) fn create(&mut self, effects: &mut Effects) {
@@ -152,11 +161,9 @@ impl Ick {
     }
 
     pub(super) fn grant(&mut self, token: Token, until: Timestamp, effects: &mut Effects) {
-        effects.write(tag::LEASE, |record| {
-            put_bytes(&token, record);
-            put_integer(until, record);
-        });
-        self.lease = Some(Lease { token, until });
+        let lease = Lease { token, until };
+        lease.write(effects);
+        self.lease = Some(lease);
     }
 
     pub(super) fn release(&mut self, effects: &mut Effects) {
@@ -181,9 +188,7 @@ impl Ick {
     }
 
     fn clear(&mut self) {
-        self.created = false;
-        self.producer = ScoredSet::default();
-        self.consumer = ScoredSet::default();
+        *self = Self { lease: self.lease.take(), ..Self::default() };
     }
 
     fn replay(&mut self, record: &[u8]) -> Result<()> {
@@ -243,11 +248,8 @@ impl step::State for State {
         if ick.created {
             head.write(tag::CREATE, |_| {});
         }
-        if let Some(Lease { token, until }) = &ick.lease {
-            head.write(tag::LEASE, |record| {
-                put_bytes(token, record);
-                put_integer(*until, record);
-            });
+        if let Some(lease) = &ick.lease {
+            lease.write(&mut head);
         }
         out.record(&head.into_record());
         for (tag, set) in [(tag::PUT, &ick.producer), (tag::RESERVED, &ick.consumer)] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::commit::Commit;
 use super::{
-    Acquire, BATCH_MEMBERS_MAX, Batches, Entry, Exchange, Ick, Name, Release, Renew, Reserve, Token,
+    Acquire, BATCH_MEMBERS_MAX, Batches, Entry, Ick, Name, Release, Renew, Reserve, Token,
 };
 use crate::client::{Blocking, Mode};
 use crate::error::{Result, invalid};
@@ -120,8 +120,7 @@ impl<M: Mode> ConsumerLease<M> {
         max: u64,
         commit: impl IntoIterator<Item = B>,
     ) -> M::Reply<Vec<Entry>> {
-        let commit = first_of(commit, BATCH_MEMBERS_MAX).collect();
-        let step = self.ick.name().and_then(|name| Exchange::of(name, max, commit));
+        let step = self.ick.exchange_step(max, commit);
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
 

@@ -79,12 +79,8 @@ impl ReadStats {
         Self { name }
     }
 
-    fn stats(
-        &self,
-        sizes: [u64; 2],
-        producer_range: Option<(f64, f64)>,
-        consumer_range: Option<(f64, f64)>,
-    ) -> Stats {
+    /// Of the producer and the consumer set.
+    fn stats(&self, sizes: [u64; 2], ranges: [Option<(f64, f64)>; 2]) -> Stats {
         Stats {
             version: super::VERSION.to_owned(),
             key: self.name.as_bytes().to_vec(),
@@ -92,8 +88,8 @@ impl ReadStats {
             consumer_key: self.name.consumer_key().to_vec(),
             producer_size: sizes[0],
             consumer_size: sizes[1],
-            producer_range,
-            consumer_range,
+            producer_range: ranges[0],
+            consumer_range: ranges[1],
         }
     }
 }
@@ -128,9 +124,9 @@ impl Operation for ReadStats {
             (Some(min), Some(max)) if size > 0 => Ok(Some((min, max))),
             _ => Err(reply::malformed()),
         };
-        let (producer_range, consumer_range) = (range(sizes[0])?, range(sizes[1])?);
+        let ranges = [range(sizes[0])?, range(sizes[1])?];
         replies.end()?;
-        Ok(Some(self.stats(sizes, producer_range, consumer_range)))
+        Ok(Some(self.stats(sizes, ranges)))
     }
 
     fn apply(
@@ -139,10 +135,9 @@ impl Operation for ReadStats {
         context: &mut StepContext<'_>,
     ) -> Result<Option<Stats>> {
         state.step(context, |ick, _| {
-            let sizes = [ick.producer.len() as u64, ick.consumer.len() as u64];
-            let producer_range = ick.producer.first().zip(ick.producer.last());
-            let consumer_range = ick.consumer.first().zip(ick.consumer.last());
-            Ok(ick.created.then(|| self.stats(sizes, producer_range, consumer_range)))
+            let sets = [&ick.producer, &ick.consumer];
+            let ranges = sets.map(|set| set.first().zip(set.last()));
+            Ok(ick.created.then(|| self.stats(sets.map(|set| set.len() as u64), ranges)))
         })
     }
 }
