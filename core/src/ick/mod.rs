@@ -40,7 +40,7 @@ pub use stats::{ReadStats, Stats};
 use std::time::Duration;
 
 use crate::client::{Blocking, Client, Mode};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, invalid};
 use crate::step::ByteList;
 use crate::step::limits::{CallSize, first_of};
 
@@ -90,10 +90,7 @@ impl<M: Mode> Ick<M> {
 
     /// The name. A name that is too long is reported by the first step.
     fn name(&self) -> Result<Name> {
-        match &self.name {
-            Ok(name) => Ok(name.clone()),
-            Err(message) => Err(Error::new(ErrorKind::InvalidArgument, &**message)),
-        }
+        self.name.clone().map_err(|message| invalid(&*message))
     }
 
     /// Flags members as dirty: each keeps the lower of its old and its new score. The score

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_core::Stream;
 
 use super::*;
-use crate::{ManualClock, Options};
+use crate::{ErrorKind, ManualClock, Options};
 
 fn memory() -> Client {
     crate::connect("memory:").unwrap()

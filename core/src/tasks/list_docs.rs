@@ -167,8 +167,7 @@ impl Operation for ListDocs {
         Ok(DocPage { docs, next: next.into_iter().next() })
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<DocPage> {
-        let _ = context;
+    fn apply(self, state: &embedded::State, _: &mut StepContext<'_>) -> Result<DocPage> {
         Ok(state.list_docs(&self.namespace, &self.query, self.limit))
     }
 }
@@ -239,8 +238,7 @@ impl Operation for FetchDocs {
         Doc::decode_all(reply.list()?, self.ids.len())
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Doc>> {
-        let _ = context;
+    fn apply(self, state: &embedded::State, _: &mut StepContext<'_>) -> Result<Vec<Doc>> {
         Ok(state.fetch_docs(&self.namespace, &self.ids, self.omit_contents))
     }
 }

@@ -59,7 +59,7 @@ use std::time::Duration;
 use name::Name;
 
 use crate::client::{Blocking, Client, Mode};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
 use crate::worker::ids;
@@ -130,10 +130,7 @@ impl<M: Mode> TaskStore<M> {
     }
 
     fn name(&self) -> Result<Name> {
-        match &self.name {
-            Ok(name) => Ok(name.clone()),
-            Err(message) => Err(Error::new(ErrorKind::InvalidArgument, &**message)),
-        }
+        self.name.clone().map_err(|message| invalid(&*message))
     }
 
     /// Inserts one task with this JSON text as its value, available at once.
@@ -311,7 +308,7 @@ impl<M: Mode> TaskStore<M> {
     pub fn are_empty(&self, filter: Filter) -> M::Reply<bool> {
         let step = self.name().and_then(|name| match filter.names_any() {
             true => ReadQueueStats::of(name, filter.limit(1)),
-            false => Err(crate::error::invalid("the filter names no queue")),
+            false => Err(invalid("the filter names no queue")),
         });
         self.client.run_then(step, |stats| stats.is_empty())
     }
