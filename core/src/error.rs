@@ -224,3 +224,13 @@ impl StdError for Error {
 pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
+
+/// Returns `INVALID_ARGUMENT` with this message, unless the condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err($crate::error::invalid(format!($($message)+)));
+        }
+    };
+}
+pub(crate) use ensure;

@@ -2,7 +2,7 @@
 
 use super::scored_set::Lowered;
 use super::{Name, embedded};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, score, script};
 
 /// The longest member, in bytes. Members are identifiers; a document belongs elsewhere.
@@ -63,9 +63,7 @@ impl Add {
             ))
             .in_operation(Self::NAME));
         }
-        if index == BATCH_MEMBERS_MAX {
-            return Err(invalid(format!("a step takes at most {BATCH_MEMBERS_MAX} members")));
-        }
+        ensure!(index < BATCH_MEMBERS_MAX, "a step takes at most {BATCH_MEMBERS_MAX} members");
         check_member(index, member)?;
         self.scores.push(score);
         self.members.push(member);
@@ -85,12 +83,11 @@ impl Add {
 
 /// Refuses a member that is too long; `index` is its place in the call.
 pub(super) fn check_member(index: usize, member: &[u8]) -> Result<()> {
-    if member.len() > MEMBER_BYTES_MAX {
-        return Err(invalid(format!(
-            "member {index} has {} bytes; a member may have at most {MEMBER_BYTES_MAX}",
-            member.len()
-        )));
-    }
+    let len = member.len();
+    ensure!(
+        len <= MEMBER_BYTES_MAX,
+        "member {index} has {len} bytes; a member may have at most {MEMBER_BYTES_MAX}"
+    );
     Ok(())
 }
 

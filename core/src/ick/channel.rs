@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure, invalid};
 use crate::step::fnv::fnv1a64;
 use crate::step::limits::{CallSize, first_of};
 
@@ -42,9 +42,8 @@ pub struct IckChannel<M: Mode = Blocking> {
 
 impl<M: Mode> IckChannel<M> {
     pub(crate) fn new(client: Client<M>, name: &[u8], shards: u32) -> Result<Self> {
-        if !(1..=SHARDS_MAX).contains(&shards) {
-            return Err(invalid(format!("a channel has 1 to {SHARDS_MAX} icks, not {shards}")));
-        }
+        let is_allowed = (1..=SHARDS_MAX).contains(&shards);
+        ensure!(is_allowed, "a channel has 1 to {SHARDS_MAX} icks, not {shards}");
         Ok(Self { client, name: name.to_vec(), shards, readable: shards })
     }
 
@@ -122,18 +121,15 @@ impl<M: Mode> IckChannel<M> {
     /// [`SHARDS_MAX`].
     pub fn batches(&self, numbers: impl IntoIterator<Item = u32>, max: u64) -> Result<Batches<M>> {
         let numbers: Vec<u32> = first_of(numbers, SHARDS_MAX as usize).collect();
-        if numbers.len() > SHARDS_MAX as usize {
-            return Err(invalid(format!("a consumer takes at most {SHARDS_MAX} numbers")));
-        }
+        let is_allowed = numbers.len() <= SHARDS_MAX as usize;
+        ensure!(is_allowed, "a consumer takes at most {SHARDS_MAX} numbers");
         if let Some(number) = numbers.iter().find(|number| **number >= self.readable) {
             return Err(invalid(format!(
                 "there is no ick {number}; the channel has 0 to {}",
                 self.readable - 1
             )));
         }
-        if numbers.is_empty() {
-            return Err(invalid("a consumer needs at least one ick"));
-        }
+        ensure!(!numbers.is_empty(), "a consumer needs at least one ick");
         Ok(Batches::new(numbers.into_iter().map(|number| self.ick(number)).collect(), max))
     }
 }

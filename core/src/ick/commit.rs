@@ -2,7 +2,7 @@
 
 use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::limits::first_of;
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
@@ -43,9 +43,8 @@ impl Commit {
 
 /// Refuses too many or too long members.
 pub(super) fn check_members(members: &ByteList) -> Result<()> {
-    if members.len() > BATCH_MEMBERS_MAX {
-        return Err(invalid(format!("a step takes at most {BATCH_MEMBERS_MAX} members")));
-    }
+    let is_step = members.len() <= BATCH_MEMBERS_MAX;
+    ensure!(is_step, "a step takes at most {BATCH_MEMBERS_MAX} members");
     members.iter().enumerate().try_for_each(|(index, member)| check_member(index, member))
 }
 

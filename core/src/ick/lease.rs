@@ -9,7 +9,7 @@ use super::{
     Acquire, BATCH_MEMBERS_MAX, Batches, Entry, Ick, Name, Release, Renew, Reserve, Token,
 };
 use crate::client::{Blocking, Mode};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::limits::first_of;
 use crate::worker::ids;
 use crate::worker::lease::{Held, Lease};
@@ -20,11 +20,10 @@ const TTL_MIN: Duration = Duration::from_millis(1);
 const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn ttl_ms(ttl: Duration) -> Result<u64> {
-    if !(TTL_MIN..=TTL_MAX).contains(&ttl) {
-        return Err(invalid(format!(
-            "the lease's term is {ttl:?}; it has to be between a millisecond and a day"
-        )));
-    }
+    ensure!(
+        (TTL_MIN..=TTL_MAX).contains(&ttl),
+        "the lease's term is {ttl:?}; it has to be between a millisecond and a day"
+    );
     Ok(ttl.as_millis() as u64)
 }
 

@@ -2,7 +2,7 @@
 
 use super::scored_set::{Member, ScoredSet};
 use super::{Name, Token, embedded};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::reply::{self, Reply};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
@@ -59,9 +59,7 @@ impl Reserve {
 }
 
 pub(super) fn check_size(max: u64) -> Result<()> {
-    if max >= SIZE_MAX {
-        return Err(invalid(format!("the size {max} is too large; it has to be below 10^17")));
-    }
+    ensure!(max < SIZE_MAX, "the size {max} is too large; it has to be below 10^17");
     Ok(())
 }
 

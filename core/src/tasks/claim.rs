@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Task, embedded, limits};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
@@ -71,9 +71,8 @@ impl Claim {
     ) -> Result<Self> {
         limits::claimant(&claimant)?;
         limits::delay("lease", lease)?;
-        if !(1..=CLAIM_TASKS_MAX).contains(&max) {
-            return Err(invalid(format!("a claim takes 1 to {CLAIM_TASKS_MAX} tasks, not {max}")));
-        }
+        let is_allowed = (1..=CLAIM_TASKS_MAX).contains(&max);
+        ensure!(is_allowed, "a claim takes 1 to {CLAIM_TASKS_MAX} tasks, not {max}");
         Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false })
     }
 
@@ -90,18 +89,14 @@ pub(super) fn queues_of<Q: AsRef<str>>(
 ) -> Result<Vec<Arc<str>>> {
     let mut all: Vec<Arc<str>> = Vec::new();
     for (index, queue) in queues.into_iter().enumerate() {
-        if index == CLAIM_QUEUES_MAX {
-            return Err(invalid(format!("a claim names at most {CLAIM_QUEUES_MAX} queues")));
-        }
+        ensure!(index < CLAIM_QUEUES_MAX, "a claim names at most {CLAIM_QUEUES_MAX} queues");
         limits::queue(queue.as_ref())?;
         if !all.iter().any(|known| **known == *queue.as_ref()) {
             all.push(queue.as_ref().into());
         }
     }
-    match all.is_empty() {
-        true => Err(invalid("a claim names at least one queue")),
-        false => Ok(all),
-    }
+    ensure!(!all.is_empty(), "a claim names at least one queue");
+    Ok(all)
 }
 
 impl Operation for Claim {
@@ -135,16 +130,14 @@ impl Operation for Claim {
         let next_in = parts.next()?.list()?;
         let unended = parts.next()?.list()?;
         parts.end()?;
-        if next_in.len() != if self.is_waiting { self.queues.len() } else { 0 } {
+        let awaited = if self.is_waiting { self.queues.len() } else { 0 };
+        if next_in.len() != awaited || unended.len() != tasks.len() {
             return Err(malformed());
         }
         let next_in_ms = next_in.all(self.queues.len(), |replies| match replies.next()? {
             Reply::Int(-1) => Ok(None),
             next_in => next_in.number().map(Some),
         })?;
-        if unended.len() != tasks.len() {
-            return Err(malformed());
-        }
         let unended = unended.all(self.max, |replies| replies.next()?.number())?;
         Ok(Claimed { tasks, next_in_ms, unended })
     }
@@ -161,14 +154,8 @@ impl Operation for Claim {
                 break;
             }
             let taking = embedded::Taking { claimant: &self.claimant, lease_ms, max: left };
-            state.claim(
-                &self.name,
-                &self.queues[index],
-                &taking,
-                &mut chance,
-                &mut claimed,
-                context,
-            );
+            let queue = &self.queues[index];
+            state.claim(&self.name, queue, &taking, &mut chance, &mut claimed, context);
         }
         if self.is_waiting {
             let next = self.queues.iter().map(|queue| state.next_in_ms(queue, context));

@@ -7,7 +7,7 @@ use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
@@ -48,9 +48,7 @@ impl ClaimDocs {
         limits::namespace(namespace)?;
         limits::doc_key("key", key)?;
         limits::delay("lease", lease)?;
-        if key.is_empty() {
-            return Err(invalid("the key is empty"));
-        }
+        ensure!(!key.is_empty(), "the key is empty");
         Ok(Self { name, claimant, namespace: namespace.into(), key: key.into(), lease })
     }
 }

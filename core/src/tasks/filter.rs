@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::limits;
 use super::modify::push_number;
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::ByteList;
 
 /// The most queues or namespaces of one reply.
@@ -74,13 +74,13 @@ impl Filter {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        if !(1..=STATS_MAX).contains(&self.limit_or_most()) {
-            return Err(invalid(format!("the limit has to be 1 to {STATS_MAX}")));
-        }
-        if self.exact.len() + self.prefixes.len() > FILTER_NAMES_MAX {
-            let message = format!("at most {FILTER_NAMES_MAX} names and prefixes are allowed");
-            return Err(invalid(message));
-        }
+        let is_limit = (1..=STATS_MAX).contains(&self.limit_or_most());
+        ensure!(is_limit, "the limit has to be 1 to {STATS_MAX}");
+        let names = self.exact.len() + self.prefixes.len();
+        ensure!(
+            names <= FILTER_NAMES_MAX,
+            "at most {FILTER_NAMES_MAX} names and prefixes are allowed"
+        );
         self.exact.iter().try_for_each(|name| limits::queue(name))
     }
 

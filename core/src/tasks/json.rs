@@ -5,16 +5,14 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::limits::VALUE_BYTES_MAX;
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure, invalid};
 
 /// How deep arrays and objects of a value or a content may be nested: Ruby's parser stops there.
 pub const JSON_DEPTH_MAX: usize = 100;
 
 pub(super) fn check(what: &str, text: &str) -> Result<()> {
-    if text.len() > VALUE_BYTES_MAX {
-        let len = text.len();
-        return Err(invalid(format!("the {what} has {len} bytes; {VALUE_BYTES_MAX} are allowed")));
-    }
+    let len = text.len();
+    ensure!(len <= VALUE_BYTES_MAX, "the {what} has {len} bytes; {VALUE_BYTES_MAX} are allowed");
     let mut parser = serde_json::Deserializer::from_str(text);
     // The parser's own words quote nothing of the text.
     let read = Nested { levels_left: JSON_DEPTH_MAX }.deserialize(&mut parser);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Result, invalid};
-use crate::step::NAME_BYTES_MAX;
+use crate::error::{Result, ensure};
+use crate::step::check_name;
 
 /// The most characters of a task's id, of a claimant and of a namespace.
 pub const ID_CHARS_MAX: usize = 64;
@@ -50,13 +50,7 @@ pub(super) fn claimant(claimant: &str) -> Result<()> {
 }
 
 pub(super) fn queue(queue: &str) -> Result<()> {
-    match queue.len() {
-        0 => Err(invalid("the queue's name is empty")),
-        len if len > NAME_BYTES_MAX => {
-            Err(invalid(format!("the queue's name has {len} bytes; {NAME_BYTES_MAX} are allowed")))
-        }
-        _ => Ok(()),
-    }
+    check_name("the queue's name", queue.as_bytes())
 }
 
 pub(super) fn doc_key(what: &str, key: &str) -> Result<()> {
@@ -64,33 +58,26 @@ pub(super) fn doc_key(what: &str, key: &str) -> Result<()> {
 }
 
 pub(super) fn err(err: &str) -> Result<()> {
-    match err.len() > ERR_BYTES_MAX {
-        true => Err(invalid(format!("err has {} bytes; {ERR_BYTES_MAX} are allowed", err.len()))),
-        false => Ok(()),
-    }
+    let len = err.len();
+    ensure!(len <= ERR_BYTES_MAX, "err has {len} bytes; {ERR_BYTES_MAX} are allowed");
+    Ok(())
 }
 
 pub(super) fn priority(priority: u8) -> Result<()> {
-    match priority > PRIORITY_MAX {
-        true => {
-            Err(invalid(format!("the priority is {priority}; it goes from 0 to {PRIORITY_MAX}")))
-        }
-        false => Ok(()),
-    }
+    let is_allowed = priority <= PRIORITY_MAX;
+    ensure!(is_allowed, "the priority is {priority}; it goes from 0 to {PRIORITY_MAX}");
+    Ok(())
 }
 
 pub(super) fn ttl(ttl: Duration) -> Result<()> {
-    match ttl < Duration::from_millis(1) {
-        true => Err(invalid("the time to live has to be a millisecond or more")),
-        false => delay("time to live", ttl),
-    }
+    let is_allowed = ttl >= Duration::from_millis(1);
+    ensure!(is_allowed, "the time to live has to be a millisecond or more");
+    delay("time to live", ttl)
 }
 
 pub(super) fn delay(what: &str, delay: Duration) -> Result<()> {
-    match delay > DELAY_MAX {
-        true => Err(invalid(format!("the {what} is {delay:?}; 100 years are allowed"))),
-        false => Ok(()),
-    }
+    ensure!(delay <= DELAY_MAX, "the {what} is {delay:?}; 100 years are allowed");
+    Ok(())
 }
 
 /// Two accounts of what went wrong, one behind the other; of too much the end is kept.
@@ -108,19 +95,13 @@ pub(super) fn joined(before: &str, err: &str) -> Arc<str> {
 }
 
 fn name(what: &str, name: &str, chars_max: usize) -> Result<()> {
-    match name.is_empty() {
-        true => Err(invalid(format!("the {what} is empty"))),
-        false => text(what, name, chars_max),
-    }
+    ensure!(!name.is_empty(), "the {what} is empty");
+    text(what, name, chars_max)
 }
 
 fn text(what: &str, text: &str, chars_max: usize) -> Result<()> {
     let chars = text.chars().count();
-    if chars > chars_max {
-        return Err(invalid(format!("the {what} has {chars} characters; {chars_max} are allowed")));
-    }
-    match text.contains('\0') {
-        true => Err(invalid(format!("the {what} holds a NUL character"))),
-        false => Ok(()),
-    }
+    ensure!(chars <= chars_max, "the {what} has {chars} characters; {chars_max} are allowed");
+    ensure!(!text.contains('\0'), "the {what} holds a NUL character");
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::modify::push_number;
 use super::name::Name;
 use super::{Task, decode_text, embedded, limits};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
 
 /// The most tasks or documents of one page, and the most ids of one call.
@@ -123,10 +123,9 @@ impl ListTasks {
 
 /// The size of a page.
 pub(super) fn page(limit: Option<usize>) -> Result<usize> {
-    match limit.unwrap_or(PAGE_DEFAULT) {
-        limit if (1..=PAGE_MAX).contains(&limit) => Ok(limit),
-        limit => Err(invalid(format!("a page has 1 to {PAGE_MAX} entries, not {limit}"))),
-    }
+    let limit = limit.unwrap_or(PAGE_DEFAULT);
+    ensure!((1..=PAGE_MAX).contains(&limit), "a page has 1 to {PAGE_MAX} entries, not {limit}");
+    Ok(limit)
 }
 
 impl Operation for ListTasks {
@@ -225,15 +224,11 @@ pub(super) fn checked_ids<I: AsRef<str>>(
     let mut all: Vec<Arc<str>> = Vec::new();
     for id in ids {
         check(id.as_ref())?;
-        if all.len() == PAGE_MAX {
-            return Err(invalid(format!("a call names at most {PAGE_MAX} ids")));
-        }
+        ensure!(all.len() < PAGE_MAX, "a call names at most {PAGE_MAX} ids");
         all.push(id.as_ref().into());
     }
-    match all.is_empty() {
-        true => Err(invalid("a call names at least one id")),
-        false => Ok(all),
-    }
+    ensure!(!all.is_empty(), "a call names at least one id");
+    Ok(all)
 }
 
 impl Operation for FetchTasks {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::doc::Collision;
 use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 
 /// The most entries of one modification.
 pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
@@ -197,18 +197,15 @@ impl Modification {
 
     /// Refuses an invalid modification.
     pub(super) fn check(&self) -> Result<()> {
-        if self.len() > MODIFICATION_ENTRIES_MAX {
-            return Err(invalid(format!(
-                "the modification has {} entries; {MODIFICATION_ENTRIES_MAX} are allowed",
-                self.len()
-            )));
-        }
-        if self.bytes() > MODIFICATION_BYTES_MAX {
-            return Err(invalid(format!(
-                "the modification has {} bytes; {MODIFICATION_BYTES_MAX} are allowed",
-                self.bytes()
-            )));
-        }
+        let (len, bytes) = (self.len(), self.bytes());
+        ensure!(
+            len <= MODIFICATION_ENTRIES_MAX,
+            "the modification has {len} entries; {MODIFICATION_ENTRIES_MAX} are allowed"
+        );
+        ensure!(
+            bytes <= MODIFICATION_BYTES_MAX,
+            "the modification has {bytes} bytes; {MODIFICATION_BYTES_MAX} are allowed"
+        );
         self.inserts.iter().try_for_each(NewTask::check)?;
         self.changes.iter().try_for_each(TaskChange::check)?;
         let handles = || self.deletes.iter().chain(&self.depends);
@@ -218,25 +215,21 @@ impl Modification {
         let doc_handles = || self.doc_deletes.iter().chain(&self.doc_depends);
         doc_handles().try_for_each(DocId::check)?;
 
-        if self.len() < 2 {
+        if len < 2 {
             return Ok(());
         }
         let mut tasks = HashSet::new();
         let inserted = self.inserts.iter().filter_map(|task| task.id.as_ref());
         let named = self.changes.iter().map(|change| &change.task).chain(handles());
         for id in inserted.chain(named.map(|task| &task.id)) {
-            if !tasks.insert(id) {
-                return Err(invalid(format!("task {id} is named twice")));
-            }
+            ensure!(tasks.insert(id), "task {id} is named twice");
         }
         let mut docs = HashSet::new();
         let inserted =
             self.doc_inserts.iter().filter_map(|doc| Some((&doc.namespace, doc.id.as_ref()?)));
         let named = self.doc_changes.iter().map(|change| &change.doc).chain(doc_handles());
         for (namespace, id) in inserted.chain(named.map(|doc| (&doc.namespace, &doc.id))) {
-            if !docs.insert((namespace, id)) {
-                return Err(invalid(format!("document {namespace}/{id} is named twice")));
-            }
+            ensure!(docs.insert((namespace, id)), "document {namespace}/{id} is named twice");
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::doc::Collision;
 use super::modification::Modification;
 use super::name::Name;
 use super::{Doc, Task, embedded, limits};
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::step::reply::{Replies, Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
@@ -59,9 +59,8 @@ impl Modify {
         limits::claimant(&claimant)?;
         limits::claimant(&holder)?;
         modification.check()?;
-        if modification.inserts.iter().any(|task| task.id.is_none()) {
-            return Err(crate::error::invalid("a task that a step inserts needs an id"));
-        }
+        let have_ids = modification.inserts.iter().all(|task| task.id.is_some());
+        ensure!(have_ids, "a task that a step inserts needs an id");
         Ok(Self { name, claimant, holder, modification })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::check_name;
 
 /// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
@@ -17,9 +17,7 @@ impl Name {
     /// The name `name`, of at least a byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
         check_name("the store's name", name)?;
-        if name[0] == b'}' {
-            return Err(invalid("the store's name begins with a brace that closes"));
-        }
+        ensure!(name[0] != b'}', "the store's name begins with a brace that closes");
         let tagged = match has_tag(name) {
             true => name.to_vec(),
             false => [b"{", name, b"}"].concat(),

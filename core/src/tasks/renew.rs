@@ -7,7 +7,7 @@ use super::dependency::Dependency;
 use super::modify::push_number;
 use super::name::Name;
 use super::{DocId, TaskId, embedded, limits};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
@@ -58,9 +58,7 @@ impl Renew {
     ) -> Result<Self> {
         limits::claimant(&claimant)?;
         limits::delay("lease", lease)?;
-        if tasks.is_empty() && docs.is_empty() {
-            return Err(invalid("there is nothing to renew"));
-        }
+        ensure!(!(tasks.is_empty() && docs.is_empty()), "there is nothing to renew");
         // The rules for what is named are those of a modification that depends on it.
         let named = super::Modification {
             depends: tasks.clone(),
