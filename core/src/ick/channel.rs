@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use super::{Add, Added, BATCH_MEMBERS_MAX, Batches, Ick};
 use crate::client::{Blocking, Client, Mode};
-use crate::error::{Result, ensure, invalid};
+use crate::error::{Result, ensure};
 use crate::step::fnv::fnv1a64;
 use crate::step::limits::{CallSize, first_of};
 
@@ -123,11 +123,9 @@ impl<M: Mode> IckChannel<M> {
         let numbers: Vec<u32> = first_of(numbers, SHARDS_MAX as usize).collect();
         let is_allowed = numbers.len() <= SHARDS_MAX as usize;
         ensure!(is_allowed, "a consumer takes at most {SHARDS_MAX} numbers");
-        if let Some(number) = numbers.iter().find(|number| **number >= self.readable) {
-            return Err(invalid(format!(
-                "there is no ick {number}; the channel has 0 to {}",
-                self.readable - 1
-            )));
+        let last = self.readable - 1;
+        for number in &numbers {
+            ensure!(*number <= last, "there is no ick {number}; the channel has 0 to {last}");
         }
         ensure!(!numbers.is_empty(), "a consumer needs at least one ick");
         Ok(Batches::new(numbers.into_iter().map(|number| self.ick(number)).collect(), max))

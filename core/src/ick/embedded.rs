@@ -105,14 +105,9 @@ impl Ick {
             effects.write(tag::FOLD, |_| {});
         }
         let mut taken = 0;
-        loop {
-            // A member that is in both sets takes no place, so this counts the set, not the moves.
-            let room = max.saturating_sub(self.consumer.len() as u64);
-            let moved = self.move_lowest(room);
+        // A member that is in both sets takes no place, so this counts the set, not the moves.
+        while let moved @ 1.. = self.move_lowest(max.saturating_sub(self.consumer.len() as u64)) {
             taken += moved;
-            if moved == 0 {
-                break;
-            }
         }
         if taken > 0 {
             effects.write(tag::TAKE, |record| put_integer(taken, record));

@@ -2,7 +2,7 @@
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Gives the consumer lease back; returns false if it was lost.
 #[derive(Clone, Debug)]
@@ -37,8 +37,7 @@ impl Operation for Release {
     }
 
     fn invocation(&self) -> Invocation {
-        let mut args = ByteList::default();
-        args.push(&self.token);
+        let args = [&*self.token].into_iter().collect();
         Invocation { script: Self::script(), keys: vec![self.name.lease_key()], args }
     }
 

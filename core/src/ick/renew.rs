@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
 
 /// Makes the consumer lease run for a full term again; returns false if it was lost.
 #[derive(Clone, Debug)]
@@ -39,9 +39,7 @@ impl Operation for Renew {
     }
 
     fn invocation(&self) -> Invocation {
-        let mut args = ByteList::default();
-        args.push(&self.token);
-        args.push(self.ttl_ms.to_string().as_bytes());
+        let args = [&*self.token, self.ttl_ms.to_string().as_bytes()].into_iter().collect();
         Invocation { script: Self::script(), keys: vec![self.name.lease_key()], args }
     }
 
