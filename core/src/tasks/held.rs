@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::name::Name;
-use super::{
-    Doc, DocChange, DocId, FetchTasks, Modification, Modify, Renew, Renewed, Task, TaskId,
-};
+use super::{Doc, DocId, FetchTasks, Modification, Modify, Renew, Renewed, Task, TaskId};
 use crate::client::{Client, Mode};
 use crate::error::Result;
 use crate::worker::lease::{Held, Lease};
@@ -38,10 +36,8 @@ impl HeldTask {
 
     /// Releases documents that were claimed when the job had ended.
     pub(super) fn release_step(&self, docs: &[Doc]) -> Result<Modify> {
-        let release = |modification: Modification, doc: &Doc| {
-            modification.change_doc(DocChange::new(doc.handle()).release())
-        };
-        let modification = docs.iter().fold(Modification::new(), release);
+        let releases = docs.iter().map(|doc| doc.change().release());
+        let modification = Modification { doc_changes: releases.collect(), ..Default::default() };
         let (name, claimant) = (self.name.clone(), self.claimant.clone());
         Modify::of(name, claimant.clone(), claimant, modification)
     }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use super::held::HeldTask;
 use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
 use super::{
-    ClaimDocs, Doc, DocChange, Failure, Modification, Modified, Modify, Task, TaskChange, TaskId,
-    TaskStore,
+    ClaimDocs, Doc, Failure, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore,
 };
 use crate::client::{Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
@@ -256,24 +255,17 @@ impl<M: Mode> Job<M> {
                 let mut modification = modification(&task);
                 modification.at_versions(&[task], &docs);
                 modification.release_docs(&docs);
-                for doc in docs {
-                    if !modification.names_doc(&doc) {
-                        modification = modification.change_doc(DocChange::new(doc).release());
-                    }
-                }
                 run(store.modify_step_by(&claimant, modification));
             }),
         };
         let (lease, is_done) = (self.lease.clone(), self.is_done.clone());
         self.store.client.run_when(when, move |result| {
-            match &result {
-                Ok(_) => is_done.store(true, Ordering::Release),
-                Err(error) => {
-                    // What ends the job after that is not to be refused for these documents as well.
-                    if let Some(refused) = error.dependency() {
-                        lease.lock().held.docs.retain(|doc| !refused.names_doc(doc));
-                    }
-                }
+            if result.is_ok() {
+                is_done.store(true, Ordering::Release);
+            }
+            // What ends the job after that is not to be refused for these documents as well.
+            if let Some(refused) = result.as_ref().err().and_then(Error::dependency) {
+                lease.lock().held.docs.retain(|doc| !refused.names_doc(doc));
             }
             Then::Done(result)
         })

@@ -169,18 +169,20 @@ impl Modification {
         }
     }
 
-    /// Releases what of these documents is changed without a word of until when it is held, or depended on.
+    /// Releases these documents, but those that are deleted or of which a change says until when they are held.
     pub(super) fn release_docs(&mut self, held: &[DocId]) {
         let is_held = |doc: &DocId| held.iter().any(|held| held.is_same(doc));
-        let released = self.doc_depends.extract_if(.., |doc| is_held(doc)).map(DocChange::new);
-        self.doc_changes.extend(released);
+        let depends = self.doc_depends.extract_if(.., |doc| is_held(doc)).map(DocChange::new);
+        self.doc_changes.extend(depends);
+        let unnamed = held.iter().filter(|doc| !self.names_doc(doc)).cloned().map(DocChange::new);
+        self.doc_changes.extend(unnamed.collect::<Vec<_>>());
         for change in self.doc_changes.iter_mut().filter(|change| is_held(&change.doc)) {
             change.at.get_or_insert(When::Now);
         }
     }
 
     /// Whether it says something of this document.
-    pub(super) fn names_doc(&self, doc: &DocId) -> bool {
+    fn names_doc(&self, doc: &DocId) -> bool {
         let changed = self.doc_changes.iter().map(|change| &change.doc);
         let mut named = changed.chain(&self.doc_deletes).chain(&self.doc_depends);
         named.any(|known| known.is_same(doc))
