@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::modify::push_number;
 use super::{When, json, limits};
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure, invalid};
 use crate::step::ByteList;
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
@@ -207,17 +207,11 @@ impl NewDoc {
         limits::namespace(&self.namespace)?;
         limits::doc_key("key", &self.key)?;
         limits::doc_key("secondary key", &self.secondary_key)?;
-        match &self.id {
-            Some(id) => limits::doc_id(id)?,
-            None => return Err(invalid("a document without a key needs an id")),
-        }
-        match &self.content {
-            Some(content) => json::check("content", content),
-            None if self.collision == Collision::Replace => {
-                Err(invalid("a document that is put needs a content"))
-            }
-            None => Ok(()),
-        }
+        let id = self.id.as_ref().ok_or_else(|| invalid("a document without a key needs an id"))?;
+        limits::doc_id(id)?;
+        let may_be_empty = self.collision != Collision::Replace;
+        ensure!(may_be_empty || self.content.is_some(), "a document that is put needs a content");
+        self.content.iter().try_for_each(|content| json::check("content", content))
     }
 }
 

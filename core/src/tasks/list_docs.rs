@@ -137,18 +137,11 @@ impl Operation for ListDocs {
         push_number(self.limit as u64, &mut args);
         args.push(self.query.start.as_deref().unwrap_or_default().as_bytes());
         args.push(self.query.end.as_deref().unwrap_or_default().as_bytes());
-        match &self.query.after {
-            Some(after) => {
-                args.push(b"1");
-                args.push(after.key.as_bytes());
-                args.push(after.secondary_key.as_bytes());
-                args.push(after.id.as_bytes());
-            }
-            None => {
-                args.push(b"0");
-                (0..3).for_each(|_| args.push(b""));
-            }
-        }
+        let after = match &self.query.after {
+            Some(after) => ["1", &after.key, &after.secondary_key, &after.id],
+            None => ["0", "", "", ""],
+        };
+        after.iter().for_each(|text| args.push(text.as_bytes()));
         args.push(if self.query.omit_contents { b"1" } else { b"0" });
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
