@@ -203,10 +203,9 @@ impl FetchTasks {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name beyond its limits.
-    pub fn queue(mut self, queue: impl AsRef<str>) -> Result<Self> {
+    pub fn queue(self, queue: impl AsRef<str>) -> Result<Self> {
         limits::queue(queue.as_ref())?;
-        self.queue = Some(queue.as_ref().into());
-        Ok(self)
+        Ok(Self { queue: Some(queue.as_ref().into()), ..self })
     }
 
     /// Leaves the values out.

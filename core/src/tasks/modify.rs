@@ -167,8 +167,10 @@ impl Modify {
         let of = &self.modification;
         let mut done = Modified::default();
         for task in &of.inserts {
-            if is_inserted(&mut inserted, task.skip_colliding)? {
-                done.inserted.push(task.inserted(&self.holder, now_ms));
+            match inserted.next()?.flag()? {
+                true => done.inserted.push(task.inserted(&self.holder, now_ms)),
+                false if task.skip_colliding => {}
+                false => return Err(malformed()),
             }
         }
         inserted.end()?;
@@ -199,13 +201,9 @@ impl Modify {
                     let version = inserted_docs.next()?.number()?;
                     let at_ms = inserted_docs.next()?.number()?;
                     let created_ms = inserted_docs.next()?.number()?;
-                    done.inserted_docs.push(Doc {
-                        version,
-                        at_ms,
-                        claimant: if at_ms > now_ms { self.claimant.clone() } else { "".into() },
-                        created_ms,
-                        ..doc.inserted(now_ms)
-                    });
+                    let claimant = if at_ms > now_ms { self.claimant.clone() } else { "".into() };
+                    let new = doc.inserted(now_ms);
+                    done.inserted_docs.push(Doc { version, at_ms, claimant, created_ms, ..new });
                 }
                 _ => return Err(malformed()),
             }
@@ -216,14 +214,6 @@ impl Modify {
             true => Ok(done),
             false => Err(malformed()),
         }
-    }
-}
-
-/// Whether an insert was done: one that is not to be skipped always is.
-fn is_inserted(replies: &mut Replies, may_be_skipped: bool) -> Result<bool> {
-    match replies.next()?.flag()? {
-        false if !may_be_skipped => Err(malformed()),
-        is_inserted => Ok(is_inserted),
     }
 }
 
