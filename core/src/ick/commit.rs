@@ -68,11 +68,8 @@ impl Operation for Commit {
         let mut args = ByteList::with_capacity(1 + self.members.len(), bytes);
         args.push(self.token.as_deref().unwrap_or_default());
         args.append(&self.members);
-        Invocation {
-            script: Self::script(),
-            keys: self.name.fenced_keys(self.token.as_ref()),
-            args,
-        }
+        let keys = self.name.fenced_keys(self.token.as_ref());
+        Invocation { script: Self::script(), keys, args }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {

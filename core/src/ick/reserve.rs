@@ -110,11 +110,8 @@ impl Operation for Reserve {
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation {
-            script: Self::script(),
-            keys: self.name.fenced_keys(self.token.as_ref()),
-            args: batch_arguments(self),
-        }
+        let keys = self.name.fenced_keys(self.token.as_ref());
+        Invocation { script: Self::script(), keys, args: batch_arguments(self) }
     }
 
     fn decode(&self, reply: Reply) -> Result<Vec<Entry>> {

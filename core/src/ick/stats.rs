@@ -129,11 +129,7 @@ impl Operation for ReadStats {
         Ok(Some(self.stats(sizes, ranges)))
     }
 
-    fn apply(
-        self,
-        state: &embedded::State,
-        context: &mut StepContext<'_>,
-    ) -> Result<Option<Stats>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Self::Output> {
         state.step(context, |ick, _| {
             let sets = [&ick.producer, &ick.consumer];
             let ranges = sets.map(|set| set.first().zip(set.last()));

@@ -110,11 +110,7 @@ impl Operation for ReadQueueStats {
         })
     }
 
-    fn apply(
-        self,
-        state: &embedded::State,
-        context: &mut StepContext<'_>,
-    ) -> Result<Vec<QueueStats>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Self::Output> {
         Ok(state.queue_stats(&self.filter, context))
     }
 }
@@ -156,11 +152,8 @@ impl Operation for ReadNamespaceStats {
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation {
-            script: Self::script(),
-            keys: self.name.keys_with_docs(),
-            args: self.filter.args(),
-        }
+        let keys = self.name.keys_with_docs();
+        Invocation { script: Self::script(), keys, args: self.filter.args() }
     }
 
     /// `{namespace, size, claimed, …}`.
@@ -174,11 +167,7 @@ impl Operation for ReadNamespaceStats {
         })
     }
 
-    fn apply(
-        self,
-        state: &embedded::State,
-        context: &mut StepContext<'_>,
-    ) -> Result<Vec<NamespaceStats>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Self::Output> {
         Ok(state.namespace_stats(&self.filter, context))
     }
 }

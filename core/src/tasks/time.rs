@@ -38,11 +38,8 @@ impl Operation for ReadTime {
     }
 
     fn invocation(&self) -> Invocation {
-        Invocation {
-            script: Self::script(),
-            keys: vec![self.0.as_bytes().into()],
-            args: ByteList::default(),
-        }
+        let keys = vec![self.0.as_bytes().into()];
+        Invocation { script: Self::script(), keys, args: ByteList::default() }
     }
 
     fn decode(&self, reply: Reply) -> Result<u64> {
