@@ -12,22 +12,20 @@ use super::sync::{Hashes, Lock, MutexGuard, or_in_schedules};
 /// Shards of the index, each with its own lock.
 const SHARDS: usize = or_in_schedules(64, 2);
 
-type Shard = HashMap<Arc<str>, Location, Hashes>;
+pub(super) type Shard = HashMap<Arc<str>, Location, Hashes>;
 
 /// Tasks by id.
 // Lock order: queues and namespaces before shards of the index, and shards by their numbers. What is
 // said of a task holds for as long as its queue is locked.
-#[derive(Default)]
 pub(super) struct Index {
     hasher: Hashes,
-    shards: Shards,
+    shards: [Lock<Shard>; SHARDS],
 }
 
-struct Shards([Lock<Shard>; SHARDS]);
-
-impl Default for Shards {
+impl Default for Index {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| Lock::default()))
+        let shards = std::array::from_fn(|_| Lock::default());
+        Self { hasher: Hashes::default(), shards }
     }
 }
 
@@ -41,23 +39,20 @@ pub(super) struct Location {
 impl Index {
     /// Where this task is, at this moment.
     pub(super) fn find(&self, id: &str) -> Option<Location> {
-        self.shards.0[self.shard(id)].lock().get(id).cloned()
+        self.shard_of(id).get(id).cloned()
     }
 
-    pub(super) fn remove(&self, id: &str) {
-        self.shards.0[self.shard(id)].lock().remove(id);
-    }
-
-    pub(super) fn insert(&self, id: Arc<str>, location: Location) {
-        self.shards.0[self.shard(&id)].lock().insert(id, location);
+    /// The shard that this id is in, locked.
+    pub(super) fn shard_of(&self, id: &str) -> MutexGuard<'_, Shard> {
+        self.shards[self.number(id)].lock()
     }
 
     /// Locks what these ids are in.
     pub(super) fn lock<'i>(&self, ids: impl Iterator<Item = &'i Arc<str>>) -> LockedShards<'_> {
-        let mut numbers: Vec<usize> = ids.map(|id| self.shard(id)).collect();
+        let mut numbers: Vec<usize> = ids.map(|id| self.number(id)).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let lock = |number: usize| (number, self.shards.0[number].lock());
+        let lock = |number: usize| (number, self.shards[number].lock());
         LockedShards { index: self, shards: numbers.into_iter().map(lock).collect() }
     }
 
@@ -65,13 +60,14 @@ impl Index {
     #[cfg(all(test, shuttle))]
     pub(super) fn all(&self) -> Vec<(Arc<str>, Location)> {
         let mut all = Vec::new();
-        for shard in &self.shards.0 {
+        for shard in &self.shards {
             all.extend(shard.lock().iter().map(|(id, location)| (id.clone(), location.clone())));
         }
         all
     }
 
-    fn shard(&self, id: &str) -> usize {
+    /// The number of the shard that this id is in.
+    fn number(&self, id: &str) -> usize {
         self.hasher.hash_one(id) as usize % SHARDS
     }
 }
@@ -83,20 +79,9 @@ pub(super) struct LockedShards<'a> {
 }
 
 impl LockedShards<'_> {
-    pub(super) fn find(&mut self, id: &str) -> Option<&Location> {
-        self.shard(id).get(id)
-    }
-
-    pub(super) fn insert(&mut self, id: Arc<str>, location: Location) {
-        self.shard(&id).insert(id, location);
-    }
-
-    pub(super) fn remove(&mut self, id: &str) {
-        self.shard(id).remove(id);
-    }
-
-    fn shard(&mut self, id: &str) -> &mut Shard {
-        let number = self.index.shard(id);
+    /// The shard that this id is in, which is one of an id of the step.
+    pub(super) fn shard_of(&mut self, id: &str) -> &mut Shard {
+        let number = self.index.number(id);
         let at = self.shards.binary_search_by_key(&number, |(number, _)| *number);
         &mut self.shards[at.expect("the shard of every id of a step is locked")].1
     }

@@ -288,7 +288,7 @@ impl State {
                 let slot = guard.insert(task);
                 self.queues.used(&mut guard);
                 drop(guard);
-                self.index.insert(id, Location { queue, slot });
+                self.index.shard_of(&id).insert(id, Location { queue, slot });
             }
             (None, Some(lease), Some(found)) => self.replay_on(&found, |queue, slot| {
                 queue.update(slot, |task| {
@@ -307,7 +307,7 @@ impl State {
             }
             (None, None, Some(found)) => {
                 self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
-                self.index.remove(&id);
+                self.index.shard_of(&id).remove(&id);
             }
             (None, _, None) => return Err(unreadable("is about a task that is not there")),
         }

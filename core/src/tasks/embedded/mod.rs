@@ -409,7 +409,7 @@ impl State {
             ids.push(record.id);
         }
         changes.into_effects().record(context);
-        ids.iter().for_each(|id| self.index.remove(id));
+        ids.iter().for_each(|id| drop(self.index.shard_of(id).remove(id)));
         queue.expired(now_ms).is_none()
     }
 

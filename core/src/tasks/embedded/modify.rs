@@ -105,7 +105,8 @@ impl State {
                 .is_some_and(|at| Arc::ptr_eq(&lock_set.queues[at], queue))
         };
         for id in ids {
-            is_ready &= index.find(id).is_none_or(|location| is_locked(&location.queue));
+            is_ready &=
+                index.shard_of(id).get(id).is_none_or(|location| is_locked(&location.queue));
         }
         let locked = Locked { queues, namespaces, index };
         if is_ready {
@@ -161,7 +162,7 @@ impl LockSet {
 impl Locked<'_> {
     /// Where a task is: the number of its queue, and its slot.
     pub(super) fn find(&mut self, id: &str) -> Option<(usize, Slot)> {
-        let location = self.index.find(id)?;
+        let location = self.index.shard_of(id).get(id)?;
         Some((position(&self.queues, &location.queue.name)?, location.slot))
     }
 
@@ -308,7 +309,7 @@ impl Apply<'_> {
         for task in &of.deletes {
             let (queue, slot) = locked.find(&task.id).expect(CHECKED);
             locked.queues[queue].remove(slot);
-            locked.index.remove(&task.id);
+            locked.index.shard_of(&task.id).remove(&task.id);
             changes.task_removed(locked.queues[queue].name(), &task.id);
         }
         for change in &of.changes {
@@ -348,7 +349,10 @@ impl Apply<'_> {
                 changes.task(&name, &record);
                 let id = record.id.clone();
                 let slot = locked.queues[to].insert(record);
-                locked.index.insert(id, Location { queue: lock_set.queues[to].clone(), slot });
+                locked
+                    .index
+                    .shard_of(&id)
+                    .insert(id, Location { queue: lock_set.queues[to].clone(), slot });
                 slot
             };
             announcements.note(to, at_ms, self.now_ms);
@@ -364,7 +368,7 @@ impl Apply<'_> {
             changes.task(locked.queues[to].name(), &record);
             let slot = locked.queues[to].insert(record);
             let location = Location { queue: lock_set.queues[to].clone(), slot };
-            locked.index.insert(task.id.clone(), location);
+            locked.index.shard_of(&task.id).insert(task.id.clone(), location);
             announcements.note(to, task.at_ms, self.now_ms);
             done.inserted.push(task);
         }

@@ -30,6 +30,7 @@ pub(super) trait Content: Default {
 /// runs empty and fills again is the usual case, until there are too many.
 // Lock order: an entry before a shard, never the other way round: a lookup releases the shard before the
 // entry is locked, and looks the name up again if the entry has been removed by then.
+#[derive(Default)]
 pub(super) struct Registry<T> {
     hasher: Hashes,
     shards: [SharedLock<Shard<T>>; SHARDS],
@@ -65,20 +66,6 @@ struct Inner<T> {
     is_removed: bool,
     /// Whether the registry counts it as empty.
     is_counted_empty: bool,
-}
-
-impl<T: Content> Default for Registry<T> {
-    fn default() -> Self {
-        Self {
-            hasher: Hashes::default(),
-            shards: std::array::from_fn(|_| SharedLock::default()),
-            count: AtomicUsize::new(0),
-            empty: AtomicUsize::new(0),
-            is_kept: AtomicBool::new(false),
-            changes: AtomicUsize::new(0),
-            in_order: CachePadded::new(Lock::new((0, Arc::new([])))),
-        }
-    }
 }
 
 impl<T: Content> Registry<T> {
@@ -133,11 +120,8 @@ impl<T: Content> Registry<T> {
         let mut known = self.in_order.lock();
         let changes = self.changes.load(Ordering::Acquire);
         if known.0 != changes {
-            let mut all: Vec<_> = self
-                .all()
-                .into_iter()
-                .map(|named| (Arc::<str>::from(&*named.name), named))
-                .collect();
+            let with_copy = |named: Arc<Registered<T>>| (Arc::<str>::from(&*named.name), named);
+            let mut all: Vec<_> = self.all().into_iter().map(with_copy).collect();
             all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
             *known = (changes, all.into());
         }
@@ -224,9 +208,7 @@ impl<T: Content> Registered<T> {
         let inner = self.inner.lock();
         (!inner.is_removed).then(|| Guard { named: self, inner, is_changed: false })
     }
-}
 
-impl<T> Registered<T> {
     /// What is counted at this time, without locking it; nothing if it has to be locked for that.
     pub(super) fn counts(&self, now_ms: u64) -> Option<Counts> {
         self.counts.read().filter(|counts| now_ms < counts.until_ms || counts.size == 0)

@@ -5,20 +5,16 @@
 use std::sync::PoisonError;
 
 #[cfg(all(test, shuttle))]
-use shuttle::sync::{Mutex, RwLock};
+use shuttle::sync;
 #[cfg(not(all(test, shuttle)))]
-use std::sync::{Mutex, RwLock};
+use std::sync;
+
+use sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 #[cfg(not(all(test, shuttle)))]
 pub(super) use hashbrown::DefaultHashBuilder as Hashes;
-#[cfg(all(test, shuttle))]
-pub(super) use shuttle::sync::atomic::{AtomicBool, AtomicUsize};
-#[cfg(all(test, shuttle))]
-pub(super) use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
-#[cfg(not(all(test, shuttle)))]
-pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize};
-#[cfg(not(all(test, shuttle)))]
-pub(super) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub(super) use sync::MutexGuard;
+pub(super) use sync::atomic::{AtomicBool, AtomicUsize};
 
 /// Hashes of names.
 #[cfg(all(test, shuttle))]
