@@ -9,38 +9,74 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::index::Location;
-use super::queue::{NOBODY, Queue, Record, Slot, Texts, shared};
+use super::queue::{NOBODY, Queue, Record, Slot, Texts};
 use super::{Doc, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{Effects, Snapshot};
+use crate::tasks::NewDoc;
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
 /// that a later version with other rules still makes the same state of them.
-mod tag {
+pub(super) mod tag {
     /// Queue: what the next effects are about.
-    pub(super) const QUEUE: u8 = 1;
+    pub(crate) const QUEUE: u8 = 1;
     /// A task, all of it, new or in the place of one of its id.
-    pub(super) const TASK: u8 = 2;
-    /// Id, version, at, modified, claimant, claims: what a claim or a renewal changes. What is claimed once
-    /// more has one more claim without an end.
-    pub(super) const LEASE: u8 = 3;
-    /// Id: the task is not in this queue any more.
-    pub(super) const TASK_REMOVED: u8 = 4;
+    pub(crate) const TASK: u8 = 2;
+    /// What a claim or a renewal changes. What is claimed once more has one more claim without an end.
+    pub(crate) const LEASE: u8 = 3;
+    /// The task is not in this queue any more.
+    pub(crate) const TASK_REMOVED: u8 = 4;
     /// Namespace: what the next effects are about.
-    pub(super) const NAMESPACE: u8 = 5;
+    pub(crate) const NAMESPACE: u8 = 5;
     /// A document, all of it, new or in the place of one of its id.
-    pub(super) const DOC: u8 = 6;
-    /// Id, version, at, modified, claimant.
-    pub(super) const DOC_LEASE: u8 = 7;
-    /// Id.
-    pub(super) const DOC_REMOVED: u8 = 8;
+    pub(crate) const DOC: u8 = 6;
+    /// What a claim or a renewal changes.
+    pub(crate) const DOC_LEASE: u8 = 7;
+    /// The document is not in this namespace any more.
+    pub(crate) const DOC_REMOVED: u8 = 8;
     /// Sequence: the queue or the namespace that was named last was copied before this record.
-    pub(super) const COPIED: u8 = 9;
-    /// Id, number: how often the task was claimed since it was inserted, changed or released. 0 for a task of
+    pub(crate) const COPIED: u8 = 9;
+    /// How often the task was claimed since it was inserted, changed or released. 0 for a task of
     /// which nothing else is said.
-    pub(super) const UNENDED: u8 = 10;
+    pub(crate) const UNENDED: u8 = 10;
 }
+
+/// Writes and reads what the effects of each tag say of a task or a document, in this order.
+macro_rules! said {
+    ($of:ty { $($tag:ident: $($field:ident)+;)+ }) => {
+        impl Said for $of {
+            fn put(&self, tag: u8, record: &mut Vec<u8>) {
+                match tag {
+                    $(tag::$tag => { $(self.$field.put(record);)+ })+
+                    _ => unreachable!("no effect of the tag {tag} is about this"),
+                }
+            }
+
+            fn read(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()> {
+                match tag {
+                    $(tag::$tag => { $(self.$field = Field::read(record)?;)+ })+
+                    _ => return Err(misplaced(tag)),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+said!(Record {
+    TASK: id version at_ms created_ms modified_ms expires_ms claimant claims attempt
+        priority err value;
+    LEASE: id version at_ms modified_ms claimant claims;
+    UNENDED: id unended;
+    TASK_REMOVED: id;
+});
+
+said!(Doc {
+    DOC: id version key secondary_key at_ms claimant created_ms modified_ms content;
+    DOC_LEASE: id version at_ms modified_ms claimant;
+    DOC_REMOVED: id;
+});
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
@@ -82,85 +118,21 @@ impl Changes {
         self.section = Some(section);
     }
 
-    fn in_queue(&mut self, queue: &Arc<str>, tag: u8, rest: impl FnOnce(&mut Vec<u8>)) {
+    /// Notes of a task what effects of this tag say.
+    pub(super) fn task(&mut self, tag: u8, queue: &Arc<str>, task: &Record) {
+        self.note(tag, task, || Section::Queue(queue.clone()));
+    }
+
+    /// Notes of a document what effects of this tag say.
+    pub(super) fn doc(&mut self, tag: u8, doc: &Doc) {
+        self.note(tag, doc, || Section::Namespace(doc.namespace.clone()));
+    }
+
+    fn note(&mut self, tag: u8, of: &impl Said, section: impl FnOnce() -> Section) {
         if self.effects.are_recorded() {
-            self.section(Section::Queue(queue.clone()));
-            self.effects.write(tag, rest);
+            self.section(section());
+            self.effects.write(tag, |record| of.put(tag, record));
         }
-    }
-
-    fn in_namespace(&mut self, namespace: &Arc<str>, tag: u8, rest: impl FnOnce(&mut Vec<u8>)) {
-        if self.effects.are_recorded() {
-            self.section(Section::Namespace(namespace.clone()));
-            self.effects.write(tag, rest);
-        }
-    }
-
-    pub(super) fn task(&mut self, queue: &Arc<str>, task: &Record) {
-        self.in_queue(queue, tag::TASK, |record| {
-            put_text(&task.id, record);
-            put_integer(task.version, record);
-            put_integer(task.at_ms, record);
-            put_integer(task.created_ms, record);
-            put_integer(task.modified_ms, record);
-            put_integer(task.expires_ms, record);
-            put_text(&task.claimant, record);
-            put_integer(task.claims.into(), record);
-            put_integer(task.attempt.into(), record);
-            record.push(task.priority);
-            put_text(&task.err, record);
-            put_optional_text(task.value.as_ref(), record);
-        });
-    }
-
-    pub(super) fn lease(&mut self, queue: &Arc<str>, task: &Record) {
-        self.in_queue(queue, tag::LEASE, |record| {
-            put_text(&task.id, record);
-            put_integer(task.version, record);
-            put_integer(task.at_ms, record);
-            put_integer(task.modified_ms, record);
-            put_text(&task.claimant, record);
-            put_integer(task.claims.into(), record);
-        });
-    }
-
-    pub(super) fn unended(&mut self, queue: &Arc<str>, task: &Record) {
-        self.in_queue(queue, tag::UNENDED, |record| {
-            put_text(&task.id, record);
-            put_integer(task.unended.into(), record);
-        });
-    }
-
-    pub(super) fn task_removed(&mut self, queue: &Arc<str>, id: &Arc<str>) {
-        self.in_queue(queue, tag::TASK_REMOVED, |record| put_text(id, record));
-    }
-
-    pub(super) fn doc(&mut self, doc: &Doc) {
-        self.in_namespace(&doc.namespace, tag::DOC, |record| {
-            put_text(&doc.id, record);
-            put_integer(doc.version, record);
-            put_text(&doc.key, record);
-            put_text(&doc.secondary_key, record);
-            put_integer(doc.at_ms, record);
-            put_text(&doc.claimant, record);
-            put_integer(doc.created_ms, record);
-            put_integer(doc.modified_ms, record);
-            put_optional_text(doc.content.as_ref(), record);
-        });
-    }
-
-    pub(super) fn doc_lease(&mut self, doc: &Doc) {
-        self.in_namespace(&doc.namespace, tag::DOC_LEASE, |record| {
-            put_text(&doc.id, record);
-            put_integer(doc.version, record);
-            put_integer(doc.at_ms, record);
-            put_integer(doc.modified_ms, record);
-            put_text(&doc.claimant, record);
-        });
-    }
-
-    pub(super) fn doc_removed(&mut self, namespace: &Arc<str>, id: &Arc<str>) {
-        self.in_namespace(namespace, tag::DOC_REMOVED, |record| put_text(id, record));
     }
 }
 
@@ -203,23 +175,20 @@ impl State {
         while !record.is_empty() {
             let tag = record.byte()?;
             match (tag, &section) {
-                (tag::QUEUE, _) => section = Some(Section::Queue(text(&mut record)?.into())),
+                (tag::QUEUE, _) => section = Some(Section::Queue(Field::read(&mut record)?)),
                 (tag::NAMESPACE, _) => {
-                    section = Some(Section::Namespace(text(&mut record)?.into()))
+                    section = Some(Section::Namespace(Field::read(&mut record)?))
                 }
                 (tag::COPIED, Some(section)) => {
                     replayed.copied.insert(section.clone(), record.integer()?);
                 }
-                (
-                    tag::TASK | tag::LEASE | tag::UNENDED | tag::TASK_REMOVED,
-                    Some(Section::Queue(queue)),
-                ) => {
+                (_, Some(Section::Queue(queue))) => {
                     self.replay_task(replayed, tag, queue, &mut record, sequence)?;
                 }
-                (tag::DOC | tag::DOC_LEASE | tag::DOC_REMOVED, Some(Section::Namespace(name))) => {
+                (_, Some(Section::Namespace(name))) => {
                     self.replay_doc(replayed, tag, name, &mut record, sequence)?;
                 }
-                _ => return Err(unreadable(&format!("has the tag {tag} where it cannot be"))),
+                (_, None) => return Err(misplaced(tag)),
             }
         }
         Ok(())
@@ -233,83 +202,46 @@ impl State {
         record: &mut Reader<'_>,
         sequence: Option<u64>,
     ) -> Result<()> {
-        let task = match tag {
-            tag::TASK => Some(Record {
-                id: text(record)?.into(),
-                version: record.integer()?,
-                at_ms: record.integer()?,
-                created_ms: record.integer()?,
-                modified_ms: record.integer()?,
-                expires_ms: record.integer()?,
-                claimant: replayed.text(text(record)?),
-                claims: small(record)?,
-                attempt: small(record)?,
-                unended: 0,
-                priority: record.byte()?,
-                err: shared(&text(record)?.into()),
-                value: optional_text(record)?,
-            }),
-            _ => None,
-        };
-        let lease = match tag {
-            tag::LEASE => Some(Lease {
-                id: text(record)?,
-                version: record.integer()?,
-                at_ms: record.integer()?,
-                modified_ms: record.integer()?,
-                claimant: replayed.text(text(record)?),
-                claims: small(record)?,
-            }),
-            _ => None,
-        };
-        let id = match (&task, &lease) {
-            (Some(task), _) => task.id.clone(),
-            (None, Some(lease)) => lease.id.into(),
-            (None, None) => text(record)?.into(),
-        };
-        let unended = (tag == tag::UNENDED).then(|| small(record)).transpose()?;
-        if replayed.holds(&Section::Queue(queue.clone()), sequence) {
-            return Ok(());
-        }
-        let found = self.index.find(&id);
+        let mut said = Record::default();
+        said.read(tag, record)?;
+        said.claimant = replayed.text(&said.claimant);
+        let found = self.index.find(&said.id);
         // A task is in one queue: where a later copy has it is where it was.
-        if found.as_ref().is_some_and(|found| {
-            replayed.holds(&Section::Queue(found.queue.name.clone()), sequence)
-        }) {
+        let is_copied = |queue: &Arc<str>| replayed.holds(&Section::Queue(queue.clone()), sequence);
+        if is_copied(queue) || found.as_ref().is_some_and(|found| is_copied(&found.queue.name)) {
             return Ok(());
         }
-        match (task, lease, found) {
-            (Some(task), _, found) => {
+        match (tag, found) {
+            (tag::TASK, found) => {
                 if let Some(found) = found {
                     self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
                 }
+                let id = said.id.clone();
                 let queue = self.queues.find_or_make(queue);
                 let mut guard = queue.lock().ok_or_else(|| unreadable("is replayed twice"))?;
-                let slot = guard.insert(task);
+                let slot = guard.insert(said);
                 self.queues.used(&mut guard);
                 drop(guard);
                 self.index.shard_of(&id).insert(id, Location { queue, slot });
             }
-            (None, Some(lease), Some(found)) => self.replay_on(&found, |queue, slot| {
-                queue.update(slot, |task| {
-                    task.version = lease.version;
-                    task.at_ms = lease.at_ms;
-                    task.modified_ms = lease.modified_ms;
-                    task.claimant = lease.claimant;
-                    task.unended += lease.claims.saturating_sub(task.claims);
-                    task.claims = lease.claims;
+            (tag::TASK_REMOVED, Some(found)) => {
+                self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
+                self.index.shard_of(&said.id).remove(&said.id);
+            }
+            (_, Some(found)) => self.replay_on(&found, |queue, slot| {
+                queue.update(slot, |task| match tag {
+                    tag::UNENDED => task.unended = said.unended,
+                    _ => {
+                        task.version = said.version;
+                        task.at_ms = said.at_ms;
+                        task.modified_ms = said.modified_ms;
+                        task.claimant = said.claimant;
+                        task.unended += said.claims.saturating_sub(task.claims);
+                        task.claims = said.claims;
+                    }
                 });
             })?,
-            (None, None, Some(found)) if let Some(unended) = unended => {
-                self.replay_on(&found, |queue, slot| {
-                    queue.update(slot, |task| task.unended = unended);
-                })?;
-            }
-            (None, None, Some(found)) => {
-                self.replay_on(&found, |queue, slot| drop(queue.remove(slot)))?;
-                self.index.shard_of(&id).remove(&id);
-            }
-            (None, _, None) => return Err(unreadable("is about a task that is not there")),
+            (_, None) => return Err(unreadable("is about a task that is not there")),
         }
         Ok(())
     }
@@ -331,42 +263,23 @@ impl State {
         record: &mut Reader<'_>,
         sequence: Option<u64>,
     ) -> Result<()> {
-        let id: Arc<str> = text(record)?.into();
+        let nothing = NewDoc::new("", "").inserted(0);
+        let mut said = Doc { namespace: namespace.clone(), ..nothing };
+        said.read(tag, record)?;
+        said.claimant = replayed.text(&said.claimant);
+        if replayed.holds(&Section::Namespace(namespace.clone()), sequence) {
+            return Ok(());
+        }
         let found = self.namespaces.find_or_make(namespace);
         let mut guard = found.lock().ok_or_else(|| unreadable("is replayed twice"))?;
-        let doc = match tag {
-            tag::DOC => Some(Doc {
-                namespace: namespace.clone(),
-                id: id.clone(),
-                version: record.integer()?,
-                key: text(record)?.into(),
-                secondary_key: shared(&text(record)?.into()),
-                at_ms: record.integer()?,
-                claimant: replayed.text(text(record)?),
-                created_ms: record.integer()?,
-                modified_ms: record.integer()?,
-                content: optional_text(record)?,
-            }),
-            tag::DOC_LEASE => {
-                let (version, at_ms, modified_ms) =
-                    (record.integer()?, record.integer()?, record.integer()?);
-                let claimant = replayed.text(text(record)?);
-                guard.get(&id).cloned().map(|doc| Doc {
-                    version,
-                    at_ms,
-                    modified_ms,
-                    claimant,
-                    ..doc
-                })
+        match (tag, guard.remove(&said.id)) {
+            (tag::DOC, _) => guard.put(said),
+            (tag::DOC_REMOVED, Some(_)) => {}
+            (_, Some(doc)) => {
+                let Doc { version, at_ms, modified_ms, claimant, .. } = said;
+                guard.put(Doc { version, at_ms, modified_ms, claimant, ..doc });
             }
-            _ => None,
-        };
-        if !replayed.holds(&Section::Namespace(namespace.clone()), sequence) {
-            match doc {
-                Some(doc) => guard.put(doc),
-                None if guard.remove(&id).is_some() && tag == tag::DOC_REMOVED => {}
-                None => return Err(unreadable("is about a document that is not there")),
-            }
+            (_, None) => return Err(unreadable("is about a document that is not there")),
         }
         self.namespaces.used(&mut guard);
         Ok(())
@@ -386,9 +299,9 @@ impl State {
             let mut copy = Copy::new(Section::Queue(queue.name.clone()), next, out);
             for record in tasks.records() {
                 copy.write(|changes| {
-                    changes.task(&queue.name, record);
+                    changes.task(tag::TASK, &queue.name, record);
                     if record.unended > 0 {
-                        changes.unended(&queue.name, record);
+                        changes.task(tag::UNENDED, &queue.name, record);
                     }
                 });
             }
@@ -401,22 +314,13 @@ impl State {
             drop(guard);
             let mut copy = Copy::new(Section::Namespace(namespace.name.clone()), next, out);
             for doc in &docs {
-                copy.write(|changes| changes.doc(doc));
+                copy.write(|changes| changes.doc(tag::DOC, doc));
             }
             copy.end();
         }
         self.queues.keep(false);
         self.namespaces.keep(false);
     }
-}
-
-struct Lease<'a> {
-    id: &'a str,
-    version: u64,
-    at_ms: u64,
-    modified_ms: u64,
-    claimant: Arc<str>,
-    claims: u32,
 }
 
 /// The copy of one queue or one namespace on its way into a snapshot.
@@ -449,30 +353,76 @@ impl<'a> Copy<'a> {
     }
 }
 
-fn put_text(text: &str, record: &mut Vec<u8>) {
-    put_bytes(text.as_bytes(), record);
+/// What effects say something of.
+trait Said {
+    fn put(&self, tag: u8, record: &mut Vec<u8>);
+
+    /// Reads what effects of this tag say, and leaves the rest as it is.
+    fn read(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()>;
 }
 
-fn put_optional_text(text: Option<&Arc<str>>, record: &mut Vec<u8>) {
-    record.push(u8::from(text.is_some()));
-    if let Some(text) = text {
-        put_text(text, record);
+/// A part of what is said.
+trait Field: Sized {
+    fn put(&self, record: &mut Vec<u8>);
+
+    fn read(record: &mut Reader<'_>) -> Result<Self>;
+}
+
+impl Field for u8 {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.push(*self);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        record.byte()
     }
 }
 
-fn text<'a>(record: &mut Reader<'a>) -> Result<&'a str> {
-    std::str::from_utf8(record.bytes()?).map_err(|_| unreadable("holds a text that is not UTF-8"))
-}
+impl Field for u64 {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_integer(*self, record);
+    }
 
-fn optional_text(record: &mut Reader<'_>) -> Result<Option<Arc<str>>> {
-    match record.byte()? {
-        0 => Ok(None),
-        _ => Ok(Some(text(record)?.into())),
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        record.integer()
     }
 }
 
-fn small(record: &mut Reader<'_>) -> Result<u32> {
-    u32::try_from(record.integer()?).map_err(|_| unreadable("holds a count that is too large"))
+impl Field for u32 {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_integer((*self).into(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Self::try_from(record.integer()?).map_err(|_| unreadable("holds a count that is too large"))
+    }
+}
+
+impl Field for Arc<str> {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self.as_bytes(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let text = std::str::from_utf8(record.bytes()?);
+        let text = text.map_err(|_| unreadable("holds a text that is not UTF-8"))?;
+        Ok(if text.is_empty() { NOBODY.clone() } else { text.into() })
+    }
+}
+
+impl Field for Option<Arc<str>> {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.push(self.is_some().into());
+        self.iter().for_each(|text| text.put(record));
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        (record.byte()? != 0).then(|| Field::read(record)).transpose()
+    }
+}
+
+fn misplaced(tag: u8) -> Error {
+    unreadable(&format!("has the tag {tag} where it cannot be"))
 }
 
 fn unreadable(what: &str) -> Error {

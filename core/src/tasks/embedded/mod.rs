@@ -30,7 +30,7 @@ use std::sync::Arc;
 use announcements::Announcements;
 use counts::Counts;
 use index::Index;
-use journal::{Changes, Replayed};
+use journal::{Changes, Replayed, tag};
 use modify::LockSet;
 use namespace::Namespace;
 use queue::{NOBODY, Queue, Texts};
@@ -98,7 +98,7 @@ impl State {
             let taken = guard.take(now_ms, taking.max, chance);
             for slot in &taken {
                 let record = guard.lease(*slot, taking.claimant, until_ms, now_ms);
-                changes.lease(queue, record);
+                changes.task(tag::LEASE, queue, record);
                 claimed.unended.push(record.unended);
                 claimed.tasks.push(record.to_task(queue, false));
             }
@@ -171,9 +171,9 @@ impl State {
                             record.unended = 0;
                         }
                     });
-                    changes.lease(&name, record);
+                    changes.task(tag::LEASE, &name, record);
                     if is_released {
-                        changes.unended(&name, record);
+                        changes.task(tag::UNENDED, &name, record);
                     }
                     announcements.note(number, at_ms, now_ms);
                 }
@@ -183,7 +183,7 @@ impl State {
                     renewed.version += 1;
                     (renewed.at_ms, renewed.modified_ms) = (at_ms, now_ms);
                     renewed.claimant = holder.clone();
-                    changes.doc_lease(&renewed);
+                    changes.doc(tag::DOC_LEASE, &renewed);
                     locked.put_doc(renewed);
                 }
             }
@@ -213,7 +213,7 @@ impl State {
                 doc.version += 1;
                 (doc.at_ms, doc.modified_ms) = (now_ms + lease_ms, now_ms);
                 doc.claimant = claimant.clone();
-                changes.doc_lease(doc);
+                changes.doc(tag::DOC_LEASE, doc);
                 guard.put(doc.clone());
             }
             changes.into_effects().record(context);
@@ -405,7 +405,7 @@ impl State {
             && ids.len() < TASKS_A_HOLD
         {
             let record = queue.remove(slot);
-            changes.task_removed(queue.name(), &record.id);
+            changes.task(tag::TASK_REMOVED, queue.name(), &record);
             ids.push(record.id);
         }
         changes.into_effects().record(context);

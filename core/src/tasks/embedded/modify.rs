@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::index::{Index, Location, LockedShards};
-use super::journal::Changes;
+use super::journal::{Changes, tag};
 use super::namespace::Namespace;
 use super::queue::{NOBODY, Queue, Record, Slot, shared};
 use super::registry::{Content, Guard, Registered, Registry};
@@ -308,9 +308,9 @@ impl Apply<'_> {
         let mut done = Modified::default();
         for task in &of.deletes {
             let (queue, slot) = locked.find(&task.id).expect(CHECKED);
-            locked.queues[queue].remove(slot);
+            let record = locked.queues[queue].remove(slot);
             locked.index.shard_of(&task.id).remove(&task.id);
-            changes.task_removed(locked.queues[queue].name(), &task.id);
+            changes.task(tag::TASK_REMOVED, locked.queues[queue].name(), &record);
         }
         for change in &of.changes {
             let (from, slot) = locked.find(&change.task.id).expect(CHECKED);
@@ -334,19 +334,17 @@ impl Apply<'_> {
             let slot = if from == to {
                 let was_unended = before.unended > 0;
                 let record = locked.queues[to].update(slot, changed);
-                match only_time {
-                    true => changes.lease(&name, record),
-                    false => changes.task(&name, record),
-                }
+                let tag = if only_time { tag::LEASE } else { tag::TASK };
+                changes.task(tag, &name, record);
                 if only_time && was_unended {
-                    changes.unended(&name, record);
+                    changes.task(tag::UNENDED, &name, record);
                 }
                 slot
             } else {
                 let mut record = locked.queues[from].remove(slot);
-                changes.task_removed(locked.queues[from].name(), &record.id);
+                changes.task(tag::TASK_REMOVED, locked.queues[from].name(), &record);
                 changed(&mut record);
-                changes.task(&name, &record);
+                changes.task(tag::TASK, &name, &record);
                 let id = record.id.clone();
                 let slot = locked.queues[to].insert(record);
                 locked
@@ -365,7 +363,7 @@ impl Apply<'_> {
             let to = position(&locked.queues, &new.queue).expect(CHECKED);
             let task = new.inserted(self.holder, self.now_ms);
             let record = Record::of(&task);
-            changes.task(locked.queues[to].name(), &record);
+            changes.task(tag::TASK, locked.queues[to].name(), &record);
             let slot = locked.queues[to].insert(record);
             let location = Location { queue: lock_set.queues[to].clone(), slot };
             locked.index.shard_of(&task.id).insert(task.id.clone(), location);
@@ -387,18 +385,16 @@ impl Apply<'_> {
         const CHECKED: &str = "the namespaces of a step are locked";
         for doc in &of.doc_deletes {
             let at = position(&locked.namespaces, &doc.namespace).expect(CHECKED);
-            locked.namespaces[at].remove(&doc.id);
-            changes.doc_removed(&doc.namespace, &doc.id);
+            let removed = locked.namespaces[at].remove(&doc.id).expect("it was checked");
+            changes.doc(tag::DOC_REMOVED, &removed);
         }
         for change in &of.doc_changes {
             let at = position(&locked.namespaces, &change.doc.namespace).expect(CHECKED);
             let before = locked.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
             let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(self.now_ms));
             let doc = self.changed_doc(before, at_ms, &change.content);
-            match change.content {
-                Some(_) => changes.doc(&doc),
-                None => changes.doc_lease(&doc),
-            }
+            let tag = if change.content.is_some() { tag::DOC } else { tag::DOC_LEASE };
+            changes.doc(tag, &doc);
             locked.namespaces[at].put(doc.clone());
             done.changed_docs.push(doc);
         }
@@ -415,7 +411,7 @@ impl Apply<'_> {
                 }
                 None => new.inserted(self.now_ms),
             };
-            changes.doc(&doc);
+            changes.doc(tag::DOC, &doc);
             locked.namespaces[at].put(doc.clone());
             done.inserted_docs.push(doc);
         }

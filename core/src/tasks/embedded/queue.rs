@@ -18,7 +18,7 @@ use crate::tasks::{Position, Task};
 pub(super) type Slot = u32;
 
 /// A task as a queue holds it. Texts are shared with the results of steps, and never change.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Record {
     pub(super) id: Arc<str>,
     pub(super) value: Option<Arc<str>>,
