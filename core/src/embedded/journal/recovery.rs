@@ -39,18 +39,19 @@ pub(super) type Replay<'a> = &'a mut dyn FnMut(Source, &[u8]) -> Result<()>;
 pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Result<Recovered> {
     let ahead = options.sync == SyncMode::Always;
     let listing = Listing::of(dir)?;
-    let mut recovery = Recovery::default();
+    let mut found = Found { replay, recovery: Recovery::default(), next: 1, reach: 1 };
     let mut superseded = listing.unfinished;
-    // The first log to read, its first sequence, and how far the logs have to reach at least.
-    let (mut number, mut next, mut reach) = (1, 1, 1);
+    // The first log to read.
+    let mut number = 1;
     if let Some((&newest, older)) = listing.snapshots.split_last() {
-        (next, reach) = read_snapshot(dir, newest, &mut recovery, replay)?;
+        found.read_snapshot(dir, newest)?;
         number = newest;
         superseded.extend(older.iter().map(|&old| Kind::Snapshot.path(dir, old)));
     }
     let (older, logs) = listing.logs.split_at(listing.logs.partition_point(|&log| log < number));
     superseded.extend(older.iter().map(|&old| Kind::Log.path(dir, old)));
     if logs.is_empty() && older.is_empty() && listing.snapshots.is_empty() {
+        let Found { mut recovery, next, .. } = found;
         let segment = Segment::create(dir, number, next, ahead)?;
         recovery.log_bytes = segment.end;
         recovery.closed = true;
@@ -64,21 +65,19 @@ pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Resu
             return Err(missing(&Kind::Log.path(dir, number)));
         }
         let mut log = Reader::open(dir, Kind::Log, number)?;
-        if log.head.first != next {
-            return Err(corrupt(
-                &log.path,
-                0,
-                &format!("it begins with record {}, but record {next} is the next", log.head.first,),
-            ));
+        let (first, next) = (log.head.first, found.next);
+        if first != next {
+            let what = format!("it begins with record {first}, but record {next} is the next");
+            return Err(corrupt(&log.path, 0, &what));
         }
         if number == last {
             break log;
         }
-        next = read_older(&mut log, &mut recovery, replay)?;
-        recovery.log_bytes += log.offset;
+        found.read_older(&mut log)?;
         number += 1;
     };
-    let damage = read_newest(&mut log, &mut next, reach, &mut recovery, replay)?;
+    let damage = found.read_newest(&mut log)?;
+    let Found { mut recovery, mut next, reach, .. } = found;
     let end = log.offset;
     if let Some(damage) = damage {
         if !options.repair {
@@ -119,133 +118,130 @@ pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Resu
     Ok(Recovered { recovery, segment, next, superseded })
 }
 
-/// Replays the snapshot; gives the first sequence of the log after it, and the sequence that
-/// the log has to reach.
-fn read_snapshot(
-    dir: &Path,
-    number: u64,
-    recovery: &mut Recovery,
-    replay: Replay<'_>,
-) -> Result<(u64, u64)> {
-    let mut snapshot = Reader::open(dir, Kind::Snapshot, number)?;
-    let mut next = 0;
-    loop {
-        let at = snapshot.offset;
-        // It got its name when it was whole and on disk, so nothing in it can be unfinished.
-        let Some(header) = snapshot.next_frame()? else {
-            return Err(corrupt(&snapshot.path, at, "the snapshot is damaged"));
-        };
-        if header.first != next {
-            return Err(corrupt(&snapshot.path, at, "a part of the snapshot is missing"));
-        }
-        if header.is_marker() {
-            if snapshot.offset != snapshot.length || snapshot.body.len() != 8 {
-                return Err(corrupt(&snapshot.path, at, "the snapshot ends in a wrong place"));
-            }
-            recovery.snapshot_bytes = snapshot.length;
-            return Ok((snapshot.head.first, frame::u64_at(&snapshot.body, 0)));
-        }
-        let records = frame::records(&header, &snapshot.body)
-            .ok_or_else(|| corrupt(&snapshot.path, at, "a frame whose records do not add up"))?;
-        for record in records {
-            replay(Source::Snapshot, &snapshot.body[record])?;
-            next += 1;
-            recovery.records += 1;
-        }
-    }
-}
-
-/// Replays a log that another follows; gives the next sequence.
-fn read_older(log: &mut Reader, recovery: &mut Recovery, replay: Replay<'_>) -> Result<u64> {
-    let mut next = log.head.first;
-    if let Some(damage) = read_frames(log, &mut next, recovery, replay)? {
-        return Err(damage);
-    }
-    let end = log.offset;
-    // It was put on disk as a whole before the next one was made, and what it had grown ahead by
-    // is cut off after that.
-    match log.tail(end)?.end > end {
-        true => Err(corrupt(&log.path, end, "damaged, and newer logs follow")),
-        false => Ok(next),
-    }
-}
-
-/// Replays the newest log and leaves the reader where its sound part ends; gives what shows that
-/// this part is not all that was on disk.
-fn read_newest(
-    log: &mut Reader,
-    next: &mut u64,
+/// What has been read back so far.
+struct Found<'a> {
+    replay: Replay<'a>,
+    recovery: Recovery,
+    /// The sequence of the next record of a log.
+    next: u64,
+    /// The sequence that the logs have to reach at least.
     reach: u64,
-    recovery: &mut Recovery,
-    replay: Replay<'_>,
-) -> Result<Option<Error>> {
-    let damage = read_frames(log, next, recovery, replay)?;
-    let end = log.offset;
-    let tail = log.tail(end)?;
-    recovery.torn_bytes = tail.end - end;
-    let damaged = |at, what: &str| Ok(Some(corrupt(&log.path, at, what)));
-    let Some(state) = log.state else {
-        return damaged(STATE_AT, "the state of the log is damaged");
-    };
-    if log.length < state.length {
-        let what = format!("the file ends here, but {} bytes of it were on disk", state.length);
-        return damaged(log.length, &what);
-    }
-    if damage.is_some() {
-        return Ok(damage);
-    }
-    let durable = state.durable.max(tail.durable);
-    if durable > end {
-        let what = format!("damaged or missing, but records up to byte {durable} were on disk");
-        return damaged(end, &what);
-    }
-    if *next < reach {
-        let what = format!(
-            "it ends before record {next}, but the snapshot was made after record {}",
-            reach - 1,
-        );
-        return damaged(end, &what);
-    }
-    recovery.closed = match log.head.version {
-        1 => log.is_marked,
-        _ => state.status != Status::Open,
-    };
-    match state.status {
-        Status::Followed => Ok(Some(missing(
-            &log.path.with_file_name(Kind::Log.path(Path::new(""), log.head.number + 1)),
-        ))),
-        Status::Open | Status::Closed => Ok(None),
-    }
 }
 
-/// Replays frames up to the first that is none and leaves the reader there, with the sequence that
-/// comes next; gives what is wrong with a frame that is sound in itself.
-fn read_frames(
-    log: &mut Reader,
-    next: &mut u64,
-    recovery: &mut Recovery,
-    replay: Replay<'_>,
-) -> Result<Option<Error>> {
-    loop {
-        let at = log.offset;
-        let Some(header) = log.next_frame()? else { return Ok(None) };
-        // A repair leaves a gap behind a marker.
-        let follows = header.first == *next || header.is_marker() && header.first > *next;
-        let records = frame::records(&header, &log.body).filter(|_| follows);
-        let Some(records) = records else {
-            log.offset = at;
-            let what = match follows {
-                true => "a frame whose records do not add up".to_owned(),
-                false => format!("record {} follows where record {next} should", header.first),
+impl Found<'_> {
+    /// Replays the snapshot, whose records are counted from 0.
+    fn read_snapshot(&mut self, dir: &Path, number: u64) -> Result<()> {
+        let mut snapshot = Reader::open(dir, Kind::Snapshot, number)?;
+        loop {
+            let at = snapshot.offset;
+            // It got its name when it was whole and on disk, so nothing in it can be unfinished.
+            let Some(header) = snapshot.next_frame()? else {
+                return Err(corrupt(&snapshot.path, at, "the snapshot is damaged"));
             };
-            return Ok(Some(corrupt(&log.path, at, &what)));
+            if header.first != self.recovery.records {
+                return Err(corrupt(&snapshot.path, at, "a part of the snapshot is missing"));
+            }
+            if header.is_marker() {
+                if snapshot.offset != snapshot.length || snapshot.body.len() != 8 {
+                    return Err(corrupt(&snapshot.path, at, "the snapshot ends in a wrong place"));
+                }
+                self.recovery.snapshot_bytes = snapshot.length;
+                self.next = snapshot.head.first;
+                self.reach = frame::u64_at(&snapshot.body, 0);
+                return Ok(());
+            }
+            let records = frame::records(&header, &snapshot.body).ok_or_else(|| {
+                corrupt(&snapshot.path, at, "a frame whose records do not add up")
+            })?;
+            for record in records {
+                (self.replay)(Source::Snapshot, &snapshot.body[record])?;
+                self.recovery.records += 1;
+            }
+        }
+    }
+
+    /// Replays a log that another follows.
+    fn read_older(&mut self, log: &mut Reader) -> Result<()> {
+        if let Some(damage) = self.read_frames(log)? {
+            return Err(damage);
+        }
+        let end = log.offset;
+        self.recovery.log_bytes += end;
+        // It was put on disk as a whole before the next one was made, and what it had grown ahead by
+        // is cut off after that.
+        match log.tail(end)?.end > end {
+            true => Err(corrupt(&log.path, end, "damaged, and newer logs follow")),
+            false => Ok(()),
+        }
+    }
+
+    /// Replays the newest log and leaves the reader where its sound part ends; gives what shows that
+    /// this part is not all that was on disk.
+    fn read_newest(&mut self, log: &mut Reader) -> Result<Option<Error>> {
+        let damage = self.read_frames(log)?;
+        let end = log.offset;
+        let tail = log.tail(end)?;
+        self.recovery.torn_bytes = tail.end - end;
+        let damaged = |at, what: &str| Ok(Some(corrupt(&log.path, at, what)));
+        let Some(state) = log.state else {
+            return damaged(STATE_AT, "the state of the log is damaged");
         };
-        log.is_marked = header.is_marker();
-        *next = header.first;
-        for record in records {
-            replay(Source::Log(*next), &log.body[record])?;
-            *next += 1;
-            recovery.records += 1;
+        if log.length < state.length {
+            let what = format!("the file ends here, but {} bytes of it were on disk", state.length);
+            return damaged(log.length, &what);
+        }
+        if damage.is_some() {
+            return Ok(damage);
+        }
+        let durable = state.durable.max(tail.durable);
+        if durable > end {
+            let what = format!("damaged or missing, but records up to byte {durable} were on disk");
+            return damaged(end, &what);
+        }
+        let Self { next, reach, .. } = self;
+        if next < reach {
+            let last = *reach - 1;
+            let what = format!(
+                "it ends before record {next}, but the snapshot was made after record {last}"
+            );
+            return damaged(end, &what);
+        }
+        self.recovery.closed = match log.head.version {
+            1 => log.is_marked,
+            _ => state.status != Status::Open,
+        };
+        match state.status {
+            Status::Followed => Ok(Some(missing(
+                &log.path.with_file_name(Kind::Log.path(Path::new(""), log.head.number + 1)),
+            ))),
+            Status::Open | Status::Closed => Ok(None),
+        }
+    }
+
+    /// Replays frames up to the first that is none and leaves the reader there; gives what is wrong
+    /// with a frame that is sound in itself.
+    fn read_frames(&mut self, log: &mut Reader) -> Result<Option<Error>> {
+        loop {
+            let (at, next) = (log.offset, self.next);
+            let Some(header) = log.next_frame()? else { return Ok(None) };
+            // A repair leaves a gap behind a marker.
+            let follows = header.first == next || header.is_marker() && header.first > next;
+            let records = frame::records(&header, &log.body).filter(|_| follows);
+            let Some(records) = records else {
+                log.offset = at;
+                let what = match follows {
+                    true => "a frame whose records do not add up".to_owned(),
+                    false => format!("record {} follows where record {next} should", header.first),
+                };
+                return Ok(Some(corrupt(&log.path, at, &what)));
+            };
+            log.is_marked = header.is_marker();
+            self.next = header.first;
+            for record in records {
+                (self.replay)(Source::Log(self.next), &log.body[record])?;
+                self.next += 1;
+                self.recovery.records += 1;
+            }
         }
     }
 }
