@@ -155,6 +155,11 @@ impl Error {
         self
     }
 
+    /// The same error for one more of those whom it concerns: its kind and its message.
+    pub(crate) fn copy(&self) -> Self {
+        Self::new(self.kind(), self.message())
+    }
+
     /// The same error, with the error of another library that caused it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

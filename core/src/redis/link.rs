@@ -233,8 +233,7 @@ impl Link {
             Err(error) => {
                 // What came meanwhile would wait for a connection as long once more.
                 for submission in std::mem::take(&mut self.waiting) {
-                    let error = Error::new(error.kind(), error.message());
-                    Shared::judge(&self.shared, submission, Outcome::NotSent(error));
+                    Shared::judge(&self.shared, submission, Outcome::NotSent(error.copy()));
                 }
                 self.deadline = None;
                 None
@@ -342,8 +341,7 @@ impl Pipe {
             Ok(()) => PipeStatus::Open,
             Err(error) => {
                 for sent in std::mem::take(&mut self.in_flight) {
-                    let error = Error::new(error.kind(), error.message());
-                    self.judge(sent, Outcome::NoReply(error));
+                    self.judge(sent, Outcome::NoReply(error.copy()));
                 }
                 PipeStatus::Broken
             }

@@ -59,7 +59,7 @@ struct State {
     closing: bool,
     /// Why nothing is written any more. It stays for good: after a failed `fsync` the kernel may
     /// have dropped the pages, and a second one that succeeds proves nothing.
-    stopped: Option<Stop>,
+    stopped: Option<Error>,
     /// How many threads wait for [`Writer::written`].
     blocked: usize,
     waiting: Vec<(Ticket, Done)>,
@@ -72,17 +72,6 @@ struct State {
     snapshot_bytes: u64,
     /// A log of more bytes than this is worth a snapshot.
     worth_bytes: u64,
-}
-
-struct Stop {
-    kind: ErrorKind,
-    message: String,
-}
-
-impl Stop {
-    fn error(&self) -> Error {
-        Error::new(self.kind, self.message.clone())
-    }
 }
 
 fn closed() -> Error {
@@ -314,9 +303,7 @@ impl Writer {
             *segment = newer;
             Ok(())
         });
-        if let Some(stop) = &state.stopped {
-            return Err(stop.error());
-        }
+        state.check()?;
         state.older_bytes += ended_bytes;
         Ok((number, next))
     }
@@ -325,9 +312,7 @@ impl Writer {
     fn wait_until_idle(&self) -> Result<Guard<'_>> {
         let mut state = lock(&self.state);
         loop {
-            if let Some(stop) = &state.stopped {
-                return Err(stop.error());
-            }
+            state.check()?;
             if !state.busy {
                 return Ok(state);
             }
@@ -358,11 +343,8 @@ impl Writer {
     /// An error once no more records are taken.
     pub(super) fn check_open(&self) -> Result<()> {
         let state = lock(&self.state);
-        match &state.stopped {
-            Some(stop) => Err(stop.error()),
-            None if state.closing => Err(closed()),
-            None => Ok(()),
-        }
+        state.check()?;
+        if state.closing { Err(closed()) } else { Ok(()) }
     }
 
     /// Takes no more records from now on.
@@ -377,9 +359,7 @@ impl Writer {
             segment.append(buffer, true)?;
             segment.finish(Status::Closed)
         });
-        if let Some(stop) = &state.stopped {
-            return Err(stop.error());
-        }
+        state.check()?;
         state.stop(&closed());
         Ok(())
     }
@@ -402,10 +382,15 @@ impl State {
         if ticket.0 < if on_disk { self.durable } else { self.written } {
             return Some(Ok(()));
         }
-        match &self.stopped {
-            Some(stop) => Some(Err(stop.error())),
-            None => (ticket == Ticket::REFUSED).then(|| Err(closed())),
+        match self.check() {
+            Ok(()) => (ticket == Ticket::REFUSED).then(|| Err(closed())),
+            stopped => Some(stopped),
         }
+    }
+
+    /// An error once nothing is written any more.
+    fn check(&self) -> Result<()> {
+        self.stopped.as_ref().map_or(Ok(()), |error| Err(error.copy()))
     }
 
     /// Takes out those who need not wait any more.
@@ -421,10 +406,8 @@ impl State {
     }
 
     fn stop(&mut self, error: &Error) {
-        self.stopped.get_or_insert_with(|| Stop {
-            kind: error.kind(),
-            message: format!("{}; nothing is written any more", error.message()),
-        });
+        let message = format!("{}; nothing is written any more", error.message());
+        self.stopped.get_or_insert_with(|| Error::new(error.kind(), message));
         self.buffer = FrameBuffer::default();
     }
 
