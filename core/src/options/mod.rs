@@ -74,6 +74,7 @@ pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
+const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 /// A longer timeout is as good as none, and its end as a point in time cannot be told.
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -109,42 +110,6 @@ impl Options {
         &self.target
     }
 
-    /// The longest time for one call, connecting and trying again included.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout.clamp(Duration::from_millis(1), TIMEOUT_MAX);
-        self
-    }
-
-    /// The longest time for one attempt to connect.
-    #[must_use]
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout.clamp(Duration::from_millis(1), TIMEOUT_MAX);
-        self
-    }
-
-    /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
-    /// over.
-    #[must_use]
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
-        self
-    }
-
-    /// Idle connections that are kept for blocking callers.
-    #[must_use]
-    pub fn pool(mut self, connections: usize) -> Self {
-        self.pool = connections;
-        self
-    }
-
-    /// The name of the connections in `CLIENT LIST`.
-    #[must_use]
-    pub fn client_name(mut self, name: impl Into<String>) -> Self {
-        self.client_name = Some(name.into());
-        self
-    }
-
     /// The user and the password, as they are: nothing is unescaped.
     #[must_use]
     pub fn credentials(
@@ -156,24 +121,41 @@ impl Options {
         self.password = Some(password.into());
         self
     }
+}
 
+/// Makes the setters of options: the option, what it is set to, and how that is kept.
+macro_rules! setters {
+    ($($(#[$docs:meta])+ $option:ident: $type:ty => $kept:expr;)+) => {
+        impl Options {
+            $($(#[$docs])+
+            #[must_use]
+            pub fn $option(mut self, $option: $type) -> Self {
+                self.$option = $kept;
+                self
+            })+
+        }
+    };
+}
+
+setters! {
+    /// The longest time for one call, connecting and trying again included.
+    timeout: Duration => timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX);
+    /// The longest time for one attempt to connect.
+    connect_timeout: Duration => connect_timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX);
+    /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
+    /// over.
+    retries: u32 => retries;
+    /// Idle connections that are kept for blocking callers.
+    pool: usize => pool;
+    /// The name of the connections in `CLIENT LIST`.
+    client_name: impl Into<String> => Some(client_name.into());
     /// When a step of a durable engine is on disk.
-    #[must_use]
-    pub fn sync(mut self, sync: SyncMode) -> Self {
-        self.sync = sync;
-        self
-    }
-
+    sync: SyncMode => sync;
     /// Whether a `file:` whose newest log lost its end, or is damaged, is opened with what lies
     /// before the damage; without it, that is the error `CORRUPT`. The rest is cut off for good:
     /// copy the directory first. [`Recovery::suspicion`](crate::Recovery::suspicion) then says what
     /// was wrong.
-    #[must_use]
-    pub fn repair(mut self, repair: bool) -> Self {
-        self.repair = repair;
-        self
-    }
-
+    repair: bool => repair;
     /// Handles each of [`Recovery::warnings`](crate::Recovery::warnings) when a client opens a
     /// `file:`, in place of a line on standard error.
     ///
@@ -183,18 +165,9 @@ impl Options {
     /// let client = options.on_warning(|warning| panic!("{warning}")).connect()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
-    pub fn on_warning(mut self, handle: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.on_warning = Arc::new(handle);
-        self
-    }
-
+    on_warning: impl Fn(&str) + Send + Sync + 'static => Arc::new(on_warning);
     /// The clock of an embedded engine, for tests. A server's time is the server's.
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
-        self
-    }
+    clock: Arc<dyn Clock> => clock;
 }
 
 impl fmt::Debug for Options {
