@@ -235,20 +235,13 @@ fn boolean(name: &str, value: &str) -> Result<bool> {
 }
 
 fn duration(name: &str, value: &str) -> Result<Duration> {
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (digits, unit) = value.split_at(digits);
-    let milliseconds = match unit {
-        "ms" => Some(1),
-        "s" => Some(1_000),
-        "m" => Some(60_000),
-        _ => None,
+    let in_unit = |(unit, ms)| {
+        let digits = value.strip_suffix(unit)?;
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(ms)
     };
-    digits
-        .parse::<u64>()
-        .ok()
-        .zip(milliseconds)
-        .and_then(|(number, unit)| number.checked_mul(unit))
-        .map(Duration::from_millis)
+    let ms = [("ms", 1), ("s", 1_000), ("m", 60_000)].into_iter().find_map(in_unit);
+    ms.map(Duration::from_millis)
         .ok_or_else(|| bad(format!("the option {name} takes a time such as 500ms, 5s or 1m")))
 }
 
