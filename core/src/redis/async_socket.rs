@@ -52,14 +52,10 @@ impl AsyncSocket {
     }
 
     /// Connects to the server that has this slot now; gives its address as well.
-    pub(super) async fn open_to_slot(
-        dialer: &Dialer,
-        router: &Arc<Router>,
-        slot: u16,
-    ) -> Result<(Self, Address)> {
-        let deadline = Instant::now() + dialer.options.timeout;
+    pub(super) async fn open_to_slot(router: &Arc<Router>, slot: u16) -> Result<(Self, Address)> {
+        let deadline = Instant::now() + router.dialer.options.timeout;
         let address = router.clone().find_address(slot, deadline).await?;
-        let socket = Self::open(dialer, &address).await.inspect_err(|_| router.forget())?;
+        let socket = Self::open(&router.dialer, &address).await.inspect_err(|_| router.forget())?;
         Ok((socket, address))
     }
 

@@ -15,7 +15,6 @@ use super::async_socket::AsyncSocket;
 use super::attempt::{Attempt, Outcome, Verdict};
 use super::background;
 use super::command;
-use super::dial::Dialer;
 use super::router::Router;
 use super::socket::lost;
 use crate::error::{Error, ErrorKind, Result};
@@ -58,61 +57,47 @@ impl Submission {
 
 /// The links to all servers.
 pub(super) struct Links {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    dialer: Dialer,
     router: Arc<Router>,
     /// `None` once the client is closed.
-    links: Mutex<Option<HashMap<Address, mpsc::UnboundedSender<Submission>>>>,
+    open: Mutex<Option<HashMap<Address, mpsc::UnboundedSender<Submission>>>>,
 }
 
 impl Links {
-    pub(super) fn new(dialer: Dialer, router: Arc<Router>) -> Self {
-        Self {
-            shared: Arc::new(Shared { dialer, router, links: Mutex::new(Some(HashMap::new())) }),
-        }
-    }
-
-    pub(super) fn submit(&self, submission: Submission) {
-        Shared::send(&self.shared, submission);
+    pub(super) fn new(router: Arc<Router>) -> Arc<Self> {
+        Arc::new(Self { router, open: Mutex::new(Some(HashMap::new())) })
     }
 
     /// Ends every link once its calls have their replies. What is sent again after this fails with
     /// `CLOSED`.
     pub(super) fn close(&self) {
-        let links = lock(&self.shared.links).take();
+        let links = lock(&self.open).take();
         drop(links);
     }
-}
 
-impl Shared {
     /// Puts a submission on the link to its server, after finding out which that is.
-    fn send(shared: &Arc<Self>, submission: Submission) {
+    pub(super) fn send(self: &Arc<Self>, submission: Submission) {
         let (slot, deadline) = (submission.slot, submission.attempt.deadline());
         let known = || {
-            shared
-                .router
+            self.router
                 .known_address(slot)
                 .ok_or_else(|| Error::new(ErrorKind::Unavailable, "the topology is not known"))
         };
         match submission.attempt.address(known) {
-            Ok(address) => Self::enqueue(shared, address, submission),
+            Ok(address) => self.enqueue(address, submission),
             Err(_) => {
-                let shared = shared.clone();
+                let links = self.clone();
                 background::handle().spawn(async move {
-                    match shared.router.clone().find_address(slot, deadline).await {
-                        Ok(address) => Self::enqueue(&shared, address, submission),
-                        Err(error) => Self::judge(&shared, submission, Outcome::NotSent(error)),
+                    match links.router.clone().find_address(slot, deadline).await {
+                        Ok(address) => links.enqueue(address, submission),
+                        Err(error) => links.judge(submission, Outcome::NotSent(error)),
                     }
                 });
             }
         }
     }
 
-    fn enqueue(shared: &Arc<Self>, address: Address, submission: Submission) {
-        let mut links = lock(&shared.links);
+    fn enqueue(self: &Arc<Self>, address: Address, submission: Submission) {
+        let mut links = lock(&self.open);
         let Some(open) = &mut *links else {
             drop(links);
             return submission.finish(Err(Error::new(ErrorKind::Closed, "the client is closed")));
@@ -128,26 +113,26 @@ impl Shared {
         // The receiver is alive until the link's task ends, which is after this.
         let _ = link.send(submission);
         open.insert(address.clone(), link);
-        background::handle().spawn(Link::new(shared.clone(), address, inbox).run());
+        background::handle().spawn(Link::new(self.clone(), address, inbox).run());
     }
 
-    fn judge(shared: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
-        match submission.attempt.judge(outcome, &shared.router, Instant::now()) {
+    fn judge(self: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
+        match submission.attempt.judge(outcome, &self.router, Instant::now()) {
             Verdict::Done(reply) => {
                 match reply.as_ref().ok().and_then(|reply| submission.caller.revised(reply)) {
                     Some(revised) => {
                         submission.invocation = revised;
-                        Self::send(shared, submission);
+                        self.send(submission);
                     }
                     None => submission.finish(reply),
                 }
             }
-            Verdict::Again => Self::send(shared, submission),
+            Verdict::Again => self.send(submission),
             Verdict::After(pause) => {
-                let shared = shared.clone();
+                let links = self.clone();
                 background::handle().spawn(async move {
                     tokio::time::sleep(pause).await;
-                    Self::send(&shared, submission);
+                    links.send(submission);
                 });
             }
         }
@@ -156,7 +141,7 @@ impl Shared {
 
 /// The way to one server: what waits to be sent there, and the connection for it.
 struct Link {
-    shared: Arc<Shared>,
+    links: Arc<Links>,
     address: Address,
     inbox: mpsc::UnboundedReceiver<Submission>,
     /// What was just taken out of the inbox.
@@ -170,12 +155,12 @@ struct Link {
 
 impl Link {
     fn new(
-        shared: Arc<Shared>,
+        links: Arc<Links>,
         address: Address,
         inbox: mpsc::UnboundedReceiver<Submission>,
     ) -> Self {
         let (taken, waiting) = (Vec::new(), VecDeque::new());
-        Self { shared, address, inbox, taken, is_closed: false, waiting, deadline: None }
+        Self { links, address, inbox, taken, is_closed: false, waiting, deadline: None }
     }
 
     async fn run(mut self) {
@@ -209,7 +194,7 @@ impl Link {
                 self.deadline = earliest(None, &in_time);
                 self.waiting = in_time.into();
                 for submission in late {
-                    Shared::judge(&self.shared, submission, Outcome::NotSent(too_late()));
+                    self.links.judge(submission, Outcome::NotSent(too_late()));
                 }
             }
         }
@@ -227,13 +212,13 @@ impl Link {
     }
 
     async fn connect(&mut self) -> Option<Pipe> {
-        let (shared, address) = (self.shared.clone(), self.address.clone());
-        match self.meanwhile(AsyncSocket::open(&shared.dialer, &address)).await {
-            Ok(socket) => Some(Pipe::new(self.shared.clone(), socket)),
+        let (links, address) = (self.links.clone(), self.address.clone());
+        match self.meanwhile(AsyncSocket::open(&links.router.dialer, &address)).await {
+            Ok(socket) => Some(Pipe::new(links, socket)),
             Err(error) => {
                 // What came meanwhile would wait for a connection as long once more.
                 for submission in std::mem::take(&mut self.waiting) {
-                    Shared::judge(&self.shared, submission, Outcome::NotSent(error.copy()));
+                    self.links.judge(submission, Outcome::NotSent(error.copy()));
                 }
                 self.deadline = None;
                 None
@@ -271,7 +256,7 @@ impl Link {
 
 /// One connection, and the steps that were sent over it and have no reply yet.
 struct Pipe {
-    shared: Arc<Shared>,
+    links: Arc<Links>,
     socket: AsyncSocket,
     in_flight: VecDeque<Sent>,
     /// When the first of those is too late, or before.
@@ -294,9 +279,9 @@ enum PipeStatus {
 }
 
 impl Pipe {
-    fn new(shared: Arc<Shared>, socket: AsyncSocket) -> Self {
+    fn new(links: Arc<Links>, socket: AsyncSocket) -> Self {
         let (in_flight, last_used) = (VecDeque::new(), Instant::now());
-        Self { shared, socket, in_flight, deadline: None, last_used }
+        Self { links, socket, in_flight, deadline: None, last_used }
     }
 
     fn is_silent(&self) -> bool {
@@ -305,7 +290,7 @@ impl Pipe {
 
     /// Whether the server still replies.
     async fn ping(&mut self) -> bool {
-        let deadline = Instant::now() + self.shared.dialer.options.connect_timeout;
+        let deadline = Instant::now() + self.links.router.dialer.options.connect_timeout;
         let reply = self.socket.call(&command::words(&["PING"]), deadline).await;
         self.last_used = Instant::now();
         reply.is_ok()
@@ -319,7 +304,7 @@ impl Pipe {
         {
             let Submission { attempt, invocation, .. } = &submission;
             if attempt.deadline() <= now {
-                Shared::judge(&self.shared, submission, Outcome::NotSent(too_late()));
+                self.links.judge(submission, Outcome::NotSent(too_late()));
                 continue;
             }
             attempt.put(invocation, self.socket.out());
@@ -373,7 +358,7 @@ impl Pipe {
         let status = if late.is_empty() { PipeStatus::Open } else { PipeStatus::Late };
         for submission in late {
             let outcome = Outcome::NoReply(lost(std::io::ErrorKind::TimedOut.into()));
-            Shared::judge(&self.shared, submission, outcome);
+            self.links.judge(submission, outcome);
         }
         status
     }
@@ -389,7 +374,7 @@ impl Pipe {
 
     fn judge(&self, sent: Sent, outcome: Outcome) {
         if let Some(submission) = sent.submission {
-            Shared::judge(&self.shared, submission, outcome);
+            self.links.judge(submission, outcome);
         }
     }
 }

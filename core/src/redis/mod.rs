@@ -41,6 +41,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Outcome, Verdict};
+use dial::Dialer;
 use link::{Links, Submission};
 use pool::Pool;
 use router::Router;
@@ -56,8 +57,7 @@ use crate::step::{Invocation, Operation, Reply, StreamId};
 
 /// The connections to one Redis, whatever its form. Every process makes its own on first use.
 pub(crate) struct Connections {
-    options: Arc<Options>,
-    dialer: dial::Dialer,
+    dialer: Dialer,
     own: PerProcess<Own>,
 }
 
@@ -65,33 +65,23 @@ pub(crate) struct Connections {
 struct Own {
     router: Arc<Router>,
     pool: Arc<Pool>,
-    links: Links,
+    links: Arc<Links>,
     subscriber: Arc<Subscriber>,
     stream_watcher: Arc<StreamWatcher>,
 }
 
 impl Connections {
     pub(crate) fn new(options: &Options) -> Result<Self> {
-        let options = Arc::new(options.clone());
-        let dialer = dial::Dialer::new(options.clone())?;
-        Ok(Self { options, dialer, own: PerProcess::new() })
+        Ok(Self { dialer: Dialer::new(Arc::new(options.clone()))?, own: PerProcess::new() })
     }
 
     fn own(&self) -> Arc<Own> {
         let make = || {
             let router = Arc::new(Router::new(self.dialer.clone()));
-            let pool = Arc::new(Pool::new(self.dialer.clone(), self.options.pool));
-            Arc::new(Own {
-                stream_watcher: StreamWatcher::new(
-                    self.dialer.clone(),
-                    router.clone(),
-                    pool.clone(),
-                ),
-                pool,
-                links: Links::new(self.dialer.clone(), router.clone()),
-                subscriber: Subscriber::new(self.dialer.clone(), router.clone()),
-                router,
-            })
+            let pool = Arc::new(Pool::new(self.dialer.clone()));
+            let (links, subscriber) = (Links::new(router.clone()), Subscriber::new(router.clone()));
+            let stream_watcher = StreamWatcher::new(router.clone(), pool.clone());
+            Arc::new(Own { router, pool, links, subscriber, stream_watcher })
         };
         self.own.get_or_make(make, |_| {})
     }
@@ -101,7 +91,7 @@ impl Connections {
         let mut invocation = step.invocation();
         let own = self.own();
         let slot = own.router.slot(&invocation.keys, O::ON_CLUSTER)?;
-        let mut attempt = Attempt::new(&self.options, O::IDEMPOTENT, Instant::now());
+        let mut attempt = Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now());
         loop {
             let reply = Self::call(&own, &mut attempt, &invocation, slot)?;
             match step.revised(&reply) {
@@ -143,8 +133,8 @@ impl Connections {
             Ok(slot) => slot,
             Err(error) => return done(Err(error)),
         };
-        own.links.submit(Submission {
-            attempt: Attempt::new(&self.options, O::IDEMPOTENT, Instant::now()),
+        own.links.send(Submission {
+            attempt: Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now()),
             invocation,
             slot,
             caller: Box::new(Caller { step, done }),

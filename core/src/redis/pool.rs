@@ -13,13 +13,12 @@ use crate::runtime::sync::lock;
 
 pub(super) struct Pool {
     dialer: Dialer,
-    idle_max: usize,
     idle: Mutex<HashMap<Address, Vec<Socket>>>,
 }
 
 impl Pool {
-    pub(super) fn new(dialer: Dialer, idle_max: usize) -> Self {
-        Self { dialer, idle_max, idle: Mutex::default() }
+    pub(super) fn new(dialer: Dialer) -> Self {
+        Self { dialer, idle: Mutex::default() }
     }
 
     /// Sends a command over a connection that nobody else uses.
@@ -74,7 +73,7 @@ impl Pool {
     fn keep(&self, address: &Address, socket: Socket) {
         let mut idle = lock(&self.idle);
         match idle.get_mut(address) {
-            Some(sockets) if sockets.len() < self.idle_max => sockets.push(socket),
+            Some(sockets) if sockets.len() < self.dialer.options.pool => sockets.push(socket),
             Some(_) => socket.close(),
             None => {
                 idle.insert(address.clone(), vec![socket]);

@@ -15,7 +15,7 @@ use crate::step::Reply;
 
 /// Knows the topology, and queries it when it has forgotten it.
 pub(super) struct Router {
-    dialer: Dialer,
+    pub(super) dialer: Dialer,
     known: Mutex<Known>,
     /// Whether a topology query is under way; other callers wait for its result.
     is_querying: Mutex<bool>,

@@ -17,7 +17,6 @@ use super::attempt::Outcome;
 use super::background;
 use super::backoff::Backoff;
 use super::command;
-use super::dial::Dialer;
 use super::pool::Pool;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,7 +35,6 @@ const FORBIDDEN_PAUSE: Duration = Duration::from_secs(5);
 const UNBLOCK_PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) struct StreamWatcher {
-    dialer: Dialer,
     router: Arc<Router>,
     pool: Arc<Pool>,
     waiters: Arc<Waiters>,
@@ -60,9 +58,9 @@ struct Watched {
 }
 
 impl StreamWatcher {
-    pub(super) fn new(dialer: Dialer, router: Arc<Router>, pool: Arc<Pool>) -> Arc<Self> {
+    pub(super) fn new(router: Arc<Router>, pool: Arc<Pool>) -> Arc<Self> {
         let (waiters, slots) = (Arc::default(), Mutex::default());
-        Arc::new(Self { dialer, router, pool, waiters, slots, closed: AtomicBool::new(false) })
+        Arc::new(Self { router, pool, waiters, slots, closed: AtomicBool::new(false) })
     }
 
     /// Listens for the entries of a stream after this one.
@@ -245,14 +243,13 @@ impl StreamWatcher {
     }
 
     async fn connect(&self, slot: u16) -> Result<Connection> {
-        let (mut socket, address) =
-            AsyncSocket::open_to_slot(&self.dialer, &self.router, slot).await?;
+        let (mut socket, address) = AsyncSocket::open_to_slot(&self.router, slot).await?;
         let id = socket.call(&command::words(&["CLIENT", "ID"]), self.deadline()).await?;
         Ok(Connection { socket, address, id: id.integer()? })
     }
 
     fn deadline(&self) -> Instant {
-        Instant::now() + self.dialer.options.timeout
+        Instant::now() + self.router.dialer.options.timeout
     }
 }
 

@@ -17,7 +17,6 @@ use super::async_socket::AsyncSocket;
 use super::background;
 use super::backoff::Backoff;
 use super::command;
-use super::dial::Dialer;
 use super::router::Router;
 use super::socket::lost;
 use crate::error::Result;
@@ -29,7 +28,6 @@ use crate::step::Reply;
 const LINGER: Duration = Duration::from_secs(5);
 
 pub(super) struct Subscriber {
-    dialer: Dialer,
     router: Arc<Router>,
     waiters: Arc<Waiters>,
     state: Mutex<State>,
@@ -51,8 +49,8 @@ enum Change {
 }
 
 impl Subscriber {
-    pub(super) fn new(dialer: Dialer, router: Arc<Router>) -> Arc<Self> {
-        Arc::new(Self { dialer, router, waiters: Arc::default(), state: Mutex::default() })
+    pub(super) fn new(router: Arc<Router>) -> Arc<Self> {
+        Arc::new(Self { router, waiters: Arc::default(), state: Mutex::default() })
     }
 
     /// Listens for what is published on these channels.
@@ -226,14 +224,14 @@ impl Subscriber {
     }
 
     async fn connect(&self) -> Result<Subscription> {
-        let (socket, _) = AsyncSocket::open_to_slot(&self.dialer, &self.router, 0).await?;
+        let (socket, _) = AsyncSocket::open_to_slot(&self.router, 0).await?;
         Ok(Subscription { socket, messages: VecDeque::new() })
     }
 
     /// Waits for a reply for as long as any call may take.
     async fn in_time<T>(&self, reply: impl Future<Output = Result<T>>) -> Result<T> {
         let late = |_| lost(io::ErrorKind::TimedOut.into());
-        tokio::time::timeout(self.dialer.options.timeout, reply).await.map_err(late)?
+        tokio::time::timeout(self.router.dialer.options.timeout, reply).await.map_err(late)?
     }
 }
 
