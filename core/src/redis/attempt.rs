@@ -70,9 +70,9 @@ impl Attempt {
         self.deadline
     }
 
-    /// Where to send it: where a redirection said, else where the router says.
-    pub(super) fn address(&self, route: impl FnOnce() -> Result<Address>) -> Result<Address> {
-        self.asking.clone().map_or_else(route, Ok)
+    /// Where a redirection said to send it; else the router says where.
+    pub(super) fn redirected(&self) -> Option<Address> {
+        self.asking.clone()
     }
 
     /// Whether ASKING has to come first.
@@ -238,8 +238,7 @@ mod tests {
         let now = Instant::now();
         let mut attempt = Attempt::new(&options, false, now);
         assert!(matches!(attempt.judge(error("ASK 7 b:1"), &router, now), Verdict::Again));
-        let asked = attempt.address(|| panic!("the redirection says where")).unwrap();
-        assert_eq!(asked, Address::Tcp("b".into(), 1));
+        assert_eq!(attempt.redirected(), Some(Address::Tcp("b".into(), 1)));
         assert!(matches!(attempt.judge(error("MOVED 7 c:2"), &router, now), Verdict::Again));
         assert!(!attempt.is_asking());
         let mut pauses = 0;

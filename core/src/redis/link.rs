@@ -77,14 +77,10 @@ impl Links {
     /// Puts a submission on the link to its server, after finding out which that is.
     pub(super) fn send(self: &Arc<Self>, submission: Submission) {
         let (slot, deadline) = (submission.slot, submission.attempt.deadline());
-        let known = || {
-            self.router
-                .known_address(slot)
-                .ok_or_else(|| Error::new(ErrorKind::Unavailable, "the topology is not known"))
-        };
-        match submission.attempt.address(known) {
-            Ok(address) => self.enqueue(address, submission),
-            Err(_) => {
+        let known = || self.router.known_address(slot);
+        match submission.attempt.redirected().or_else(known) {
+            Some(address) => self.enqueue(address, submission),
+            None => {
                 let links = self.clone();
                 background::handle().spawn(async move {
                     match links.router.clone().find_address(slot, deadline).await {

@@ -193,7 +193,8 @@ impl<O: Operation, D: FnOnce(Result<O::Output>) + Send> link::Caller for Caller<
 impl Own {
     fn send(&self, attempt: &Attempt, invocation: &Invocation, slot: u16) -> Outcome {
         let deadline = attempt.deadline();
-        let address = match attempt.address(|| self.router.address(slot, deadline)) {
+        let route = || self.router.address(slot, deadline);
+        let address = match attempt.redirected().map_or_else(route, Ok) {
             Ok(address) => address,
             Err(error) => return Outcome::NotSent(error),
         };
