@@ -19,10 +19,11 @@ use super::backoff::Backoff;
 use super::command;
 use super::pool::Pool;
 use super::router::Router;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::options::Address;
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
+use crate::step::reply::malformed;
 use crate::step::{Reply, StreamId};
 
 /// How long the server lets one command wait: a connection that is dead is found out after it.
@@ -176,13 +177,12 @@ impl StreamWatcher {
             let reply = self.read(slot, &mut connection, &watched, changed).await?;
             open = Some(connection);
             for stream in reply.elements()? {
-                let [key, entries] =
-                    <[Reply; 2]>::try_from(stream.elements()?).map_err(|_| unreadable())?;
-                let key = key.bytes()?;
-                for entry in entries.elements()? {
-                    let id =
-                        entry.elements()?.into_iter().next().ok_or_else(unreadable)?.bytes()?;
-                    let id = std::str::from_utf8(&id).map_err(|_| unreadable())?.parse()?;
+                let mut stream = stream.list()?;
+                let (key, entries) = (stream.next()?.bytes()?, stream.next()?.elements()?);
+                stream.end()?;
+                for entry in entries {
+                    let id = entry.list()?.next()?.bytes()?;
+                    let id = std::str::from_utf8(&id).map_err(|_| malformed())?.parse()?;
                     self.notify(slot, &key, id);
                 }
             }
@@ -235,7 +235,7 @@ impl StreamWatcher {
             let unblock = command::words(&["CLIENT", "UNBLOCK", &id.to_string()]);
             pool.call(&address, &unblock, false, deadline)
         });
-        match unblocked.await.map_err(|_| unreadable())? {
+        match unblocked.await.map_err(|_| malformed())? {
             Outcome::Reply(reply) => Ok(reply.integer()? == 1),
             // A new connection watches everything.
             Outcome::NotSent(error) | Outcome::NoReply(error) => Err(error),
@@ -259,8 +259,4 @@ struct Connection {
     address: Address,
     /// Its id on the server.
     id: i64,
-}
-
-fn unreadable() -> Error {
-    Error::new(ErrorKind::Internal, "the server's notifications cannot be read")
 }
