@@ -66,11 +66,8 @@ impl Engine {
     ) -> Result<Self> {
         let table = Table::new(empty_state);
         let mut replay = Replay::new(&table);
-        let journal_options = journal::Options {
-            sync: options.sync,
-            repair: options.repair,
-            ..journal::Options::default()
-        };
+        let Options { sync, repair, .. } = *options;
+        let journal_options = journal::Options { sync, repair, ..journal::Options::default() };
         let (journal, recovery) =
             Journal::open(directory, journal_options, &mut |source, record| {
                 replay.record(source, record)

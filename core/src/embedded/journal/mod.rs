@@ -24,6 +24,7 @@ use crate::options::SyncMode;
 use crate::recovery::Recovery;
 use crate::runtime::sync::lock;
 use directory_lock::DirectoryLock;
+use recovery::Recovered;
 use writer::Writer;
 
 /// The log may grow to this many bytes, or to the size of the live data if that is more, before
@@ -81,15 +82,8 @@ impl Journal {
         for path in &found.superseded {
             files::remove(path)?;
         }
-        let recovery = found.recovery;
-        let writer = Arc::new(Writer::new(
-            dir,
-            options,
-            found.segment,
-            found.next,
-            recovery.log_bytes,
-            recovery.snapshot_bytes,
-        ));
+        let Recovered { recovery, segment, next, .. } = found;
+        let writer = Arc::new(Writer::new(dir, options, segment, next, &recovery));
         let journal = Self {
             writer,
             flusher: Mutex::new(None),

@@ -26,15 +26,8 @@ impl<'a> SnapshotWriter<'a> {
         let head = Head::new(Kind::Snapshot, number, first);
         let path = Kind::Snapshot.unfinished_path(&writer.dir, number);
         let file = create(&path, &head)?;
-        Ok(Self {
-            writer,
-            head,
-            file,
-            path,
-            frames: FrameBuffer::default(),
-            count: 0,
-            bytes: HEAD_BYTES,
-        })
+        let (frames, bytes) = (FrameBuffer::default(), HEAD_BYTES);
+        Ok(Self { writer, head, file, path, frames, count: 0, bytes })
     }
 
     /// Adds a record. It is an error once the journal closes, so that a close need not wait for

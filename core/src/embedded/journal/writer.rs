@@ -9,6 +9,7 @@ use super::frame::FrameBuffer;
 use super::head::Status;
 use super::segment::Segment;
 use crate::error::{Error, ErrorKind, Result};
+use crate::recovery::Recovery;
 use crate::runtime::sync::{lock, wait_until};
 
 /// A record's place in the order of all records; later records have larger ones.
@@ -86,9 +87,9 @@ impl Writer {
         options: super::Options,
         segment: Segment,
         next: u64,
-        log_bytes: u64,
-        snapshot_bytes: u64,
+        recovery: &Recovery,
     ) -> Self {
+        let (log_bytes, snapshot_bytes) = (recovery.log_bytes, recovery.snapshot_bytes);
         let state = State {
             buffer: FrameBuffer::default(),
             spare: FrameBuffer::default(),
