@@ -133,14 +133,8 @@ impl Listener {
     /// Wakes the listener when this time has come, and no longer when an earlier call said; for
     /// tasks, which have no clock of their own.
     pub(crate) fn wake_at(&self, time: Option<Instant>) {
-        let signal = Arc::downgrade(&self.signal);
-        let alarm = time.map(|time| {
-            Timer::at(time, move || {
-                if let Some(signal) = signal.upgrade() {
-                    signal.wake(None, true);
-                }
-            })
-        });
+        let handle = self.handle();
+        let alarm = time.map(|time| Timer::at(time, move || handle.wake()));
         let before = std::mem::replace(&mut *lock(&self.alarm), alarm);
         drop(before);
     }
