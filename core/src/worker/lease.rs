@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::renewal::{Known, Next, Outcome, Renewal};
 use super::term::Term;
 use crate::client::{Client, Mode, WeakClient};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
 use crate::step::Operation;
@@ -220,11 +220,10 @@ impl<M: Mode, H: Held> Lease<M, H> {
 
 impl From<Result<bool>> for Outcome {
     fn from(is_held: Result<bool>) -> Self {
-        let is_refused = |error: &Error| error.kind() == ErrorKind::Dependency;
         match is_held {
             Ok(true) => Outcome::Held,
             Ok(false) => Outcome::Refused,
-            Err(error) if is_refused(&error) => Outcome::Refused,
+            Err(error) if error.kind() == ErrorKind::Dependency => Outcome::Refused,
             Err(error) => Outcome::Failed(error.retry()),
         }
     }
