@@ -44,6 +44,11 @@ pub(super) enum Outcome {
     NoReply(Error),
 }
 
+/// Why a call was not sent that has waited for too long.
+pub(super) fn too_late() -> Error {
+    Error::new(ErrorKind::Unavailable, "there was no time left to send it")
+}
+
 /// What to do next.
 #[derive(Debug)]
 pub(super) enum Verdict {
@@ -87,24 +92,19 @@ impl Attempt {
 
     pub(super) fn judge(&mut self, outcome: Outcome, router: &Router, now: Instant) -> Verdict {
         self.asking = None;
-        match outcome {
-            Outcome::Reply(Reply::Error(text)) => self.judge_error(&text, router, now),
-            Outcome::Reply(reply) => Verdict::Done(Ok(reply)),
-            Outcome::NotSent(error) => {
-                router.forget();
-                match error.kind() {
-                    ErrorKind::ConnectionFailed | ErrorKind::Unavailable => self.later(error, now),
-                    _ => Verdict::Done(Err(error)),
-                }
-            }
+        let (may_repeat, error) = match outcome {
+            Outcome::Reply(Reply::Error(text)) => return self.judge_error(&text, router, now),
+            Outcome::Reply(reply) => return Verdict::Done(Ok(reply)),
+            Outcome::NotSent(error) => (
+                matches!(error.kind(), ErrorKind::ConnectionFailed | ErrorKind::Unavailable),
+                error,
+            ),
             Outcome::NoReply(error) => {
-                router.forget();
-                if self.idempotent && error.kind() == ErrorKind::ConnectionLost {
-                    return self.later(error, now);
-                }
-                Verdict::Done(Err(error))
+                (self.idempotent && error.kind() == ErrorKind::ConnectionLost, error)
             }
-        }
+        };
+        router.forget();
+        if may_repeat { self.later(error, now) } else { Verdict::Done(Err(error)) }
     }
 
     /// A server that replies an error has not run the step, so sending it again is safe.

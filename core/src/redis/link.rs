@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::async_socket::AsyncSocket;
-use super::attempt::{Attempt, Outcome, Verdict};
+use super::attempt::{Attempt, Outcome, Verdict, too_late};
 use super::background;
 use super::command;
 use super::router::Router;
@@ -389,8 +389,4 @@ async fn wait_until(time: Option<Instant>) {
         Some(time) => tokio::time::sleep_until(time.into()).await,
         None => std::future::pending().await,
     }
-}
-
-fn too_late() -> Error {
-    Error::new(ErrorKind::Unavailable, "there was no time left to send it")
 }

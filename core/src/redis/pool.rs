@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::attempt::Outcome;
+use super::attempt::{Outcome, too_late};
 use super::dial::{Dialer, Peer};
 use super::socket::Socket;
-use crate::error::{Error, ErrorKind};
 use crate::options::Address;
 use crate::runtime::sync::lock;
 
@@ -30,8 +29,7 @@ impl Pool {
         deadline: Instant,
     ) -> Outcome {
         if Instant::now() >= deadline {
-            let message = "there was no time left to send it";
-            return Outcome::NotSent(Error::new(ErrorKind::Unavailable, message));
+            return Outcome::NotSent(too_late());
         }
         let mut socket = match self.idle_socket(address) {
             Some(socket) => socket,
