@@ -88,10 +88,8 @@ impl Engine {
             return Ok(self);
         }
         self.leave()?;
-        Err(Error::new(
-            ErrorKind::InvalidUrl,
-            "another client of this process has the directory open with another sync",
-        ))
+        let message = "another client of this process has the directory open with another sync";
+        Err(Error::new(ErrorKind::InvalidUrl, message))
     }
 }
 

@@ -117,12 +117,10 @@ impl States for Table {
             return Ok(state.clone());
         }
         let empty = (self.empty_state)(kind).ok_or_else(|| {
-            Error::new(
-                ErrorKind::IncompatibleVersion,
-                format!(
-                    "the journal holds a queue of kind {kind}, which this version does not know"
-                ),
-            )
+            let message = format!(
+                "the journal holds a queue of kind {kind}, which this version does not know"
+            );
+            Error::new(ErrorKind::IncompatibleVersion, message)
         })?;
         Ok(self.find_or_make(kind, name, || empty).0)
     }

@@ -32,10 +32,8 @@ impl Dialer {
     pub(super) fn new(options: Arc<Options>) -> Result<Self> {
         #[cfg(not(feature = "tls"))]
         if options.tls.is_some() || options.sentinel_tls == Some(true) {
-            return Err(Error::new(
-                ErrorKind::InvalidUrl,
-                "this build of Millpond does not have the feature tls",
-            ));
+            let message = "this build of Millpond does not have the feature tls";
+            return Err(Error::new(ErrorKind::InvalidUrl, message));
         }
         Ok(Self {
             #[cfg(feature = "tls")]

@@ -113,10 +113,8 @@ impl Router {
                 drop(known);
                 owner.ok_or_else(|| {
                     self.forget();
-                    Error::new(
-                        ErrorKind::Unavailable,
-                        format!("no server of the cluster has slot {slot}"),
-                    )
+                    let message = format!("no server of the cluster has slot {slot}");
+                    Error::new(ErrorKind::Unavailable, message)
                 })
             }
             _ => Err(Error::new(ErrorKind::Internal, "an embedded engine has no address")),
@@ -207,6 +205,8 @@ fn first_reply<T>(
     deadline: Instant,
     query: impl Fn(&Address, Instant) -> Result<T>,
 ) -> Result<T> {
+    // A wrong password does not become right at the next one.
+    let is_final = |kind| matches!(kind, ErrorKind::AuthenticationFailed | ErrorKind::Cancelled);
     let mut failure = query_failed();
     for (tried, peer) in peers.iter().enumerate() {
         let now = Instant::now();
@@ -216,15 +216,7 @@ fn first_reply<T>(
         }
         match query(peer, now + share) {
             Ok(found) => return Ok(found),
-            // A wrong password does not become right at the next one.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::AuthenticationFailed | ErrorKind::Cancelled
-                ) =>
-            {
-                return Err(error);
-            }
+            Err(error) if is_final(error.kind()) => return Err(error),
             Err(error) => failure = error,
         }
     }

@@ -24,10 +24,9 @@ pub(super) fn common_slot<K: AsRef<[u8]>>(keys: &[K], advice: &str) -> Result<u1
         return Ok(first);
     };
     let [first, other] = [&keys[0], other].map(|key| String::from_utf8_lossy(key.as_ref()));
-    Err(Error::new(
-        ErrorKind::CrossSlot,
-        format!("the keys {first:?} and {other:?} lie in different slots of the cluster; {advice}"),
-    ))
+    let message =
+        format!("the keys {first:?} and {other:?} lie in different slots of the cluster; {advice}");
+    Err(Error::new(ErrorKind::CrossSlot, message))
 }
 
 /// Which server has which slot.
@@ -63,10 +62,8 @@ impl SlotMap {
             range.fill(Some(address));
         }
         if owners.iter().all(Option::is_none) {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                "the server is part of no cluster that has slots",
-            ));
+            let message = "the server is part of no cluster that has slots";
+            return Err(Error::new(ErrorKind::Unavailable, message));
         }
         Ok(Self { owners })
     }
