@@ -214,10 +214,7 @@ fn address(text: &str, default_port: u16) -> Result<Address> {
                 rest.split_once(']').ok_or_else(|| bad("the host has a [ without a ]"))?;
             (host, port.strip_prefix(':'))
         }
-        None => match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
     };
     if host.is_empty() {
         return Err(bad("the URL names no host"));
