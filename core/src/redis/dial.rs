@@ -148,14 +148,13 @@ fn set_up(socket: socket2::SockRef<'_>) -> io::Result<()> {
 }
 
 pub(super) fn failed(address: &Address, error: io::Error) -> Error {
-    let error = match error.downcast::<Error>() {
-        Ok(interrupted) => return interrupted,
-        Err(error) => error,
-    };
-    let why = match error.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "no answer in time".to_owned(),
-        _ => error.to_string(),
-    };
-    Error::new(ErrorKind::ConnectionFailed, format!("no connection to {address}: {why}"))
-        .with_source(error)
+    // One of our own says that the call was interrupted.
+    error.downcast().unwrap_or_else(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "no answer in time".to_owned(),
+            _ => error.to_string(),
+        };
+        let message = format!("no connection to {address}: {why}");
+        Error::new(ErrorKind::ConnectionFailed, message).with_source(error)
+    })
 }

@@ -88,18 +88,14 @@ impl Socket {
 
 /// What a call that was sent says of its connection's failure.
 pub(super) fn lost(error: io::Error) -> Error {
-    let error = match error.downcast::<Error>() {
-        Ok(interrupted) => return interrupted,
-        Err(error) => error,
-    };
-    let (kind, message) = match error.kind() {
-        io::ErrorKind::TimedOut => {
-            (ErrorKind::Timeout, "no answer in time; the call may have been done")
-        }
-        io::ErrorKind::InvalidData => {
-            (ErrorKind::ConnectionLost, "the server's answer is not RESP")
-        }
-        _ => (ErrorKind::ConnectionLost, "the connection broke; the call may have been done"),
-    };
-    Error::new(kind, message).with_source(error)
+    // One of our own says that the call was interrupted.
+    error.downcast().unwrap_or_else(|error| {
+        use io::ErrorKind::{InvalidData, TimedOut};
+        let (kind, message) = match error.kind() {
+            TimedOut => (ErrorKind::Timeout, "no answer in time; the call may have been done"),
+            InvalidData => (ErrorKind::ConnectionLost, "the server's answer is not RESP"),
+            _ => (ErrorKind::ConnectionLost, "the connection broke; the call may have been done"),
+        };
+        Error::new(kind, message).with_source(error)
+    })
 }
