@@ -136,17 +136,14 @@ impl Engine {
 
     fn apply<O: Operation>(&self, step: O) -> Result<(Result<O::Output>, Option<Ticket>)> {
         if self.generation != fork::generation() {
-            return Err(Error::new(
-                ErrorKind::Forked,
-                "the embedded engine was opened before a fork and belongs to the parent process; \
-                 connect in the child",
-            ));
+            let message = "the embedded engine was opened before a fork and belongs to the parent \
+                           process; connect in the child";
+            return Err(Error::new(ErrorKind::Forked, message));
         }
         if self.is_failed.load(Ordering::Acquire) {
-            return Err(Error::new(
-                ErrorKind::Storage,
-                "the disk refused an earlier write, so memory is ahead of it; open the engine again",
-            ));
+            let message = "the disk refused an earlier write, so memory is ahead of it; open the \
+                           engine again";
+            return Err(Error::new(ErrorKind::Storage, message));
         }
         let kind = O::State::kind();
         let name: SmallVec<[u8; 48]> = step.queue().into();

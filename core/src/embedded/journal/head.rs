@@ -81,10 +81,9 @@ impl Head {
         }
         let version = u32_at(&bytes, 8);
         if !(1..=VERSION).contains(&version) {
-            return Err(Error::new(
-                ErrorKind::IncompatibleVersion,
-                format!("{}: format {version}; this version knows 1 to {VERSION}", path.display()),
-            ));
+            let message =
+                format!("{}: format {version}; this version knows 1 to {VERSION}", path.display());
+            return Err(Error::new(ErrorKind::IncompatibleVersion, message));
         }
         if u32_at(&bytes, 12) != kind as u32 || u64_at(&bytes, 16) != number {
             return Err(corrupt(path, 0, "the head is that of another file"));
