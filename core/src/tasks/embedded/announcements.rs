@@ -1,9 +1,7 @@
 //! Wake-ups for the consumers that wait for the queues of a modification.
 
-use std::sync::Arc;
-
 use super::queue::Queue;
-use super::registry::Registered;
+use super::registry::Guard;
 use crate::step::StepContext;
 use crate::tasks::name::Name;
 
@@ -37,14 +35,14 @@ impl Announcements {
     pub(super) fn tell(
         self,
         name: &Name,
-        queues: &[Arc<Registered<Queue>>],
+        queues: &[Guard<'_, Queue>],
         now_ms: u64,
         context: &mut StepContext<'_>,
     ) {
         for (news, queue) in self.0.into_iter().zip(queues) {
-            context.wake(|| name.topic(&queue.name), news.available);
+            context.wake(|| name.topic(queue.name()), news.available);
             if let Some(at_ms) = news.next_at_ms {
-                context.wake_in(|| name.topic(&queue.name), at_ms - now_ms);
+                context.wake_in(|| name.topic(queue.name()), at_ms - now_ms);
             }
         }
     }

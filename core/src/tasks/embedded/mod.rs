@@ -15,6 +15,7 @@ mod announcements;
 mod counts;
 mod index;
 mod journal;
+mod lease;
 #[cfg(all(test, shuttle))]
 mod model;
 mod modify;
@@ -27,13 +28,13 @@ mod sync;
 
 use std::sync::Arc;
 
-use announcements::Announcements;
 use counts::Counts;
 use index::Index;
 use journal::{Changes, Replayed, tag};
+use lease::{Leased, fault, holder};
 use modify::LockSet;
 use namespace::Namespace;
-use queue::{NOBODY, Queue, Texts};
+use queue::{Queue, Texts};
 use registry::{Content, Guard, Registry};
 
 use super::claim::{Chance, Claimed};
@@ -128,66 +129,44 @@ impl State {
     ) -> u64 {
         let now_ms = context.now() / 1_000;
         let at_ms = now_ms + lease_ms;
-        let holder = if lease_ms > 0 { claimant.clone() } else { NOBODY.clone() };
+        let holder = holder(claimant, at_ms, now_ms);
         let ids = || held.tasks.iter().map(|task| &task.id);
         loop {
             let mut lock_set = LockSet::of(&self.index, ids());
             held.docs.iter().for_each(|doc| lock_set.namespace(&self.namespaces, &doc.namespace));
             lock_set.sort();
-            let Some(mut locked) = self.lock(&lock_set, ids(), context) else { continue };
-            let mut changes = Changes::new(Effects::of(context));
+            let Some(mut locked) = self.lock(name, &lock_set, ids(), context) else { continue };
             let mut is_refused = false;
+            let mut note = |number: usize, refusal: Option<bool>| {
+                is_refused |= refusal.is_some();
+                refusal.into_iter().for_each(|is_held| refuse(number, is_held));
+            };
+            let by = Some(&**claimant);
             for (number, task) in held.tasks.iter().enumerate() {
-                let found =
-                    locked.find(&task.id).map(|(queue, slot)| locked.queues[queue].record(slot));
-                let found = found.filter(|record| record.version == task.version);
-                let is_held = found.map(|record| record.is_held_against(claimant, now_ms));
-                if is_held != Some(false) {
-                    is_refused = true;
-                    refuse(number, is_held == Some(true));
-                }
+                let found = locked.task(&task.id);
+                note(number, fault(found, task.version, by, now_ms, false, true));
             }
-            for (number, doc) in held.docs.iter().enumerate() {
-                let found = locked.doc(doc).filter(|found| found.version == doc.version);
-                let is_held = found.map(|found| found.is_held_against(claimant, now_ms));
-                if is_held != Some(false) {
-                    is_refused = true;
-                    refuse(held.tasks.len() + number, is_held == Some(true));
-                }
+            for (number, doc) in (held.tasks.len()..).zip(held.docs) {
+                let found = locked.doc(&doc.namespace, &doc.id);
+                note(number, fault(found, doc.version, by, now_ms, false, true));
             }
             if !is_refused {
-                let mut announcements = Announcements::new(locked.queues.len());
                 for task in held.tasks {
-                    let (number, slot) = locked.find(&task.id).expect("it was found");
-                    let queue = &mut locked.queues[number];
-                    let name = queue.name().clone();
-                    let is_released = at_ms <= now_ms && queue.record(slot).unended > 0;
-                    let record = queue.update(slot, |record| {
-                        record.version += 1;
-                        record.at_ms = at_ms;
-                        record.modified_ms = now_ms;
-                        record.claimant = holder.clone();
-                        if is_released {
+                    let (queue, slot) = locked.find(&task.id).expect("it was found");
+                    locked.update(tag::LEASE, queue, slot, |record| {
+                        record.lease(at_ms, holder, now_ms);
+                        if at_ms <= now_ms {
                             record.unended = 0;
                         }
                     });
-                    changes.task(tag::LEASE, &name, record);
-                    if is_released {
-                        changes.task(tag::UNENDED, &name, record);
-                    }
-                    announcements.note(number, at_ms, now_ms);
                 }
-                announcements.tell(name, lock_set.queues(), now_ms, context);
                 for doc in held.docs {
-                    let mut renewed = locked.doc(doc).expect("it was found").clone();
-                    renewed.version += 1;
-                    (renewed.at_ms, renewed.modified_ms) = (at_ms, now_ms);
-                    renewed.claimant = holder.clone();
-                    changes.doc(tag::DOC_LEASE, &renewed);
-                    locked.put_doc(renewed);
+                    let found = locked.doc(&doc.namespace, &doc.id);
+                    let mut renewed = found.expect("it was found").clone();
+                    renewed.lease(at_ms, holder, now_ms);
+                    locked.put_doc(tag::DOC_LEASE, renewed);
                 }
             }
-            changes.into_effects().record(context);
             self.unlock(locked, context);
             return at_ms;
         }
@@ -210,9 +189,7 @@ impl State {
             dependency.into_result()?;
             let mut changes = Changes::new(Effects::of(context));
             for doc in &mut docs {
-                doc.version += 1;
-                (doc.at_ms, doc.modified_ms) = (now_ms + lease_ms, now_ms);
-                doc.claimant = claimant.clone();
+                doc.lease(now_ms + lease_ms, claimant, now_ms);
                 changes.doc(tag::DOC_LEASE, doc);
                 guard.put(doc.clone());
             }
@@ -412,13 +389,6 @@ impl State {
         ids.iter().for_each(|id| drop(self.index.shard_of(id).remove(id)));
         queue.expired(now_ms).is_none()
     }
-
-    /// Has the engine check whether it can evict the store.
-    fn check_for_eviction(&self, context: &mut StepContext<'_>) {
-        if self.queues.is_empty() && self.namespaces.is_empty() {
-            context.mark_evictable();
-        }
-    }
 }
 
 impl step::State for State {
@@ -441,11 +411,6 @@ impl step::State for State {
     fn is_unused(&self) -> bool {
         self.queues.is_empty() && self.namespaces.is_empty()
     }
-}
-
-/// Whether something is held until `at_ms` by a claimant other than this one.
-fn is_held_against(holder: &str, at_ms: u64, claimant: &str, now_ms: u64) -> bool {
-    at_ms > now_ms && !holder.is_empty() && holder != claimant
 }
 
 fn copy(doc: &Doc, omit_content: bool) -> Doc {

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use super::State;
+use super::announcements::Announcements;
 use super::index::{Index, Location, LockedShards};
 use super::journal::{Changes, tag};
+use super::lease::{Leased, fault, holder};
 use super::namespace::Namespace;
-use super::queue::{NOBODY, Queue, Record, Slot, shared};
+use super::queue::{Queue, Record, Slot, shared};
 use super::registry::{Content, Guard, Registered, Registry};
-use super::{Announcements, State};
 use crate::error::Result;
-use crate::step::{Effects, StepContext};
+use crate::step::{Effects, State as _, StepContext};
 use crate::tasks::dependency::{Dependency, Fault, Problem};
 use crate::tasks::doc::Collision;
-use crate::tasks::{Doc, DocId, Modification, Modified, Modify, TaskId};
+use crate::tasks::name::Name;
+use crate::tasks::{Doc, Modification, Modified, Modify, TaskId};
 
 /// The queues and namespaces of a step, each once.
 pub(super) struct LockSet {
@@ -20,11 +23,15 @@ pub(super) struct LockSet {
     namespaces: Vec<Arc<Registered<Namespace>>>,
 }
 
-/// The queues, the namespaces and the parts of the index of a step, locked.
+/// The queues, the namespaces and the parts of the index of a step, locked, and what it does to them.
 pub(super) struct Locked<'a> {
-    pub(super) queues: Vec<Guard<'a, Queue>>,
-    pub(super) namespaces: Vec<Guard<'a, Namespace>>,
-    pub(super) index: LockedShards<'a>,
+    name: &'a Name,
+    now_ms: u64,
+    queues: Vec<Guard<'a, Queue>>,
+    namespaces: Vec<Guard<'a, Namespace>>,
+    index: LockedShards<'a>,
+    changes: Changes,
+    announcements: Announcements,
 }
 
 impl State {
@@ -54,25 +61,9 @@ impl State {
             }
             lock_set.sort();
 
-            let Some(mut locked) = self.lock(&lock_set, ids(), context) else { continue };
-            let mut changes = Changes::new(Effects::of(context));
-            let now_ms = context.now() / 1_000;
-            let skipped = locked.check(of, claimant, now_ms);
-            let done = skipped.map(|skipped| {
-                let mut announcements = Announcements::new(locked.queues.len());
-                let step = Apply { holder, now_ms };
-                let done = step.apply(
-                    of,
-                    &skipped,
-                    &lock_set,
-                    &mut locked,
-                    &mut changes,
-                    &mut announcements,
-                );
-                announcements.tell(name, lock_set.queues(), now_ms, context);
-                done
-            });
-            changes.into_effects().record(context);
+            let Some(mut locked) = self.lock(name, &lock_set, ids(), context) else { continue };
+            let skipped = locked.check(of, claimant);
+            let done = skipped.map(|skipped| locked.apply(of, &skipped, holder));
             self.unlock(locked, context);
             return done;
         }
@@ -83,32 +74,30 @@ impl State {
     // Lock order: queues by name, then namespaces by name, then parts of the index by number.
     pub(super) fn lock<'a, 'i>(
         &'a self,
+        name: &'a Name,
         lock_set: &'a LockSet,
         ids: impl Iterator<Item = &'i Arc<str>> + Clone,
         context: &mut StepContext<'_>,
     ) -> Option<Locked<'a>> {
-        let mut queues =
-            lock_set.queues.iter().map(|queue| queue.lock()).collect::<Option<Vec<_>>>()?;
-        let namespaces = lock_set
-            .namespaces
-            .iter()
-            .map(|namespace| namespace.lock())
-            .collect::<Option<Vec<_>>>()?;
+        let queues = lock_set.queues.iter().map(Registered::lock);
+        let mut queues = queues.collect::<Option<Vec<_>>>()?;
+        let namespaces = lock_set.namespaces.iter().map(Registered::lock);
+        let namespaces = namespaces.collect::<Option<Vec<_>>>()?;
         let mut is_ready = true;
         for queue in &mut queues {
             is_ready &= self.remove_expired(queue, context);
         }
         let mut index = self.index.lock(ids.clone());
-        let is_locked = |queue: &Arc<Registered<Queue>>| {
-            lock_set
-                .position(&queue.name)
-                .is_some_and(|at| Arc::ptr_eq(&lock_set.queues[at], queue))
+        let is_locked = |Location { queue, .. }: &Location| {
+            position(&queues, &queue.name).is_some_and(|at| Arc::ptr_eq(queues[at].entry(), queue))
         };
         for id in ids {
-            is_ready &=
-                index.shard_of(id).get(id).is_none_or(|location| is_locked(&location.queue));
+            is_ready &= index.shard_of(id).get(id).is_none_or(is_locked);
         }
-        let locked = Locked { queues, namespaces, index };
+        let now_ms = context.now() / 1_000;
+        let changes = Changes::new(Effects::of(context));
+        let announcements = Announcements::new(queues.len());
+        let locked = Locked { name, now_ms, queues, namespaces, index, changes, announcements };
         if is_ready {
             return Some(locked);
         }
@@ -116,10 +105,16 @@ impl State {
         None
     }
 
+    /// Records and announces what was done, and unlocks.
     pub(super) fn unlock(&self, mut locked: Locked<'_>, context: &mut StepContext<'_>) {
+        locked.announcements.tell(locked.name, &locked.queues, locked.now_ms, context);
+        locked.changes.into_effects().record(context);
         locked.queues.iter_mut().for_each(|queue| self.queues.used(queue));
         locked.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
-        self.check_for_eviction(context);
+        // The engine checks whether it can be evicted.
+        if self.is_unused() {
+            context.mark_evictable();
+        }
     }
 }
 
@@ -149,14 +144,6 @@ impl LockSet {
         self.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
         self.namespaces.dedup_by(|one, other| Arc::ptr_eq(one, other));
     }
-
-    pub(super) fn queues(&self) -> &[Arc<Registered<Queue>>] {
-        &self.queues
-    }
-
-    fn position(&self, queue: &str) -> Option<usize> {
-        self.queues.binary_search_by(|known| (*known.name).cmp(queue)).ok()
-    }
 }
 
 impl Locked<'_> {
@@ -166,57 +153,70 @@ impl Locked<'_> {
         Some((position(&self.queues, &location.queue.name)?, location.slot))
     }
 
-    pub(super) fn doc(&self, doc: &DocId) -> Option<&Doc> {
-        self.namespaces[position(&self.namespaces, &doc.namespace)?].get(&doc.id)
+    pub(super) fn task(&mut self, id: &str) -> Option<&Record> {
+        let (queue, slot) = self.find(id)?;
+        Some(self.queues[queue].record(slot))
     }
 
-    /// Puts a document in the place of the one with its id.
-    pub(super) fn put_doc(&mut self, doc: Doc) {
-        if let Some(at) = position(&self.namespaces, &doc.namespace) {
-            self.namespaces[at].put(doc);
-        }
+    pub(super) fn doc(&self, namespace: &str, id: &str) -> Option<&Doc> {
+        self.namespaces[position(&self.namespaces, namespace)?].get(id)
     }
 
-    /// The fault of a task that is not there at its version, or that another claimant holds.
-    fn fault(
+    /// Changes a task that stays in its queue, as effects of this tag say it.
+    pub(super) fn update(
         &mut self,
-        id: &str,
-        version: u64,
-        claimant: Option<&str>,
-        now_ms: u64,
-        missing: Fault,
-        held: Fault,
-    ) -> Option<Fault> {
-        let Some((queue, slot)) = self.find(id) else { return Some(missing) };
-        let task = self.queues[queue].record(slot);
-        match task.version == version {
-            false => Some(missing),
-            true => claimant.filter(|c| task.is_held_against(c, now_ms)).map(|_| held),
+        tag: u8,
+        queue: usize,
+        slot: Slot,
+        change: impl FnOnce(&mut Record),
+    ) {
+        let name = self.queues[queue].name();
+        let unended = self.queues[queue].record(slot).unended;
+        let record = self.queues[queue].update(slot, change);
+        self.changes.task(tag, name, record);
+        if tag == tag::LEASE && record.unended != unended {
+            self.changes.task(tag::UNENDED, name, record);
         }
+        self.announcements.note(queue, record.at_ms, self.now_ms);
     }
 
-    fn doc_fault(
-        &self,
-        doc: &DocId,
-        claimant: Option<&str>,
-        now_ms: u64,
-        missing: Fault,
-        held: Fault,
-    ) -> Option<Fault> {
-        let Some(found) = self.doc(doc) else { return Some(missing) };
-        match found.version == doc.version {
-            false => Some(missing),
-            true => claimant.filter(|c| found.is_held_against(c, now_ms)).map(|_| held),
-        }
+    /// Takes a task out of its queue, not out of the index.
+    fn remove(&mut self, queue: usize, slot: Slot) -> Record {
+        let record = self.queues[queue].remove(slot);
+        self.changes.task(tag::TASK_REMOVED, self.queues[queue].name(), &record);
+        record
+    }
+
+    /// Puts a task that is in no queue into this one.
+    fn insert(&mut self, to: usize, record: Record) -> Slot {
+        let queue = self.queues[to].entry().clone();
+        self.changes.task(tag::TASK, &queue.name, &record);
+        self.announcements.note(to, record.at_ms, self.now_ms);
+        let id = record.id.clone();
+        let slot = self.queues[to].insert(record);
+        self.index.shard_of(&id).insert(id, Location { queue, slot });
+        slot
+    }
+
+    /// Puts a document in the place of the one with its id, as effects of this tag say it.
+    pub(super) fn put_doc(&mut self, tag: u8, doc: Doc) {
+        self.changes.doc(tag, &doc);
+        self.namespace(&doc.namespace).put(doc);
+    }
+
+    fn namespace(&mut self, name: &str) -> &mut Namespace {
+        let at = position(&self.namespaces, name);
+        &mut self.namespaces[at.expect("the namespaces of a step are locked")]
     }
 
     /// Refuses a modification that cannot be done; returns which tasks and which documents to leave
     /// out.
-    fn check(&mut self, of: &Modification, claimant: &str, now_ms: u64) -> Result<Skipped> {
+    fn check(&mut self, of: &Modification, claimant: &str) -> Result<Skipped> {
         use Fault::{
             Change, ClaimedChange, ClaimedDelete, ClaimedDocChange, ClaimedDocDelete,
             ClaimedDocPut, Delete, Depend, DocChange, DocDelete, DocDepend, DocInsert, Insert,
         };
+        let now_ms = self.now_ms;
         let mut dependency = Dependency::default();
         let mut note = |fault: Option<Fault>, index: usize, version: u64| {
             if let Some(fault) = fault {
@@ -225,30 +225,26 @@ impl Locked<'_> {
         };
         let mut skipped = Skipped::default();
         for (index, task) in of.inserts.iter().enumerate() {
-            let found = task.id.as_ref().and_then(|id| self.find(id));
-            match found {
+            match task.id.as_ref().and_then(|id| self.task(id)) {
                 Some(_) if task.skip_colliding => skipped.tasks.push(index),
-                Some((queue, slot)) => {
-                    note(Some(Insert), index, self.queues[queue].record(slot).version);
-                }
+                Some(found) => note(Some(Insert), index, found.version),
                 None => {}
             }
         }
         let by = Some(claimant);
         for (index, TaskId { id, version }) in of.deletes.iter().enumerate() {
-            note(self.fault(id, *version, by, now_ms, Delete, ClaimedDelete), index, 0);
+            note(fault(self.task(id), *version, by, now_ms, Delete, ClaimedDelete), index, 0);
         }
         for (index, change) in of.changes.iter().enumerate() {
-            let TaskId { id, version } = &change.task;
-            let fault = self.fault(id, *version, by, now_ms, Change, ClaimedChange);
-            note(fault, index, 0);
+            let found = self.task(&change.task.id);
+            note(fault(found, change.task.version, by, now_ms, Change, ClaimedChange), index, 0);
         }
         for (index, TaskId { id, version }) in of.depends.iter().enumerate() {
-            note(self.fault(id, *version, None, now_ms, Depend, Depend), index, 0);
+            note(fault(self.task(id), *version, None, now_ms, Depend, Depend), index, 0);
         }
         for (index, new) in of.doc_inserts.iter().enumerate() {
             let id = new.id.as_deref().unwrap_or_default();
-            let Some(found) = self.doc(&DocId::new(&new.namespace, id, 0)) else { continue };
+            let Some(found) = self.doc(&new.namespace, id) else { continue };
             let is_same = found.key == new.key && found.secondary_key == new.secondary_key;
             match new.collision {
                 Collision::Skip => skipped.docs.push(index),
@@ -262,17 +258,97 @@ impl Locked<'_> {
             }
         }
         for (index, doc) in of.doc_deletes.iter().enumerate() {
-            note(self.doc_fault(doc, by, now_ms, DocDelete, ClaimedDocDelete), index, 0);
+            let found = self.doc(&doc.namespace, &doc.id);
+            note(fault(found, doc.version, by, now_ms, DocDelete, ClaimedDocDelete), index, 0);
         }
         for (index, change) in of.doc_changes.iter().enumerate() {
-            let fault = self.doc_fault(&change.doc, by, now_ms, DocChange, ClaimedDocChange);
-            note(fault, index, 0);
+            let found = self.doc(&change.doc.namespace, &change.doc.id);
+            let version = change.doc.version;
+            note(fault(found, version, by, now_ms, DocChange, ClaimedDocChange), index, 0);
         }
         for (index, doc) in of.doc_depends.iter().enumerate() {
-            note(self.doc_fault(doc, None, now_ms, DocDepend, DocDepend), index, 0);
+            let found = self.doc(&doc.namespace, &doc.id);
+            note(fault(found, doc.version, None, now_ms, DocDepend, DocDepend), index, 0);
         }
         dependency.into_result()?;
         Ok(skipped)
+    }
+
+    /// Does what was [checked](Self::check).
+    fn apply(&mut self, of: &Modification, skipped: &Skipped, claimant: &Arc<str>) -> Modified {
+        const CHECKED: &str = "what was checked under the same locks is there";
+        let now_ms = self.now_ms;
+        let mut done = Modified::default();
+        for task in &of.deletes {
+            let (queue, slot) = self.find(&task.id).expect(CHECKED);
+            self.remove(queue, slot);
+            self.index.shard_of(&task.id).remove(&task.id);
+        }
+        for change in &of.changes {
+            let (from, slot) = self.find(&change.task.id).expect(CHECKED);
+            let to = position(&self.queues, &change.queue).expect(CHECKED);
+            let at_ms = change.at.resolve(now_ms);
+            let before = self.queues[from].record(slot);
+            let only_time = before.value == change.value
+                && before.err == change.err
+                && before.attempt == change.attempt;
+            let changed = |record: &mut Record| {
+                record.lease(at_ms, holder(claimant, at_ms, now_ms), now_ms);
+                record.unended = 0;
+                record.attempt = change.attempt;
+                record.err = shared(&change.err);
+                record.value.clone_from(&change.value);
+            };
+            let slot = if from == to {
+                self.update(if only_time { tag::LEASE } else { tag::TASK }, to, slot, changed);
+                slot
+            } else {
+                let mut record = self.remove(from, slot);
+                changed(&mut record);
+                self.insert(to, record)
+            };
+            let queue = &self.queues[to];
+            done.changed.push(queue.record(slot).to_task(queue.name(), false));
+        }
+        for (index, new) in of.inserts.iter().enumerate() {
+            if skipped.tasks.binary_search(&index).is_ok() {
+                continue;
+            }
+            let to = position(&self.queues, &new.queue).expect(CHECKED);
+            let task = new.inserted(claimant, now_ms);
+            self.insert(to, Record::of(&task));
+            done.inserted.push(task);
+        }
+        for doc in &of.doc_deletes {
+            let removed = self.namespace(&doc.namespace).remove(&doc.id).expect(CHECKED);
+            self.changes.doc(tag::DOC_REMOVED, &removed);
+        }
+        let changed = |before: &Doc, at_ms: u64, content: &Option<Arc<str>>| {
+            let mut doc = before.clone();
+            doc.lease(at_ms, holder(claimant, at_ms, now_ms), now_ms);
+            doc.content = content.clone().or(doc.content);
+            doc
+        };
+        for change in &of.doc_changes {
+            let before = self.doc(&change.doc.namespace, &change.doc.id).expect(CHECKED);
+            let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(now_ms));
+            let doc = changed(before, at_ms, &change.content);
+            let tag = if change.content.is_some() { tag::DOC } else { tag::DOC_LEASE };
+            self.put_doc(tag, doc.clone());
+            done.changed_docs.push(doc);
+        }
+        for (index, new) in of.doc_inserts.iter().enumerate() {
+            if skipped.docs.binary_search(&index).is_ok() {
+                continue;
+            }
+            let doc = match self.doc(&new.namespace, new.id.as_deref().unwrap_or_default()) {
+                Some(before) => changed(before, before.at_ms, &new.content),
+                None => new.inserted(now_ms),
+            };
+            self.put_doc(tag::DOC, doc.clone());
+            done.inserted_docs.push(doc);
+        }
+        done
     }
 }
 
@@ -286,151 +362,4 @@ struct Skipped {
 /// Which of the things that are sorted by name has this one.
 fn position<T: Content>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
     things.binary_search_by(|thing| (**thing.name()).cmp(name)).ok()
-}
-
-/// Does what was checked.
-struct Apply<'a> {
-    holder: &'a Arc<str>,
-    now_ms: u64,
-}
-
-impl Apply<'_> {
-    fn apply(
-        &self,
-        of: &Modification,
-        skipped: &Skipped,
-        lock_set: &LockSet,
-        locked: &mut Locked<'_>,
-        changes: &mut Changes,
-        announcements: &mut Announcements,
-    ) -> Modified {
-        const CHECKED: &str = "what was checked under the same locks is there";
-        let mut done = Modified::default();
-        for task in &of.deletes {
-            let (queue, slot) = locked.find(&task.id).expect(CHECKED);
-            let record = locked.queues[queue].remove(slot);
-            locked.index.shard_of(&task.id).remove(&task.id);
-            changes.task(tag::TASK_REMOVED, locked.queues[queue].name(), &record);
-        }
-        for change in &of.changes {
-            let (from, slot) = locked.find(&change.task.id).expect(CHECKED);
-            let to = position(&locked.queues, &change.queue).expect(CHECKED);
-            let at_ms = change.at.resolve(self.now_ms);
-            let before = locked.queues[from].record(slot);
-            let only_time = before.value == change.value
-                && before.err == change.err
-                && before.attempt == change.attempt;
-            let changed = |record: &mut Record| {
-                record.version += 1;
-                record.at_ms = at_ms;
-                record.modified_ms = self.now_ms;
-                record.claimant = self.holder(at_ms);
-                record.unended = 0;
-                record.attempt = change.attempt;
-                record.err = shared(&change.err);
-                record.value.clone_from(&change.value);
-            };
-            let name = locked.queues[to].name().clone();
-            let slot = if from == to {
-                let was_unended = before.unended > 0;
-                let record = locked.queues[to].update(slot, changed);
-                let tag = if only_time { tag::LEASE } else { tag::TASK };
-                changes.task(tag, &name, record);
-                if only_time && was_unended {
-                    changes.task(tag::UNENDED, &name, record);
-                }
-                slot
-            } else {
-                let mut record = locked.queues[from].remove(slot);
-                changes.task(tag::TASK_REMOVED, locked.queues[from].name(), &record);
-                changed(&mut record);
-                changes.task(tag::TASK, &name, &record);
-                let id = record.id.clone();
-                let slot = locked.queues[to].insert(record);
-                locked
-                    .index
-                    .shard_of(&id)
-                    .insert(id, Location { queue: lock_set.queues[to].clone(), slot });
-                slot
-            };
-            announcements.note(to, at_ms, self.now_ms);
-            done.changed.push(locked.queues[to].record(slot).to_task(&name, false));
-        }
-        for (index, new) in of.inserts.iter().enumerate() {
-            if skipped.tasks.binary_search(&index).is_ok() {
-                continue;
-            }
-            let to = position(&locked.queues, &new.queue).expect(CHECKED);
-            let task = new.inserted(self.holder, self.now_ms);
-            let record = Record::of(&task);
-            changes.task(tag::TASK, locked.queues[to].name(), &record);
-            let slot = locked.queues[to].insert(record);
-            let location = Location { queue: lock_set.queues[to].clone(), slot };
-            locked.index.shard_of(&task.id).insert(task.id.clone(), location);
-            announcements.note(to, task.at_ms, self.now_ms);
-            done.inserted.push(task);
-        }
-        self.apply_docs(of, skipped, locked, changes, &mut done);
-        done
-    }
-
-    fn apply_docs(
-        &self,
-        of: &Modification,
-        skipped: &Skipped,
-        locked: &mut Locked<'_>,
-        changes: &mut Changes,
-        done: &mut Modified,
-    ) {
-        const CHECKED: &str = "the namespaces of a step are locked";
-        for doc in &of.doc_deletes {
-            let at = position(&locked.namespaces, &doc.namespace).expect(CHECKED);
-            let removed = locked.namespaces[at].remove(&doc.id).expect("it was checked");
-            changes.doc(tag::DOC_REMOVED, &removed);
-        }
-        for change in &of.doc_changes {
-            let at = position(&locked.namespaces, &change.doc.namespace).expect(CHECKED);
-            let before = locked.namespaces[at].get(&change.doc.id).expect("it was checked").clone();
-            let at_ms = change.at.map_or(before.at_ms, |at| at.resolve(self.now_ms));
-            let doc = self.changed_doc(before, at_ms, &change.content);
-            let tag = if change.content.is_some() { tag::DOC } else { tag::DOC_LEASE };
-            changes.doc(tag, &doc);
-            locked.namespaces[at].put(doc.clone());
-            done.changed_docs.push(doc);
-        }
-        for (index, new) in of.doc_inserts.iter().enumerate() {
-            if skipped.docs.binary_search(&index).is_ok() {
-                continue;
-            }
-            let at = position(&locked.namespaces, &new.namespace).expect(CHECKED);
-            let id = new.id.as_deref().unwrap_or_default();
-            let doc = match locked.namespaces[at].get(id).cloned() {
-                Some(before) => {
-                    let at_ms = before.at_ms;
-                    self.changed_doc(before, at_ms, &new.content)
-                }
-                None => new.inserted(self.now_ms),
-            };
-            changes.doc(tag::DOC, &doc);
-            locked.namespaces[at].put(doc.clone());
-            done.inserted_docs.push(doc);
-        }
-    }
-
-    /// The next version of a document, held until this time.
-    fn changed_doc(&self, before: Doc, at_ms: u64, content: &Option<Arc<str>>) -> Doc {
-        Doc {
-            version: before.version + 1,
-            at_ms,
-            modified_ms: self.now_ms,
-            claimant: self.holder(at_ms),
-            content: content.clone().or(before.content),
-            ..before
-        }
-    }
-
-    /// Who holds something until this time after a change.
-    fn holder(&self, at_ms: u64) -> Arc<str> {
-        if at_ms > self.now_ms { self.holder.clone() } else { NOBODY.clone() }
-    }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::counts::Counts;
-use super::is_held_against;
 use super::queue::NOBODY;
 use super::registry::Content;
 use crate::tasks::{Doc, DocPosition, DocQuery};
@@ -99,12 +98,5 @@ impl Namespace {
     /// All documents, by their keys.
     pub(super) fn docs(&self) -> impl Iterator<Item = &Doc> {
         self.docs.values()
-    }
-}
-
-impl Doc {
-    /// Whether another claimant holds the document.
-    pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
-        is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }
 }

@@ -8,7 +8,7 @@ use slab::Slab;
 use triomphe::Arc as Shared;
 
 use super::counts::Counts;
-use super::is_held_against;
+use super::lease::Leased;
 use super::order::{Order, Run};
 use super::registry::Content;
 use crate::tasks::claim::{Chance, PICK_WINDOW};
@@ -90,11 +90,6 @@ impl Record {
             unended: 0,
             priority: task.priority,
         }
-    }
-
-    /// Whether another claimant holds the task.
-    pub(super) fn is_held_against(&self, claimant: &str, now_ms: u64) -> bool {
-        is_held_against(&self.claimant, self.at_ms, claimant, now_ms)
     }
 }
 
@@ -222,12 +217,9 @@ impl Queue {
         now_ms: u64,
     ) -> &Record {
         let record = Shared::make_mut(&mut self.records[slot as usize]);
-        record.at_ms = until_ms;
-        record.claimant = claimant.clone();
-        record.version += 1;
+        record.lease(until_ms, claimant, now_ms);
         record.claims = record.claims.saturating_add(1);
         record.unended = record.unended.saturating_add(1);
-        record.modified_ms = now_ms;
         self.attach(slot);
         self.record(slot)
     }

@@ -204,7 +204,7 @@ impl<T: Content> Registry<T> {
 
 impl<T: Content> Registered<T> {
     /// Locks it; nothing if it has been removed.
-    pub(super) fn lock(&self) -> Option<Guard<'_, T>> {
+    pub(super) fn lock(self: &Arc<Self>) -> Option<Guard<'_, T>> {
         let inner = self.inner.lock();
         (!inner.is_removed).then(|| Guard { named: self, inner, is_changed: false })
     }
@@ -217,7 +217,7 @@ impl<T: Content> Registered<T> {
 
 /// A locked entry. Its counts are published before it is unlocked.
 pub(super) struct Guard<'a, T: Content> {
-    named: &'a Registered<T>,
+    named: &'a Arc<Registered<T>>,
     inner: MutexGuard<'a, Inner<T>>,
     /// Whether it may have changed.
     is_changed: bool,
@@ -231,8 +231,13 @@ impl<T: Content> Drop for Guard<'_, T> {
     }
 }
 
-impl<T: Content> Guard<'_, T> {
-    pub(super) fn name(&self) -> &Arc<str> {
+impl<'a, T: Content> Guard<'a, T> {
+    /// The entry that is locked.
+    pub(super) fn entry(&self) -> &'a Arc<Registered<T>> {
+        self.named
+    }
+
+    pub(super) fn name(&self) -> &'a Arc<str> {
         &self.named.name
     }
 }
