@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// Takes the consumer lease if it is free, or again if the token holds it; returns whether the
 /// token holds it now.
@@ -26,18 +26,9 @@ impl Acquire {
 }
 
 impl Operation for Acquire {
+    head!("ick.acquire", embedded::State, name, ["acquire.lua"]);
     type Output = bool;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.acquire";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("acquire.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [&*self.token, self.ttl_ms.to_string().as_bytes()].into_iter().collect();

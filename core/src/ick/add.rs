@@ -3,7 +3,7 @@
 use super::scored_set::Lowered;
 use super::{Name, embedded};
 use crate::error::{Result, ensure, invalid};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, score, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head, score};
 
 /// The longest member, in bytes. Members are identifiers; a document belongs elsewhere.
 pub const MEMBER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -92,19 +92,10 @@ pub(super) fn check_member(index: usize, member: &[u8]) -> Result<()> {
 }
 
 impl Operation for Add {
+    head!("ick.add", embedded::State, name, ["check.lua", "add.lua"]);
     type Output = Added;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.add";
     /// The members end up the same, but a second run would count them as old.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "add.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let strings = 1 + 2 * self.members.len();

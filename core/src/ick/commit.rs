@@ -4,7 +4,7 @@ use super::add::{BATCH_MEMBERS_MAX, check_member};
 use super::{Name, Token, embedded};
 use crate::error::{Result, ensure};
 use crate::step::limits::first_of;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// Removes members from the consumer set. A member that was added again while it was reserved
 /// stays in the producer set.
@@ -49,19 +49,10 @@ pub(super) fn check_members(members: &ByteList) -> Result<()> {
 }
 
 impl Operation for Commit {
+    head!("ick.commit", embedded::State, name, ["check.lua", "fence.lua", "commit.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.commit";
     /// A second run after another consumer's reserve would commit what that one still works on.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "fence.lua", "commit.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let bytes = self.members.total_bytes() + 64;

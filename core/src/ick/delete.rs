@@ -2,7 +2,7 @@
 
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// Removes a broken Ick too. Only the drop-in for redis-ick, which sends the script itself, does not.
 const UNCHECKED: &str = "0";
@@ -35,19 +35,10 @@ impl Delete {
 }
 
 impl Operation for Delete {
+    head!("ick.delete", embedded::State, name, ["check.lua", "delete.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.delete";
     /// A second run would count no keys.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "delete.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let command = if self.unlink { "UNLINK" } else { "DEL" };

@@ -6,7 +6,7 @@ use super::reserve::{Entry, Reserve, batch_arguments, decode_entries, first_entr
 use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::limits::first_of;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// A [`Commit`](super::Commit) and a [`Reserve`] in one step: one round trip a batch.
 #[derive(Clone, Debug)]
@@ -48,20 +48,16 @@ impl Exchange {
 }
 
 impl Operation for Exchange {
+    head!(
+        "ick.exchange",
+        embedded::State,
+        reserve.name,
+        ["check.lua", "fence.lua", "take.lua", "exchange.lua"]
+    );
     type Output = Vec<Entry>;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.exchange";
     /// A second run would commit a member that the first had committed and, since it was dirty
     /// again, reserved.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "fence.lua", "take.lua", "exchange.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.reserve.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = batch_arguments(&self.reserve);

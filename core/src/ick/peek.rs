@@ -3,7 +3,7 @@
 use super::reserve::{Entry, check_size, decode_entries, first_entries, size_argument};
 use super::{Name, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// One of the two sets of an Ick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,18 +39,9 @@ impl Peek {
 }
 
 impl Operation for Peek {
+    head!("ick.peek", embedded::State, name, ["check.lua", "take.lua", "peek.lua"]);
     type Output = Vec<Entry>;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.peek";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "take.lua", "peek.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let set = match self.set {

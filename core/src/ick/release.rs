@@ -2,7 +2,7 @@
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// Gives the consumer lease back; returns false if it was lost.
 #[derive(Clone, Debug)]
@@ -22,19 +22,10 @@ impl Release {
 }
 
 impl Operation for Release {
+    head!("ick.release", embedded::State, name, ["release.lua"]);
     type Output = bool;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.release";
     /// A second run would find the lease gone.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("release.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [&*self.token].into_iter().collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Name, Token, embedded};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// Makes the consumer lease run for a full term again; returns false if it was lost.
 #[derive(Clone, Debug)]
@@ -25,18 +25,9 @@ impl Renew {
 }
 
 impl Operation for Renew {
+    head!("ick.renew", embedded::State, name, ["renew.lua"]);
     type Output = bool;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.renew";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("renew.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let args = [&*self.token, self.ttl_ms.to_string().as_bytes()].into_iter().collect();

@@ -4,7 +4,7 @@ use super::scored_set::{Member, ScoredSet};
 use super::{Name, Token, embedded};
 use crate::error::{Result, ensure};
 use crate::step::reply::{self, Reply};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
 pub const SIZE_MAX: u64 = 100_000_000_000_000_000;
@@ -94,20 +94,16 @@ pub(super) fn first_entries(set: &ScoredSet, max: u64) -> Vec<Entry> {
 }
 
 impl Operation for Reserve {
+    head!(
+        "ick.reserve",
+        embedded::State,
+        name,
+        ["check.lua", "fence.lua", "take.lua", "reserve.lua"]
+    );
     type Output = Vec<Entry>;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.reserve";
     /// A second run finds the consumer set full and returns the same batch; but members that were
     /// in both sets may have made room that a second run fills, and a backwash starts anew.
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "fence.lua", "take.lua", "reserve.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let keys = self.name.fenced_keys(self.token.as_ref());

@@ -6,7 +6,7 @@ use super::{Name, embedded};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
 use crate::step::reply::{self, Reply};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// Reads the sizes and score ranges of both sets.
 #[derive(Clone, Debug)]
@@ -95,18 +95,9 @@ impl ReadStats {
 }
 
 impl Operation for ReadStats {
+    head!("ick.stats", embedded::State, name, ["check.lua", "stats.lua"]);
     type Output = Option<Stats>;
-    type State = embedded::State;
-    const NAME: &'static str = "ick.stats";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("check.lua", "stats.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }

@@ -446,21 +446,11 @@ crate::step::steps! {
 const ON_CLUSTER: &str = "give the queue a name with a {tag}, such as {jobs}, and keep the records of \
                           tracked messages with it: track_keys has to be the queue's";
 
-/// What each step is: its name, the state that it works on, the field with that state's name, and
-/// the files of its script.
+/// The head of a step, with what a cluster asks of names.
 macro_rules! head {
-    ($name:literal, $state:ty, $found_by:ident, [$($script:literal),+]) => {
-        type State = $state;
-        const NAME: &'static str = $name;
+    ($($head:tt)+) => {
+        $crate::step::head!($($head)+);
         const ON_CLUSTER: &'static str = $crate::shuffle::ON_CLUSTER;
-
-        fn script() -> &'static $crate::step::Script {
-            $crate::step::script!($($script),+)
-        }
-
-        fn queue(&self) -> &[u8] {
-            self.$found_by.as_bytes()
-        }
     };
 }
 use head;

@@ -27,7 +27,7 @@ pub(crate) use effects::Effects;
 pub use name::NAME_BYTES_MAX;
 pub(crate) use name::{check_name, check_name_length};
 pub use operation::Operation;
-pub(crate) use operation::{sealed, steps};
+pub(crate) use operation::{head, sealed, steps};
 pub use reply::Reply;
 pub(crate) use script::script;
 pub use script::{Invocation, Script};

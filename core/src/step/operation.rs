@@ -79,6 +79,24 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
+/// What a step is, in its `impl Operation`: its name, the state that it works on, its field with the queue's
+/// name, and the files of its script.
+macro_rules! head {
+    ($name:literal, $state:ty, $($queue:ident).+, [$($script:literal),+ $(,)?]) => {
+        type State = $state;
+        const NAME: &'static str = $name;
+
+        fn script() -> &'static $crate::step::Script {
+            $crate::step::script!($($script),+)
+        }
+
+        fn queue(&self) -> &[u8] {
+            self.$($queue).+.as_bytes()
+        }
+    };
+}
+pub(crate) use head;
+
 /// Lists the steps of a queue, once: seals them and the states that they work on, and lets tools, bindings
 /// and tests walk all of them.
 macro_rules! steps {

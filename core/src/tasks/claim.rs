@@ -8,7 +8,7 @@ use super::name::Name;
 use super::{Task, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// The most tasks of one claim.
 pub const CLAIM_TASKS_MAX: usize = 1_000;
@@ -100,18 +100,9 @@ pub(super) fn queues_of<Q: AsRef<str>>(
 }
 
 impl Operation for Claim {
+    head!("tasks.claim", embedded::State, name, ["store.lua", "claim.lua"]);
     type Output = Claimed;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.claim";
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "claim.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

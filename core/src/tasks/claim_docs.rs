@@ -9,7 +9,7 @@ use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// Leases all documents of a primary key, or none if another claimant holds one of them.
 #[derive(Clone, Debug)]
@@ -54,18 +54,9 @@ impl ClaimDocs {
 }
 
 impl Operation for ClaimDocs {
+    head!("tasks.claim_docs", embedded::State, name, ["store.lua", "docs.lua", "claim_docs.lua"]);
     type Output = Vec<Doc>;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.claim_docs";
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "claim_docs.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

@@ -6,7 +6,7 @@ use super::modify::push_number;
 use super::name::Name;
 use super::{Task, decode_text, embedded, limits};
 use crate::error::{Result, ensure};
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// The most tasks or documents of one page, and the most ids of one call.
 pub const PAGE_MAX: usize = 10_000;
@@ -129,18 +129,9 @@ pub(super) fn page(limit: Option<usize>) -> Result<usize> {
 }
 
 impl Operation for ListTasks {
+    head!("tasks.list", embedded::State, name, ["store.lua", "list.lua"]);
     type Output = TaskPage;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.list";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "list.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
@@ -231,18 +222,9 @@ pub(super) fn checked_ids<I: AsRef<str>>(
 }
 
 impl Operation for FetchTasks {
+    head!("tasks.fetch", embedded::State, name, ["store.lua", "fetch.lua"]);
     type Output = Vec<Task>;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.fetch";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "fetch.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

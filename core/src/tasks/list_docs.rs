@@ -7,7 +7,7 @@ use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, decode_text, embedded, limits};
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// Where a document stands in the total order of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,18 +118,9 @@ impl ListDocs {
 }
 
 impl Operation for ListDocs {
+    head!("tasks.list_docs", embedded::State, name, ["store.lua", "docs.lua", "list_docs.lua"]);
     type Output = DocPage;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.list_docs";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "list_docs.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
@@ -206,18 +197,9 @@ impl FetchDocs {
 }
 
 impl Operation for FetchDocs {
+    head!("tasks.fetch_docs", embedded::State, name, ["store.lua", "docs.lua", "fetch_docs.lua"]);
     type Output = Vec<Doc>;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.fetch_docs";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "fetch_docs.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

@@ -9,7 +9,7 @@ use super::name::Name;
 use super::{Doc, Task, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Replies, Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// Does a [`Modification`], all of it or nothing.
 #[derive(Clone, Debug)]
@@ -66,18 +66,9 @@ impl Modify {
 }
 
 impl Operation for Modify {
+    head!("tasks.modify", embedded::State, name, ["store.lua", "docs.lua", "modify.lua"]);
     type Output = Modified;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.modify";
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "modify.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let of = &self.modification;

@@ -9,7 +9,7 @@ use super::name::Name;
 use super::{DocId, TaskId, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
 /// Renews the leases of tasks and documents for `lease` from now, all of them or none: what a change of each to
 /// that time would do, without sending their values again.
@@ -82,18 +82,9 @@ impl Renew {
 }
 
 impl Operation for Renew {
+    head!("tasks.renew", embedded::State, name, ["store.lua", "docs.lua", "renew.lua"]);
     type Output = Renewed;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.renew";
     const IDEMPOTENT: bool = false;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "renew.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();

@@ -7,7 +7,7 @@ use super::name::Name;
 use super::{decode_text, embedded};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
 /// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,18 +79,9 @@ impl ReadQueueStats {
 }
 
 impl Operation for ReadQueueStats {
+    head!("tasks.queue_stats", embedded::State, name, ["store.lua", "read_queue_stats.lua"]);
     type Output = Vec<QueueStats>;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.queue_stats";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "read_queue_stats.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         Invocation { script: Self::script(), keys: self.name.keys(), args: self.filter.args() }
@@ -138,18 +129,14 @@ impl ReadNamespaceStats {
 }
 
 impl Operation for ReadNamespaceStats {
+    head!(
+        "tasks.namespace_stats",
+        embedded::State,
+        name,
+        ["store.lua", "docs.lua", "read_namespace_stats.lua"]
+    );
     type Output = Vec<NamespaceStats>;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.namespace_stats";
     const IDEMPOTENT: bool = true;
-
-    fn script() -> &'static Script {
-        script!("store.lua", "docs.lua", "read_namespace_stats.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
 
     fn invocation(&self) -> Invocation {
         let keys = self.name.keys_with_docs();

@@ -3,11 +3,13 @@
 use super::embedded;
 use super::name::Name;
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Operation, Reply, Script, StepContext, script};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// Reads the clock that decides when tasks are available and leases are over.
 #[derive(Clone, Debug)]
-pub struct ReadTime(Name);
+pub struct ReadTime {
+    name: Name,
+}
 
 impl ReadTime {
     /// Reads the clock of this store.
@@ -15,30 +17,21 @@ impl ReadTime {
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long.
     pub fn new(name: impl AsRef<[u8]>) -> Result<Self> {
-        Name::new(name.as_ref()).map(Self)
+        Name::new(name.as_ref()).map(Self::of)
     }
 
     pub(super) fn of(name: Name) -> Self {
-        Self(name)
+        Self { name }
     }
 }
 
 impl Operation for ReadTime {
+    head!("tasks.time", embedded::State, name, ["time.lua"]);
     type Output = u64;
-    type State = embedded::State;
-    const NAME: &'static str = "tasks.time";
     const IDEMPOTENT: bool = true;
 
-    fn script() -> &'static Script {
-        script!("time.lua")
-    }
-
-    fn queue(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-
     fn invocation(&self) -> Invocation {
-        let keys = vec![self.0.as_bytes().into()];
+        let keys = vec![self.name.as_bytes().into()];
         Invocation { script: Self::script(), keys, args: ByteList::default() }
     }
 
