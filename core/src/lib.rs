@@ -3,7 +3,7 @@
 // What only one of the backends needs is not worth a condition of its own.
 #![cfg_attr(
     not(all(feature = "redis", feature = "embedded", feature = "tls")),
-    allow(dead_code, unreachable_code, unused_variables)
+    allow(dead_code, unreachable_code, unused_imports, unused_variables)
 )]
 
 // The layers, from above to below: each imports only from those after it (tests/layers.rs).

@@ -283,7 +283,7 @@ typedef struct millpond_keys millpond_keys;
 
 /**
  * The right to consume an Ick, for as long as it is held. A native thread renews it three times a
- * term, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
+ * lease, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
  * `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
  * what another one works on. Freed with `millpond_lease_free`.
  *
