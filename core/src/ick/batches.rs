@@ -102,7 +102,7 @@ impl<M: Mode> Batches<M> {
     }
 
     /// Stops listening for work until the next batch is asked for, and the time of
-    /// [`wait`](Self::wait) starts anew then. For whoever gives up asking and keeps the loop: a
+    /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a
     /// loop that listens is told of work in place of another one that waits.
     pub fn stop_waiting(&mut self) {
         self.0.stop_waiting();
@@ -162,7 +162,7 @@ struct Cursor {
     /// The members of the last batch, which came from the Ick whose turn it is and which no
     /// exchange has tried to commit yet.
     done: ByteList,
-    /// The members that the exchange under way commits. Whoever gives up waiting for it must not
+    /// The members that the exchange under way commits. A caller that gives up waiting for it must not
     /// commit them again: see [`failed`](Self::failed).
     sent: ByteList,
     /// How many Icks in a row had nothing.

@@ -151,7 +151,7 @@ pub(super) fn failed(address: &Address, error: io::Error) -> Error {
     // One of our own says that the call was interrupted.
     error.downcast().unwrap_or_else(|error| {
         let why = match error.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "no answer in time".to_owned(),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "no reply in time".to_owned(),
             _ => error.to_string(),
         };
         let message = format!("no connection to {address}: {why}");

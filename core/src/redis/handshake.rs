@@ -57,7 +57,7 @@ pub(super) fn check(address: &Address, name: &str, reply: Result<Reply>) -> Resu
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
         Err(error) => {
-            let message = format!("{address} did not answer {name}");
+            let message = format!("{address} did not reply to {name}");
             Err(Error::new(ErrorKind::ConnectionFailed, message).with_source(error))
         }
     }

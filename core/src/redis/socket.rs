@@ -92,8 +92,8 @@ pub(super) fn lost(error: io::Error) -> Error {
     error.downcast().unwrap_or_else(|error| {
         use io::ErrorKind::{InvalidData, TimedOut};
         let (kind, message) = match error.kind() {
-            TimedOut => (ErrorKind::Timeout, "no answer in time; the call may have been done"),
-            InvalidData => (ErrorKind::ConnectionLost, "the server's answer is not RESP"),
+            TimedOut => (ErrorKind::Timeout, "no reply in time; the call may have been done"),
+            InvalidData => (ErrorKind::ConnectionLost, "the server's reply is not RESP"),
             _ => (ErrorKind::ConnectionLost, "the connection broke; the call may have been done"),
         };
         Error::new(kind, message).with_source(error)

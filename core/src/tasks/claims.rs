@@ -74,7 +74,7 @@ impl<M: Mode> Claims<M> {
     }
 
     /// Stops listening for tasks until the next batch is asked for, and the time of
-    /// [`wait`](Self::wait) starts anew then. For whoever gives up asking and keeps the loop: a loop
+    /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a loop
     /// that listens is told of tasks in place of another one that waits.
     pub fn stop_waiting(&mut self) {
         self.0.stop_waiting();

@@ -149,7 +149,7 @@ impl Queue {
     }
 }
 
-/// Makes a record of the snapshot from effects of at least so many bytes.
+/// Makes a record of the snapshot from effects of at least this many bytes.
 pub(in crate::shuffle) fn flush(effects: &mut Effects, bytes_min: usize, out: &mut dyn Snapshot) {
     if effects.len() >= bytes_min {
         let full = std::mem::replace(effects, Effects::after(Vec::new()));

@@ -84,35 +84,35 @@ struct Collection<M: Mode> {
 }
 
 /// What a step of a collection returned.
-enum Answer {
+enum Output {
     Forgotten(u64),
     Page(Expired),
 }
 
 impl<M: Mode> Source for Collection<M> {
     type Mode = M;
-    type Output = Answer;
+    type Output = Output;
     type Item = Vec<Vec<u8>>;
 
-    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Answer> {
+    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Output> {
         let (client, keys) = (&self.queue.client, self.queue.track_keys);
         let name = self.queue.name();
         if !self.last.is_empty() {
             let step = name.map(|name| ForgetExpired::of(&name, keys, self.last.clone()));
-            return client.run_then(step, Answer::Forgotten);
+            return client.run_then(step, Output::Forgotten);
         }
         let cursor = self.cursor.clone();
         let step = name.and_then(|name| ScanExpired::of(&name, keys, cursor, self.digits));
-        client.run_then(step, Answer::Page)
+        client.run_then(step, Output::Page)
     }
 
-    fn handle(&mut self, answer: Result<Answer>, _: &mut Waiting) -> Result<Found<Self::Item>> {
-        match answer? {
-            Answer::Forgotten(deleted) => {
+    fn handle(&mut self, output: Result<Output>, _: &mut Waiting) -> Result<Found<Self::Item>> {
+        match output? {
+            Output::Forgotten(deleted) => {
                 self.deleted += deleted;
                 self.last.clear();
             }
-            Answer::Page(page) => {
+            Output::Page(page) => {
                 self.scanned += page.scanned;
                 self.is_scanned = page.cursor.is_empty();
                 (self.cursor, self.last) = (page.cursor, page.expiries);

@@ -5,7 +5,7 @@ mod damage;
 mod store;
 
 // The journal and what it uses, compiled as they are in Millpond.
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports, unused_macros)]
 #[path = "../../../../core/src/error.rs"]
 mod error;
 #[allow(dead_code)]
