@@ -40,6 +40,7 @@ impl Operation for Backlog {
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
         context.mark_evictable();
-        state.step(context, |queue, _| Ok(queue.counted().map(embedded::Stream::backlog).sum()))
+        state
+            .step(context, |queue, _| Ok(queue.counted().map(embedded::StreamState::backlog).sum()))
     }
 }

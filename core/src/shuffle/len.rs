@@ -40,6 +40,6 @@ impl Operation for Len {
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
         context.mark_evictable();
-        state.step(context, |queue, _| Ok(queue.counted().map(embedded::Stream::len).sum()))
+        state.step(context, |queue, _| Ok(queue.counted().map(embedded::StreamState::len).sum()))
     }
 }

@@ -11,7 +11,7 @@ use super::{DEAD, Queue, Taking};
 use crate::error::Result;
 use crate::shuffle::StreamNumber;
 use crate::shuffle::dead_letters::HISTORY;
-use crate::shuffle::message::{Message, MessageId, Receipt, Stream as StreamName};
+use crate::shuffle::message::{Message, MessageId, Receipt, Stream};
 use crate::shuffle::reclaim::Reclaimed;
 use crate::step::Effects;
 use crate::step::codec::{put_bytes, put_integer};
@@ -59,7 +59,7 @@ impl Queue {
         let preferred = messages.len();
         messages.extend(in_turn(taken.into_iter().map(Vec::into_iter)));
         let last = messages[preferred..].last().map(|message| message.stream);
-        if let Some(StreamName::Number(last)) = last {
+        if let Some(Stream::Number(last)) = last {
             let next = (last + 1) % streams;
             let meta = self.meta.get_or_insert_default();
             meta.offset = next;
@@ -106,7 +106,7 @@ impl Queue {
         for id in &ids {
             let fields = decode_fields(&stream.entries[id])?;
             messages.push(Message {
-                stream: StreamName::Number(number),
+                stream: Stream::Number(number),
                 id: *id,
                 deliveries: 1,
                 fields,
@@ -134,7 +134,7 @@ impl Queue {
         let order: Vec<_> = in_turn((0..self.stream_count()).map(idle)).take(max).collect();
         let mut reclaimed = Reclaimed::default();
         for (number, id) in order {
-            let receipt = Receipt { stream: StreamName::Number(number), id };
+            let receipt = Receipt { stream: Stream::Number(number), id };
             let Some(stream) = self.stream_mut(number) else { continue };
             let groups = stream.groups.len();
             let Some(entry) = stream.entries.get(&id).cloned() else {

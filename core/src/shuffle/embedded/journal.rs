@@ -1,6 +1,6 @@
 //! A queue's records in the journal: what its steps did, and how it comes back from that.
 
-use super::stream::{Pending, Stream};
+use super::stream::{Pending, StreamState};
 use super::{DEAD, Meta, Queue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shuffle::message::MessageId;
@@ -110,7 +110,7 @@ impl Queue {
     }
 
     /// The stream whose number comes next.
-    fn stream_of(&mut self, record: &mut Reader<'_>) -> Result<&mut Stream> {
+    fn stream_of(&mut self, record: &mut Reader<'_>) -> Result<&mut StreamState> {
         let stream = self.stream_mut(stream_number(record)?);
         stream.ok_or_else(|| unreadable("is about a stream that is not there"))
     }
@@ -176,7 +176,7 @@ pub(super) fn put_offset(group: &[u8], own: u32, everybodys: u32, effects: &mut 
     });
 }
 
-pub(super) fn put_stream(number: StreamNumber, stream: &Stream, effects: &mut Effects) {
+pub(super) fn put_stream(number: StreamNumber, stream: &StreamState, effects: &mut Effects) {
     effects.write(tag::STREAM, |record| {
         put_integer(number.into(), record);
         put_id(stream.last, record);

@@ -5,7 +5,7 @@ mod journal;
 mod stream;
 
 pub(super) use journal::{SNAPSHOT_BYTES, encode_fields, flush};
-pub(super) use stream::Stream;
+pub(super) use stream::StreamState;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,7 +17,7 @@ use journal::{
 use stream::Pending;
 
 use super::dead_letters::DeadLetter;
-use super::message::{MessageId, Receipt, Stream as StreamName};
+use super::message::{MessageId, Receipt, Stream};
 use super::stats::StreamStats;
 use super::{STREAMS_MAX, StreamNumber};
 use crate::error::Result;
@@ -33,9 +33,9 @@ pub struct State(Mutex<Queue>);
 #[derive(Default)]
 pub(in crate::shuffle) struct Queue {
     meta: Option<Meta>,
-    streams: Vec<Option<Stream>>,
+    streams: Vec<Option<StreamState>>,
     /// The dead letters, which are no stream that anybody reads or counts.
-    dead: Option<Stream>,
+    dead: Option<StreamState>,
     /// No key's time ends before this.
     next_expiry: Timestamp,
 }
@@ -126,21 +126,21 @@ impl Queue {
         self.meta.as_ref().and_then(|meta| meta.streams).unwrap_or(1)
     }
 
-    fn stream(&self, number: StreamNumber) -> Option<&Stream> {
+    fn stream(&self, number: StreamNumber) -> Option<&StreamState> {
         if number == DEAD {
             return self.dead.as_ref();
         }
         self.streams.get(number as usize)?.as_ref()
     }
 
-    fn stream_mut(&mut self, number: StreamNumber) -> Option<&mut Stream> {
+    fn stream_mut(&mut self, number: StreamNumber) -> Option<&mut StreamState> {
         if number == DEAD {
             return self.dead.as_mut();
         }
         self.streams.get_mut(number as usize)?.as_mut()
     }
 
-    fn stream_or_new(&mut self, number: StreamNumber) -> &mut Stream {
+    fn stream_or_new(&mut self, number: StreamNumber) -> &mut StreamState {
         if number == DEAD {
             return self.dead.get_or_insert_default();
         }
@@ -152,7 +152,7 @@ impl Queue {
     }
 
     /// The streams that readers look at and that are there.
-    pub(in crate::shuffle) fn counted(&self) -> impl Iterator<Item = &Stream> {
+    pub(in crate::shuffle) fn counted(&self) -> impl Iterator<Item = &StreamState> {
         self.streams.iter().take(self.stream_count() as usize).flatten()
     }
 
@@ -192,7 +192,7 @@ impl Queue {
     /// Whether the streams from this one on have nothing left to deliver or to acknowledge.
     fn is_drained(&self, first: u32) -> bool {
         let mut beyond = first..self.stream_count();
-        beyond.all(|number| self.stream(number).is_none_or(Stream::is_drained))
+        beyond.all(|number| self.stream(number).is_none_or(StreamState::is_drained))
     }
 
     /// The number of streams is in the journal with the next [`prolong_meta`](Self::prolong_meta).
@@ -216,7 +216,7 @@ impl Queue {
     pub(in crate::shuffle) fn least_busy(&self, shard: &[StreamNumber]) -> StreamNumber {
         let mut least = (u64::MAX, shard[0]);
         for number in shard {
-            let backlog = self.stream(*number).map_or(0, Stream::backlog);
+            let backlog = self.stream(*number).map_or(0, StreamState::backlog);
             if backlog < least.0 {
                 least = (backlog, *number);
             }
@@ -247,7 +247,7 @@ impl Queue {
         put_stream(number, stream, effects);
         put_add(number, id, &entry, effects);
         stream.add(id, entry);
-        Receipt { stream: StreamName::Number(number), id }
+        Receipt { stream: Stream::Number(number), id }
     }
 
     /// Acknowledges a message; returns whether it was pending.
@@ -257,7 +257,7 @@ impl Queue {
         receipt: &Receipt,
         effects: &mut Effects,
     ) -> bool {
-        let StreamName::Number(number) = receipt.stream else { return false };
+        let Stream::Number(number) = receipt.stream else { return false };
         let of_group = self.stream_mut(number).and_then(|stream| stream.groups.get_mut(group));
         let acknowledged = of_group.is_some_and(|g| g.pending.remove(&receipt.id).is_some());
         if acknowledged {
@@ -272,7 +272,7 @@ impl Queue {
 
     /// Deletes a message, for all groups.
     pub(in crate::shuffle) fn remove(&mut self, receipt: &Receipt, effects: &mut Effects) {
-        if let StreamName::Number(number) = receipt.stream {
+        if let Stream::Number(number) = receipt.stream {
             self.remove_from(number, receipt.id, effects);
         }
     }
@@ -290,7 +290,7 @@ impl Queue {
 
     /// Deletes a message and what is pending of it; returns whether it was there.
     pub(in crate::shuffle) fn delete(&mut self, receipt: &Receipt, effects: &mut Effects) -> bool {
-        let StreamName::Number(number) = receipt.stream else { return false };
+        let Stream::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
         let groups: Vec<_> = stream.groups.keys().cloned().collect();
         for group in groups {
@@ -308,7 +308,7 @@ impl Queue {
         now: Timestamp,
         effects: &mut Effects,
     ) -> bool {
-        let StreamName::Number(number) = receipt.stream else { return false };
+        let Stream::Number(number) = receipt.stream else { return false };
         let Some(stream) = self.stream_mut(number) else { return false };
         let is_there = stream.entries.contains_key(&receipt.id);
         let pending = stream.groups.get_mut(group).and_then(|g| g.pending.get_mut(&receipt.id));

@@ -10,7 +10,7 @@ use crate::shuffle::message::MessageId;
 use crate::step::Timestamp;
 
 #[derive(Default)]
-pub(in crate::shuffle) struct Stream {
+pub(in crate::shuffle) struct StreamState {
     /// Fields and values as in the journal: one piece of memory a message.
     pub(super) entries: BTreeMap<MessageId, Box<[u8]>>,
     /// The id of the last message that was written.
@@ -34,7 +34,7 @@ pub(super) struct Pending {
     pub(super) deliveries: u64,
 }
 
-impl Stream {
+impl StreamState {
     pub(in crate::shuffle) fn len(&self) -> u64 {
         self.entries.len() as u64
     }

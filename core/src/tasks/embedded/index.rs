@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::locks::{Hashes, Lock, MutexGuard, or_in_schedules};
 use super::queue::{Queue, Slot};
 use super::registry::Registered;
-use super::sync::{Hashes, Lock, MutexGuard, or_in_schedules};
 
 /// Shards of the index, each with its own lock.
 const SHARDS: usize = or_in_schedules(64, 2);

@@ -16,6 +16,7 @@ mod counts;
 mod index;
 mod journal;
 mod lease;
+mod locks;
 #[cfg(all(test, shuttle))]
 mod model;
 mod modify;
@@ -24,7 +25,6 @@ mod namespace;
 mod order;
 mod queue;
 mod registry;
-mod sync;
 
 use std::sync::Arc;
 

@@ -12,12 +12,12 @@ use super::registry::Content;
 use crate::tasks::{Doc, DocPosition, DocQuery};
 
 /// Where a document stands: its keys and its id.
-type Place = (Arc<str>, Arc<str>, Arc<str>);
+type SortKey = (Arc<str>, Arc<str>, Arc<str>);
 
 /// A namespace.
 #[derive(Default)]
 pub(super) struct Namespace {
-    docs: BTreeMap<Place, Doc>,
+    docs: BTreeMap<SortKey, Doc>,
     keys: HashMap<Arc<str>, (Arc<str>, Arc<str>)>,
     /// Documents that have a claimant, by the time until when; of some the time has passed.
     held: BTreeSet<(u64, Arc<str>)>,

@@ -9,7 +9,9 @@ use crossbeam_utils::CachePadded;
 use hashbrown::HashMap;
 
 use super::counts::{Counts, Published};
-use super::sync::{AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules};
+use super::locks::{
+    AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules,
+};
 
 /// Each shard has its own lock, so that threads seldom meet.
 const SHARDS: usize = or_in_schedules(16, 2);
