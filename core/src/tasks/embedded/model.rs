@@ -407,7 +407,8 @@ fn store_with(tasks: &[(&str, &str)]) -> Store {
 
 /// A change of the task of this id, as it was inserted or at this version.
 fn change(queue: &str, id: &str, version: u64) -> TaskChange {
-    let task = Task { version, ..NewTask::new(queue).id(id).inserted(&super::queue::NOBODY, FIRST_MS) };
+    let task =
+        Task { version, ..NewTask::new(queue).id(id).inserted(&super::queue::NOBODY, FIRST_MS) };
     task.change().at_ms(1)
 }
 
