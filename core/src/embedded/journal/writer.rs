@@ -1,7 +1,8 @@
 //! Group commit: who writes, who waits, and what is known to be where.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread::Thread;
 use std::time::Instant;
 
 use super::SyncMode;
@@ -35,8 +36,6 @@ pub(super) type Done = Box<dyn FnOnce(Result<()>) + Send>;
 /// what is appended meanwhile is for the next leader.
 pub(super) struct Writer {
     state: Mutex<State>,
-    /// A buffer was written: some are released, and one of the others may write the next.
-    written: Condvar,
     /// There is something for the flusher thread to do.
     flusher: Condvar,
     pub(super) sync: SyncMode,
@@ -61,8 +60,8 @@ struct State {
     /// Why nothing is written any more. It stays for good: after a failed `fsync` the kernel may
     /// have dropped the pages, and a second one that succeeds proves nothing.
     stopped: Option<Error>,
-    /// How many threads wait for [`Writer::written`].
-    blocked: usize,
+    /// Threads that wait for the end of the write under way.
+    blocked: Vec<Arc<Blocked>>,
     waiting: Vec<(Ticket, Done)>,
     /// When the flusher thread has to put the log on disk.
     sync_due: Option<Instant>,
@@ -73,6 +72,17 @@ struct State {
     snapshot_bytes: u64,
     /// A log of more bytes than this is worth a snapshot.
     worth_bytes: u64,
+}
+
+/// A thread that waits for a record to be written, or for its turn to write. Each is woken by itself, and
+/// only when it has something to do: a condition variable would wake all for each write, and all would want
+/// the lock.
+struct Blocked {
+    thread: Thread,
+    /// What it waits for; `None` for its turn alone.
+    record: Option<(Ticket, bool)>,
+    /// The result of the wait; `None` if it is the thread's turn.
+    woken: OnceLock<Option<Result<()>>>,
 }
 
 fn closed() -> Error {
@@ -101,7 +111,7 @@ impl Writer {
             busy: false,
             closing: false,
             stopped: None,
-            blocked: 0,
+            blocked: Vec::new(),
             waiting: Vec::new(),
             sync_due: None,
             quit: false,
@@ -110,7 +120,6 @@ impl Writer {
         };
         Self {
             state: Mutex::new(state),
-            written: Condvar::new(),
             flusher: Condvar::new(),
             sync: options.sync,
             dir,
@@ -155,24 +164,12 @@ impl Writer {
                 return result;
             }
             state = match state.busy {
-                true => self.wait_written(state),
                 false => self.lead(state, on_disk),
+                true => match block(state, Some((ticket, on_disk))) {
+                    Some(result) => return result,
+                    None => lock(&self.state),
+                },
             };
-        }
-    }
-
-    /// Blocks until a buffer was written.
-    fn wait_written<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
-        state.blocked += 1;
-        state = wait_until(&self.written, state, None);
-        state.blocked -= 1;
-        state
-    }
-
-    /// Only where somebody waits, since each notification is a system call.
-    fn notify_written(&self, state: &State) {
-        if state.blocked > 0 {
-            self.written.notify_all();
         }
     }
 
@@ -234,11 +231,16 @@ impl Writer {
             }
             Err(error) => state.stop(&error),
         }
-        self.notify_written(&state);
         if !state.waiting.is_empty() || state.sync_due.is_some() {
             self.flusher.notify_one();
         }
-        state
+        let woken = state.take_woken();
+        if woken.is_empty() {
+            return state;
+        }
+        drop(state);
+        woken.iter().for_each(|blocked| blocked.thread.unpark());
+        lock(&self.state)
     }
 
     /// What the flusher thread does until the journal closes: it writes for those who wait
@@ -282,7 +284,7 @@ impl Writer {
             }
             Err(error) => {
                 state.stop(&error);
-                self.notify_written(&state);
+                state.take_woken().iter().for_each(|blocked| blocked.thread.unpark());
             }
         }
         state
@@ -317,7 +319,8 @@ impl Writer {
             if !state.busy {
                 return Ok(state);
             }
-            state = self.wait_written(state);
+            block(state, None);
+            state = lock(&self.state);
         }
     }
 
@@ -377,7 +380,43 @@ impl Writer {
     }
 }
 
+/// Blocks until this record is settled, with its result, or until it is the thread's turn to write. Called
+/// while another thread writes, which wakes it.
+fn block(mut state: Guard<'_>, record: Option<(Ticket, bool)>) -> Option<Result<()>> {
+    let (thread, woken) = (std::thread::current(), OnceLock::new());
+    let blocked = Arc::new(Blocked { thread, record, woken });
+    state.blocked.push(blocked.clone());
+    drop(state);
+    loop {
+        match blocked.woken.get() {
+            None => std::thread::park(),
+            Some(woken) => {
+                return woken.as_ref().map(|result| result.as_ref().map_err(Error::copy).copied());
+            }
+        }
+    }
+}
+
 impl State {
+    /// Takes out the blocked threads whose record is settled and, of the others, the first: it is its turn.
+    /// All have their turn where nothing is written any more.
+    fn take_woken(&mut self) -> Vec<Arc<Blocked>> {
+        let mut has_next = self.stopped.is_some();
+        let mut woken = Vec::new();
+        for blocked in std::mem::take(&mut self.blocked) {
+            let settled = blocked.record.and_then(|(ticket, disk)| self.settled(ticket, disk));
+            if settled.is_none() && has_next && self.stopped.is_none() {
+                self.blocked.push(blocked);
+                continue;
+            }
+            has_next |= settled.is_none();
+            // It is taken out once.
+            let _ = blocked.woken.set(settled);
+            woken.push(blocked);
+        }
+        woken
+    }
+
     /// The result of the wait for a record, once it is known.
     fn settled(&self, ticket: Ticket, on_disk: bool) -> Option<Result<()>> {
         if ticket.0 < if on_disk { self.durable } else { self.written } {
