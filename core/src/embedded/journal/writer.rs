@@ -190,11 +190,11 @@ impl Writer {
 
     /// Writes the buffer.
     fn lead<'a>(&'a self, state: Guard<'a>, sync: bool) -> Guard<'a> {
-        self.exclusively(state, |segment, buffer| segment.append(buffer, sync))
+        self.wake(self.exclusively(state, |segment, buffer| segment.append(buffer, sync)))
     }
 
-    /// Does `work` with the log and the buffer, outside the lock but with nobody else
-    /// writing, and releases those who waited for it.
+    /// Does `work` with the log and the buffer, outside the lock but with nobody else writing. The caller
+    /// [wakes](Self::wake) those who waited for it when it has done the rest under the lock.
     ///
     /// What the work changes in the segment is kept if it succeeds; its error stops the journal.
     fn exclusively<'a>(
@@ -234,6 +234,12 @@ impl Writer {
         if !state.waiting.is_empty() || state.sync_due.is_some() {
             self.flusher.notify_one();
         }
+        state
+    }
+
+    /// Wakes the threads that have something to do after a write, without the lock, for which they would
+    /// wait.
+    fn wake<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         let woken = state.take_woken();
         if woken.is_empty() {
             return state;
@@ -284,7 +290,7 @@ impl Writer {
             }
             Err(error) => {
                 state.stop(&error);
-                state.take_woken().iter().for_each(|blocked| blocked.thread.unpark());
+                state = self.wake(state);
             }
         }
         state
@@ -306,8 +312,8 @@ impl Writer {
             *segment = newer;
             Ok(())
         });
-        state.check()?;
         state.older_bytes += ended_bytes;
+        self.wake(state).check()?;
         Ok((number, next))
     }
 
@@ -363,9 +369,12 @@ impl Writer {
             segment.append(buffer, true)?;
             segment.finish(Status::Closed)
         });
-        state.check()?;
-        state.stop(&closed());
-        Ok(())
+        let finished = state.check();
+        if finished.is_ok() {
+            state.stop(&closed());
+        }
+        drop(self.wake(state));
+        finished
     }
 
     /// Ends the flusher thread once it has called back all who still wait.
