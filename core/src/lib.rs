@@ -8,6 +8,7 @@
 
 // The layers, from above to below: each imports only from those after it (tests/layers.rs).
 mod connect;
+
 mod queues;
 
 pub mod ick;
@@ -16,8 +17,9 @@ pub mod tasks;
 
 mod worker;
 
-mod client;
 mod kind;
+
+mod client;
 #[cfg(feature = "redis-rs")]
 pub mod redis_rs;
 
@@ -26,11 +28,15 @@ mod embedded;
 #[cfg(feature = "redis")]
 mod redis;
 
-mod error;
 mod options;
-mod recovery;
+
 mod runtime;
+
 pub mod step;
+
+mod recovery;
+
+mod error;
 
 pub use client::{Async, Blocking, Client, Mode, Pending};
 pub use connect::{aio, connect};

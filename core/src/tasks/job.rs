@@ -308,7 +308,7 @@ impl Job {
             return Err(refused);
         }
         match self.fail(&refused.to_string()) {
-            // Somebody else has the task now.
+            // Another claimant has the task now.
             Err(lost) if lost.kind() == ErrorKind::Dependency => Ok(Some(refused)),
             ended => ended.map(|_| Some(refused)),
         }
