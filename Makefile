@@ -19,7 +19,7 @@ CONFORMANCE = MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) \
 ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo check setup rust python node library suite-c build test test-all test-rust test-python test-node \
-	test-c test-ruby test-php conformance polyglot interop chaos bench clean
+	test-c test-ruby test-php conformance polyglot interop chaos bench bindings clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
@@ -45,6 +45,7 @@ check:
 	$(CARGO) check --quiet -p millpond --no-default-features --features embedded
 	$(CARGO) check --quiet -p millpond --no-default-features --features redis
 	@$(MAKE) --no-print-directory --silent -C ffi header-check
+	$(CARGO) run --quiet -p millpond-bindings -- --check
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p millpond
 	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
 	$(CARGO) test --quiet -p millpond --lib
@@ -166,6 +167,10 @@ bench: python node
 		MILLPOND_BENCH_RUBY=ruby MILLPOND_BENCH_PHP=php \
 		MILLPOND_LIBRARY=$(CURDIR)/target/release-prefix/lib/libmillpond.so \
 		$(CARGO) run --release -p millpond-bench -- $(PARTS)
+
+# Writes all that is generated from the core's public items, for every language.
+bindings:
+	$(CARGO) run --quiet -p millpond-bindings
 
 clean:
 	$(CARGO) clean

@@ -1,0 +1,51 @@
+//! Generates what is the same in all bindings, from the public items of the core and their comments:
+//!
+//! ```text
+//! make bindings                                   # writes all that is generated
+//! cargo run -p millpond-bindings -- --check       # says what is stale
+//! cargo run -p millpond-bindings -- model [name]  # prints what it knows, to write an emitter by
+//! ```
+//!
+//! `model` is what the core says, read by `source`; `docs` renders the core's comments in a host's words;
+//! `overlay` has what a host's own page adds to them; each other module is the emitter of one host.
+
+#![allow(dead_code, reason = "until every host has its emitter")]
+
+mod docs;
+mod model;
+mod output;
+mod overlay;
+mod source;
+mod surface;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use model::Model;
+use output::Output;
+use surface::Surface;
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let model = source::read(&root);
+    match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
+        [] => generate(&root, &model).write(),
+        [check] if check == "--check" => generate(&root, &model).check(),
+        [command, names @ ..] if command == "model" => {
+            print!("{}", model.describe(names.first().map_or("", |name| name)));
+            ExitCode::SUCCESS
+        }
+        other => {
+            eprintln!("millpond-bindings: {other:?} is not known; there is --check, and model");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What all emitters write.
+fn generate(root: &Path, model: &Model) -> Output {
+    let surface = Surface::read(root, model);
+    let mut output = Output::new(root);
+    let _ = (&surface, &mut output);
+    output
+}

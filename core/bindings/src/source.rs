@@ -1,0 +1,537 @@
+//! Reads the core's source: its public items as `syn` parses them, with no compiler. What is behind
+//! `cfg(test)`, hidden or private is left out, and so are the steps themselves (`impl Operation`), which
+//! no binding has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use quote::ToTokens;
+use syn::visit::Visit;
+use syn::{
+    Attribute, Expr, FnArg, GenericParam, Generics, Item, Lit, Meta, Pat, ReturnType, Visibility,
+};
+
+use crate::docs::Docs;
+use crate::model::{
+    Constant, Enum, ErrorKind, Field, Handle, Method, Model, Options, Param, Record, Setting, Type,
+    Value,
+};
+
+/// Reads all of `core/src`.
+pub(crate) fn read(root: &Path) -> Model {
+    let mut source = Source::default();
+    let folder = root.join("core/src");
+    source.file(&folder.join("lib.rs"), &folder, &[]);
+    source.model()
+}
+
+/// The items of all files, by queue.
+#[derive(Default)]
+struct Source {
+    items: Vec<(String, Item)>,
+    constants: BTreeMap<String, (String, syn::ItemConst)>,
+    aliases: BTreeMap<String, syn::Type>,
+    operations: BTreeSet<String>,
+    /// The public types, as `queue.Name`.
+    types: BTreeSet<String>,
+    /// The values that fields have in `Self { … }`, by `queue.Name.field`.
+    defaults: BTreeMap<String, (String, Expr)>,
+}
+
+impl Source {
+    fn file(&mut self, path: &Path, folder: &Path, module: &[String]) {
+        let text = std::fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let parsed =
+            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let queue =
+            match module.first().map_or("", String::as_str) {
+                queue @ ("step" | "runtime" | "redis" | "embedded" | "worker") => queue,
+                queue
+                    if folder.join(queue).is_dir()
+                        && !["client", "options", "queues"].contains(&queue) =>
+                {
+                    if module.is_empty() { "client" } else { queue }
+                }
+                _ => "client",
+            };
+        let queue = queue.to_owned();
+        for item in parsed.items {
+            match &item {
+                Item::Mod(inner) if is_test(&inner.attrs) => {}
+                Item::Mod(inner) if inner.content.is_none() => {
+                    let name = inner.ident.to_string();
+                    let below = module
+                        .iter()
+                        .fold(folder.to_owned(), |path, part| path.join(part))
+                        .join(&name);
+                    let file = below.with_extension("rs");
+                    let file = if file.exists() { file } else { below.join("mod.rs") };
+                    if file.exists() {
+                        self.file(&file, folder, &[module, &[name]].concat());
+                    }
+                }
+                Item::Const(constant) => {
+                    let key = format!("{queue}.{}", constant.ident);
+                    self.constants.entry(key).or_insert((queue.clone(), constant.clone()));
+                }
+                Item::Type(alias) => {
+                    self.aliases.insert(format!("{queue}.{}", alias.ident), (*alias.ty).clone());
+                }
+                Item::Impl(of) if !is_test(&of.attrs) => {
+                    let name = path_end(&of.self_ty);
+                    let of_trait = of.trait_.as_ref().map(|(_, path, _)| path.segments.last());
+                    if of_trait.flatten().is_some_and(|last| last.ident == "Operation") {
+                        self.operations.insert(format!("{queue}.{name}"));
+                    }
+                    Defaults { source: self, queue: &queue, name: &name }.visit_item_impl(of);
+                    self.items.push((queue.clone(), item));
+                }
+                Item::Struct(syn::ItemStruct { ident, .. })
+                | Item::Enum(syn::ItemEnum { ident, .. }) => {
+                    self.types.insert(format!("{queue}.{ident}"));
+                    self.items.push((queue.clone(), item));
+                }
+                _ => self.items.push((queue.clone(), item)),
+            }
+        }
+    }
+
+    fn model(mut self) -> Model {
+        let mut model = Model::default();
+        let items = std::mem::take(&mut self.items);
+        for (queue, item) in &items {
+            match item {
+                Item::Struct(of) if is_public(&of.vis, &of.attrs) => {
+                    self.structure(&mut model, queue, of)
+                }
+                Item::Enum(of) if is_public(&of.vis, &of.attrs) => {
+                    let name = of.ident.to_string();
+                    let variants = of.variants.iter();
+                    let variants =
+                        variants.map(|variant| (variant.ident.to_string(), docs(&variant.attrs)));
+                    let (docs, variants) = (docs(&of.attrs), variants.collect());
+                    let key = format!("{queue}.{name}");
+                    model.enums.insert(key, Enum { queue: queue.clone(), name, docs, variants });
+                }
+                Item::Macro(of) if of.mac.path.is_ident("kinds") => {
+                    if let Ok(kinds) = syn::parse2::<Kinds>(of.mac.tokens.clone()) {
+                        model.errors.extend(kinds.0);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (key, (queue, constant)) in &self.constants {
+            let is_visible = is_public(&constant.vis, &constant.attrs);
+            if let (true, Some(value)) = (is_visible, self.value(queue, &constant.expr)) {
+                model
+                    .constants
+                    .insert(key.clone(), Constant { value, docs: docs(&constant.attrs) });
+            }
+        }
+        for (queue, item) in &items {
+            match item {
+                Item::Impl(of) if of.trait_.is_none() => self.implementation(&mut model, queue, of),
+                Item::Macro(of) if of.mac.path.is_ident("setters") => {
+                    if let Ok(setters) = syn::parse2::<Setters>(of.mac.tokens.clone()) {
+                        self.option_setters(&mut model, queue, setters);
+                    }
+                }
+                _ => {}
+            }
+        }
+        model
+            .options
+            .retain(|_, options| !options.settings.is_empty() || !options.required.is_empty());
+        model
+    }
+
+    fn structure(&self, model: &mut Model, queue: &str, of: &syn::ItemStruct) {
+        let name = of.ident.to_string();
+        let key = format!("{queue}.{name}");
+        if self.operations.contains(&key)
+            || ["runtime", "redis", "embedded", "worker"].contains(&queue)
+        {
+            return;
+        }
+        let (queue, docs) = (queue.to_owned(), docs(&of.attrs));
+        let is_mode =
+            |param: &GenericParam| matches!(param, GenericParam::Type(of) if of.ident == "M");
+        let public: Vec<_> =
+            of.fields.iter().filter(|field| is_public(&field.vis, &field.attrs)).collect();
+        if of.generics.params.iter().any(is_mode) {
+            model.handles.insert(
+                key,
+                Handle { queue, name, docs, settings: Vec::new(), methods: Vec::new() },
+            );
+        } else if public.is_empty() || public[0].ident.is_none() {
+            let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
+            model.options.insert(key, Options { queue, name, docs, required, settings, methods });
+        } else {
+            let field = |field: &&syn::Field| Field {
+                name: field.ident.as_ref().map_or(String::new(), ToString::to_string),
+                ty: Names { source: self, queue: &queue, owner: &name, generics: &[] }
+                    .ty(&field.ty),
+                docs: self::docs(&field.attrs),
+            };
+            let fields = public.iter().map(field).collect();
+            model.records.insert(key, Record { queue, name, docs, fields, methods: Vec::new() });
+        }
+    }
+
+    fn implementation(&self, model: &mut Model, queue: &str, of: &syn::ItemImpl) {
+        let name = path_end(&of.self_ty);
+        for inner in &of.items {
+            let syn::ImplItem::Fn(function) = inner else { continue };
+            if !is_public(&function.vis, &function.attrs) {
+                continue;
+            }
+            let method = self.method(queue, &name, &of.generics, function);
+            // The doors of a client stand in the folders of their queues.
+            let Some(key) = model.resolve(queue, &name) else { continue };
+            let is_setter = method.has_self
+                && method.returns == Type::Named(key.clone())
+                && matches!(function.sig.inputs.first(), Some(FnArg::Receiver(this)) if this.reference.is_none());
+            let setting = |method: Method| {
+                let default = self.defaults.get(&format!("{key}.{}", method.name));
+                let default = default.and_then(|(queue, value)| self.value(queue, value));
+                let default = default.unwrap_or(Value::None);
+                Setting { name: method.name, params: method.params, default, docs: method.docs }
+            };
+            if let Some(record) = model.records.get_mut(&key) {
+                record.methods.push(method);
+            } else if let Some(handle) = model.handles.get_mut(&key) {
+                match is_setter {
+                    true => handle.settings.push(setting(method)),
+                    false => handle.methods.push(method),
+                }
+            } else if let Some(options) = model.options.get_mut(&key) {
+                match (is_setter, method.name.as_str()) {
+                    (true, _) => options.settings.push(setting(method)),
+                    (_, "new") => options.required = method.params,
+                    _ => options.methods.push(method),
+                }
+            }
+        }
+    }
+
+    fn option_setters(&self, model: &mut Model, queue: &str, setters: Setters) {
+        let Some(options) = model.options.get_mut(&format!("{queue}.Options")) else { return };
+        for (docs, name, ty) in setters.0 {
+            let ty = Names { source: self, queue, owner: "Options", generics: &[] }.ty(&ty);
+            let default = self.defaults.get(&format!("{queue}.Options.{name}"));
+            let default =
+                default.and_then(|(queue, value)| self.value(queue, value)).unwrap_or(Value::None);
+            let params = vec![Param { name: name.clone(), ty }];
+            options.settings.push(Setting { name, params, default, docs });
+        }
+    }
+
+    fn method(
+        &self,
+        queue: &str,
+        owner: &str,
+        outer: &Generics,
+        function: &syn::ImplItemFn,
+    ) -> Method {
+        let names =
+            Names { source: self, queue, owner, generics: &[outer, &function.sig.generics] };
+        let params = function.sig.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(param) => {
+                let Pat::Ident(name) = &*param.pat else { return None };
+                Some(Param { name: name.ident.to_string(), ty: names.ty(&param.ty) })
+            }
+            FnArg::Receiver(_) => None,
+        });
+        let (mut is_call, mut can_fail, mut returns) =
+            (function.sig.asyncness.is_some(), false, Type::Unit);
+        if let ReturnType::Type(_, ty) = &function.sig.output {
+            let last = path_end(ty);
+            is_call |= last == "Reply";
+            can_fail = last == "Result";
+            returns = names.ty(ty);
+        }
+        Method {
+            name: function.sig.ident.to_string(),
+            docs: docs(&function.attrs),
+            has_self: function.sig.receiver().is_some(),
+            params: params.collect(),
+            returns,
+            is_call,
+            can_fail,
+        }
+    }
+
+    /// The value of an expression of constants.
+    fn value(&self, queue: &str, of: &Expr) -> Option<Value> {
+        match of {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) => number.base10_parse().ok().map(Value::Number),
+                Lit::Str(text) => Some(Value::Text(text.value())),
+                Lit::Bool(flag) => Some(Value::Bool(flag.value)),
+                _ => None,
+            },
+            Expr::Binary(both) => {
+                let (left, right) =
+                    (self.value(queue, &both.left)?, self.value(queue, &both.right)?);
+                let (Value::Number(left), Value::Number(right)) = (left, right) else {
+                    return None;
+                };
+                Some(Value::Number(match both.op {
+                    syn::BinOp::Add(_) => left + right,
+                    syn::BinOp::Sub(_) => left - right,
+                    syn::BinOp::Mul(_) => left * right,
+                    syn::BinOp::Shl(_) => left << right,
+                    _ => return None,
+                }))
+            }
+            Expr::Path(path) => {
+                let name = path.path.segments.last()?.ident.to_string();
+                let queues = [queue, "client", "step"];
+                let found =
+                    queues.iter().find_map(|queue| self.constants.get(&format!("{queue}.{name}")));
+                found.and_then(|(queue, constant)| self.value(queue, &constant.expr))
+            }
+            Expr::Call(call) => {
+                let Value::Number(number) = self.value(queue, call.args.first()?)? else {
+                    return None;
+                };
+                match path_end_of(&call.func).as_str() {
+                    "from_secs" => Some(Value::Duration(number * 1_000)),
+                    "from_millis" => Some(Value::Duration(number)),
+                    _ => None,
+                }
+            }
+            // "".into()
+            Expr::MethodCall(call) => self.value(queue, &call.receiver),
+            Expr::Cast(cast) => self.value(queue, &cast.expr),
+            Expr::Paren(inner) => self.value(queue, &inner.expr),
+            _ => None,
+        }
+    }
+}
+
+/// Collects the fields of `Self { … }` and `Name { … }` that are not copied from another value.
+struct Defaults<'a> {
+    source: &'a mut Source,
+    queue: &'a str,
+    name: &'a str,
+}
+
+impl<'ast> Visit<'ast> for Defaults<'_> {
+    fn visit_expr_struct(&mut self, of: &'ast syn::ExprStruct) {
+        let name = of.path.segments.last().map_or(String::new(), |last| last.ident.to_string());
+        let name = if name == "Self" { self.name } else { &name };
+        if of.rest.is_none() {
+            for field in &of.fields {
+                let key = format!("{}.{name}.{}", self.queue, field.member.to_token_stream());
+                let value = (self.queue.to_owned(), field.expr.clone());
+                if self.source.value(self.queue, &field.expr).is_some() {
+                    self.source.defaults.entry(key).or_insert(value);
+                }
+            }
+        }
+        syn::visit::visit_expr_struct(self, of);
+    }
+}
+
+/// Where a type is mentioned.
+struct Names<'a> {
+    source: &'a Source,
+    queue: &'a str,
+    owner: &'a str,
+    generics: &'a [&'a Generics],
+}
+
+impl Names<'_> {
+    fn ty(&self, of: &syn::Type) -> Type {
+        match of {
+            syn::Type::Reference(inner) => self.ty(&inner.elem),
+            syn::Type::Paren(inner) => self.ty(&inner.elem),
+            syn::Type::Slice(inner) => match self.ty(&inner.elem) {
+                Type::Number(8) => Type::Bytes,
+                of => Type::List(Box::new(of)),
+            },
+            syn::Type::Tuple(parts) if parts.elems.is_empty() => Type::Unit,
+            syn::Type::Tuple(parts) => {
+                Type::Tuple(parts.elems.iter().map(|part| self.ty(part)).collect())
+            }
+            syn::Type::ImplTrait(of) => self.bounds(&of.bounds),
+            syn::Type::Path(path) => self.path(&path.path),
+            other => Type::Other(other.to_token_stream().to_string()),
+        }
+    }
+
+    fn path(&self, path: &syn::Path) -> Type {
+        let Some(last) = path.segments.last() else { return Type::Other(String::new()) };
+        let inner = match &last.arguments {
+            syn::PathArguments::AngleBracketed(arguments) => {
+                arguments.args.iter().find_map(|argument| match argument {
+                    syn::GenericArgument::Type(ty) => Some(self.ty(ty)),
+                    _ => None,
+                })
+            }
+            _ => None,
+        };
+        let name = last.ident.to_string();
+        match (name.as_str(), inner) {
+            ("Option", Some(inner)) => Type::Option(Box::new(inner)),
+            ("Vec", Some(Type::Number(8))) => Type::Bytes,
+            ("Vec", Some(inner)) => Type::List(Box::new(inner)),
+            ("Arc" | "Box" | "Result" | "Reply", Some(inner)) => inner,
+            ("str" | "String", _) => Type::Text,
+            ("bool", _) => Type::Bool,
+            ("u8", _) => Type::Number(8),
+            ("u16", _) => Type::Number(16),
+            ("u32", _) => Type::Number(32),
+            ("u64" | "usize", _) => Type::Number(64),
+            ("i64", _) => Type::Signed,
+            ("f64", _) => Type::Float,
+            ("Duration", _) => Type::Duration,
+            ("Self", _) => Type::Named(format!("{}.{}", self.queue, self.owner)),
+            _ => self.named(&name),
+        }
+    }
+
+    fn named(&self, name: &str) -> Type {
+        for generics in self.generics {
+            for param in &generics.params {
+                let GenericParam::Type(param) = param else { continue };
+                if param.ident == name {
+                    return self.bounds(&param.bounds);
+                }
+            }
+        }
+        if let Some(alias) = self.source.aliases.get(&format!("{}.{name}", self.queue)) {
+            return self.ty(alias);
+        }
+        // An id of a stream's entry goes under another name there.
+        let name = if name == "MessageId" { "StreamId" } else { name };
+        let queues = [self.queue, "client", "step", "ick", "shuffle", "tasks"];
+        let keys = queues.map(|queue| format!("{queue}.{name}"));
+        let key = keys.into_iter().find(|key| self.source.types.contains(key));
+        key.map_or_else(|| Type::Other(name.to_owned()), Type::Named)
+    }
+
+    /// `impl AsRef<str>`, `impl IntoIterator<Item = T>`, `impl Into<T>`.
+    fn bounds(
+        &self,
+        bounds: &syn::punctuated::Punctuated<syn::TypeParamBound, syn::Token![+]>,
+    ) -> Type {
+        for bound in bounds {
+            let syn::TypeParamBound::Trait(bound) = bound else { continue };
+            let Some(last) = bound.path.segments.last() else { continue };
+            let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { continue };
+            let argument = arguments.args.iter().find_map(|argument| match argument {
+                syn::GenericArgument::Type(ty) => Some(self.ty(ty)),
+                syn::GenericArgument::AssocType(item) => Some(self.ty(&item.ty)),
+                _ => None,
+            });
+            match (last.ident.to_string().as_str(), argument) {
+                ("AsRef" | "Into", Some(of)) => return of,
+                ("IntoIterator", Some(of)) => return Type::List(Box::new(of)),
+                _ => {}
+            }
+        }
+        Type::Other(bounds.to_token_stream().to_string())
+    }
+}
+
+/// The table of kinds of errors, as `kinds!` takes it.
+struct Kinds(Vec<ErrorKind>);
+
+impl syn::parse::Parse for Kinds {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        let mut kinds = Vec::new();
+        while !input.is_empty() {
+            let attributes = input.call(Attribute::parse_outer)?;
+            let ident: syn::Ident = input.parse()?;
+            input.parse::<syn::Token![=]>()?;
+            let code: syn::LitInt = input.parse()?;
+            input.parse::<syn::Token![,]>()?;
+            let name: syn::LitStr = input.parse()?;
+            input.parse::<syn::Token![,]>()?;
+            let retry: syn::Ident = input.parse()?;
+            input.parse::<syn::Token![;]>()?;
+            kinds.push(ErrorKind {
+                ident: ident.to_string(),
+                code: code.base10_parse()?,
+                name: name.value(),
+                retry: retry.to_string(),
+                docs: docs(&attributes),
+            });
+        }
+        Ok(Self(kinds))
+    }
+}
+
+/// The setters of the options of a client, as `setters!` takes them.
+struct Setters(Vec<(Docs, String, syn::Type)>);
+
+impl syn::parse::Parse for Setters {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        let mut setters = Vec::new();
+        while !input.is_empty() {
+            let attributes = input.call(Attribute::parse_outer)?;
+            let name: syn::Ident = input.parse()?;
+            input.parse::<syn::Token![:]>()?;
+            let ty: syn::Type = input.parse()?;
+            input.parse::<syn::Token![=>]>()?;
+            input.parse::<Expr>()?;
+            input.parse::<syn::Token![;]>()?;
+            setters.push((docs(&attributes), name.to_string(), ty));
+        }
+        Ok(Self(setters))
+    }
+}
+
+fn docs(attributes: &[Attribute]) -> Docs {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(of) if of.path.is_ident("doc") => match &of.value {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Str(line) => Some(line.value()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    });
+    let lines: Vec<_> =
+        lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
+    Docs::parse(&lines.join("\n"))
+}
+
+fn is_public(visibility: &Visibility, attributes: &[Attribute]) -> bool {
+    let is_hidden = |attribute: &Attribute| {
+        attribute.path().is_ident("doc")
+            && attribute.meta.to_token_stream().to_string().contains("hidden")
+    };
+    matches!(visibility, Visibility::Public(_)) && !attributes.iter().any(is_hidden)
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    let is_test = |attribute: &Attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.to_token_stream().to_string().contains("test")
+    };
+    attributes.iter().any(is_test)
+}
+
+fn path_end(of: &syn::Type) -> String {
+    match of {
+        syn::Type::Path(path) => {
+            path.path.segments.last().map_or(String::new(), |last| last.ident.to_string())
+        }
+        _ => String::new(),
+    }
+}
+
+fn path_end_of(of: &Expr) -> String {
+    match of {
+        Expr::Path(path) => {
+            path.path.segments.last().map_or(String::new(), |last| last.ident.to_string())
+        }
+        _ => String::new(),
+    }
+}
