@@ -58,7 +58,7 @@ struct Asking(Rc<Slot>);
 impl Drop for Asking {
     fn drop(&mut self) {
         if let Some(batches) = &mut self.0.core.borrow_mut().batches {
-            batches.stop_waiting();
+            batches.stop_listening();
         }
     }
 }

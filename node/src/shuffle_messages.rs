@@ -46,7 +46,7 @@ struct Asking(Rc<Slot>);
 /// A listening loop may consume the notification that another waiting loop needs.
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.0.core.borrow_mut().messages.stop_waiting();
+        self.0.core.borrow_mut().messages.stop_listening();
     }
 }
 

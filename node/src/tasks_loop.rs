@@ -21,7 +21,7 @@ use crate::tasks_job::Job;
 trait Source: 'static {
     type Item: 'static;
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Self::Item>>>;
-    fn stop_waiting(&mut self);
+    fn stop_listening(&mut self);
 }
 
 impl Source for tasks::Claims<Async> {
@@ -31,8 +31,8 @@ impl Source for tasks::Claims<Async> {
         pin!(self.next()).poll(context)
     }
 
-    fn stop_waiting(&mut self) {
-        self.stop_waiting();
+    fn stop_listening(&mut self) {
+        self.stop_listening();
     }
 }
 
@@ -43,8 +43,8 @@ impl Source for tasks::Jobs<Async> {
         pin!(self.next()).poll(context)
     }
 
-    fn stop_waiting(&mut self) {
-        self.stop_waiting();
+    fn stop_listening(&mut self) {
+        self.stop_listening();
     }
 }
 
@@ -78,7 +78,7 @@ struct Asking<S: Source>(Rc<Slot<S>>);
 impl<S: Source> Drop for Asking<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.0.core.borrow_mut().source {
-            source.stop_waiting();
+            source.stop_listening();
         }
     }
 }

@@ -25,8 +25,8 @@ impl AsyncLoop for ick::Batches<Async> {
         self.next()
     }
 
-    fn stop_waiting(&mut self) {
-        self.stop_waiting();
+    fn stop_listening(&mut self) {
+        self.stop_listening();
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) trait AsyncLoop: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<Result<Self::Batch>>>;
 
     /// Stops listening until the next batch is requested.
-    fn stop_waiting(&mut self);
+    fn stop_listening(&mut self);
 }
 
 /// The request for the next batch. One that is dropped is left to the next, but does not listen
@@ -93,7 +93,7 @@ impl<L: AsyncLoop> Drop for Asking<L> {
             && let Ok(mut running) = self.slot.running()
             && let Some(running) = &mut *running
         {
-            running.stop_waiting();
+            running.stop_listening();
         }
     }
 }

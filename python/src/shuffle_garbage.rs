@@ -41,7 +41,7 @@ impl AsyncLoop for Collection<Async> {
     }
 
     /// It never waits.
-    fn stop_waiting(&mut self) {}
+    fn stop_listening(&mut self) {}
 }
 
 fn begin<M: Mode>(garbage: shuffle::Garbage<M>) -> Arc<Slot<Collection<M>>> {

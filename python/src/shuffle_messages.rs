@@ -24,8 +24,8 @@ impl AsyncLoop for shuffle::Messages<Async> {
         shuffle::Messages::next(self)
     }
 
-    fn stop_waiting(&mut self) {
-        shuffle::Messages::stop_waiting(self);
+    fn stop_listening(&mut self) {
+        shuffle::Messages::stop_listening(self);
     }
 }
 

@@ -22,8 +22,8 @@ impl AsyncLoop for tasks::Claims<Async> {
         tasks::Claims::next(self)
     }
 
-    fn stop_waiting(&mut self) {
-        tasks::Claims::stop_waiting(self);
+    fn stop_listening(&mut self) {
+        tasks::Claims::stop_listening(self);
     }
 }
 

@@ -39,8 +39,8 @@ impl AsyncLoop for tasks::Jobs<Async> {
         tasks::Jobs::next(self)
     }
 
-    fn stop_waiting(&mut self) {
-        tasks::Jobs::stop_waiting(self);
+    fn stop_listening(&mut self) {
+        tasks::Jobs::stop_listening(self);
     }
 }
 

@@ -63,8 +63,8 @@ impl<M: Mode> Messages<M> {
     /// Stops listening for messages until the next batch is asked for, and the time of
     /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a
     /// loop that listens is told of messages in place of another one that waits.
-    pub fn stop_waiting(&mut self) {
-        self.0.stop_waiting();
+    pub fn stop_listening(&mut self) {
+        self.0.stop_listening();
     }
 }
 

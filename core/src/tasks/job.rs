@@ -10,7 +10,7 @@ use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
 use super::{
     ClaimDocs, Doc, Failure, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore,
 };
-use crate::client::{Blocking, Mode, Then};
+use crate::client::{Async, Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::worker::backoff::{Backoff, Contention, Retries, with_jitter};
 use crate::worker::lease::Lease;
@@ -291,10 +291,36 @@ impl Job {
     /// # Errors
     /// Those of the connection.
     pub fn settle(&self, outcome: Result<Modification, Failure>) -> Result<Option<Error>> {
-        if self.is_ended() {
-            return Ok(None);
+        match self.conclude(outcome) {
+            None => Ok(None),
+            Some(ended) => match refusal(ended)? {
+                None => Ok(None),
+                Some(refused) => given_back(self.fail(&refused.to_string()), refused),
+            },
         }
-        let ended = match outcome {
+    }
+}
+
+impl Job<Async> {
+    /// [`settle`](Job::<Blocking>::settle) of an async worker.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub async fn settle(&self, outcome: Result<Modification, Failure>) -> Result<Option<Error>> {
+        match self.conclude(outcome) {
+            None => Ok(None),
+            Some(ended) => match refusal(ended.await)? {
+                None => Ok(None),
+                Some(refused) => given_back(self.fail(&refused.to_string()).await, refused),
+            },
+        }
+    }
+}
+
+impl<M: Mode> Job<M> {
+    /// Ends the job as its handler says; nothing where the handler has ended it.
+    fn conclude(&self, outcome: Result<Modification, Failure>) -> Option<M::Reply<Modified>> {
+        (!self.is_ended()).then(|| match outcome {
             Ok(modification) => self.finish(modification),
             Err(Failure::Error(err)) => self.fail(&err),
             Err(Failure::Retry(err)) => self.retry(&err),
@@ -302,16 +328,27 @@ impl Job {
             Err(Failure::Move(queue, err)) => self.move_to(&queue, &err),
             Err(Failure::Release) => self.release(),
             Err(Failure::ReleaseAfter(delay)) => self.release_after(delay),
-        };
-        let Err(refused) = ended else { return Ok(None) };
-        if !matches!(refused.kind(), ErrorKind::Dependency | ErrorKind::InvalidArgument) {
-            return Err(refused);
-        }
-        match self.fail(&refused.to_string()) {
-            // Another claimant has the task now.
-            Err(lost) if lost.kind() == ErrorKind::Dependency => Ok(Some(refused)),
-            ended => ended.map(|_| Some(refused)),
-        }
+        })
+    }
+}
+
+/// Why the end of a job was refused, if it was by what the handler said.
+fn refusal(ended: Result<Modified>) -> Result<Option<Error>> {
+    match ended {
+        Ok(_) => Ok(None),
+        Err(error) => match error.kind() {
+            ErrorKind::Dependency | ErrorKind::InvalidArgument => Ok(Some(error)),
+            _ => Err(error),
+        },
+    }
+}
+
+/// The refusal, once the job was given back for it.
+fn given_back(ended: Result<Modified>, refused: Error) -> Result<Option<Error>> {
+    match ended {
+        // Another claimant has the task now.
+        Err(lost) if lost.kind() == ErrorKind::Dependency => Ok(Some(refused)),
+        ended => ended.map(|_| Some(refused)),
     }
 }
 

@@ -44,9 +44,9 @@ impl<M: Mode> Jobs<M> {
     }
 
     /// Stops listening for tasks until the next job is asked for; see
-    /// [`Claims::stop_waiting`](super::Claims::stop_waiting).
-    pub fn stop_waiting(&mut self) {
-        self.0.stop_waiting();
+    /// [`Claims::stop_listening`](super::Claims::stop_listening).
+    pub fn stop_listening(&mut self) {
+        self.0.stop_listening();
     }
 }
 

@@ -20,6 +20,8 @@ mod modification;
 mod modify;
 mod name;
 mod renew;
+#[cfg(feature = "serde")]
+mod serde;
 mod stats;
 mod task;
 #[cfg(test)]

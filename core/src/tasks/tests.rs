@@ -686,3 +686,37 @@ fn pages_of_many_priorities_and_one_time_are_whole() {
         assert!(found.is_sorted(), "pages of {limit}");
     }
 }
+
+/// The outcomes of an async handler are those of a blocking one; a job of its own end stays as it is.
+#[tokio::test]
+async fn an_async_worker_ends_jobs_as_its_handler_says() {
+    let store = crate::aio::connect("memory:").unwrap().tasks("shop");
+    for number in ["1", "2", "3", "4"] {
+        store.insert("in", number).await.unwrap();
+    }
+    let refused = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = refused.clone();
+    let worker = store.worker(["in"]).backoff(Duration::from_secs(60), Duration::from_secs(60));
+    let worker = worker.on_error(move |job, error| {
+        told.lock().unwrap().push((job.task().value.clone(), error.kind()));
+    });
+    let work = async |job: &crate::tasks::Job<crate::Async>| match job.task().value.as_deref() {
+        Some("1") => Ok(job.delete().insert(NewTask::new("out"))),
+        Some("2") => Err(Failure::Error("broken".into())),
+        Some("3") => {
+            job.move_to("aside", "by hand").await?;
+            Err(Failure::Error("nobody reads this".into()))
+        }
+        _ => Ok(job.delete().delete(TaskId::new("missing", 0))),
+    };
+    worker.run(work).await.unwrap();
+    assert_eq!(*refused.lock().unwrap(), [(Some("4".into()), ErrorKind::Dependency)]);
+    assert_eq!(store.list("out", TaskQuery::new()).await.unwrap().tasks.len(), 1);
+    let aside = store.list("aside", TaskQuery::new()).await.unwrap().tasks;
+    assert_eq!((aside.len(), &*aside[0].err), (1, "by hand"));
+    let left = store.list("in", TaskQuery::new()).await.unwrap().tasks;
+    let errs: Vec<_> =
+        left.iter().map(|task| (task.attempt, task.err.starts_with("broken"))).collect();
+    assert_eq!(errs.iter().filter(|(attempt, _)| *attempt == 1).count(), 2);
+    assert_eq!(errs.iter().filter(|(_, is_broken)| *is_broken).count(), 1);
+}

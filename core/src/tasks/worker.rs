@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::claims::ClaimSource;
 use super::{DELAY_MAX, Job, Jobs, LEASE_DEFAULT, Modification, Task, TaskChange, TaskStore};
-use crate::client::{Blocking, Mode};
+use crate::client::{Async, Blocking, Mode};
 use crate::error::{Error, Result, invalid};
 use crate::worker::backoff::Backoff;
 
@@ -44,16 +44,21 @@ pub struct Worker<M: Mode = Blocking> {
     queues: Result<Vec<Arc<str>>, Arc<str>>,
     policy: Policy,
     wait: Option<Duration>,
-    on_error: Option<OnError>,
+    on_error: Option<OnError<M>>,
 }
 
 /// Is told of a job that could not end as its handler said.
-#[derive(Clone)]
-struct OnError(Arc<Hook>);
+struct OnError<M: Mode>(Arc<Hook<M>>);
 
-type Hook = dyn Fn(&Job, &Error) + Send + Sync;
+type Hook<M> = dyn Fn(&Job<M>, &Error) + Send + Sync;
 
-impl fmt::Debug for OnError {
+impl<M: Mode> Clone for OnError<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<M: Mode> fmt::Debug for OnError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnError")
     }
@@ -161,17 +166,23 @@ impl<M: Mode> Worker<M> {
         let claims = ClaimSource::new(self.store.clone(), queues, self.policy.lease);
         Jobs::new(claims, Arc::new(self.policy.clone()), self.wait)
     }
-}
 
-impl Worker<Blocking> {
     /// Is told of each job that [`run`](Self::run) could not end as the handler said: with the `DEPENDENCY`
     /// of a refused modification, or the `INVALID_ARGUMENT` of an invalid one. The job has been given back by
     /// then, unless its lease was lost. By default nobody is told, but the reason is in the
     /// task's `err`.
-    pub fn on_error(self, hook: impl Fn(&Job, &Error) + Send + Sync + 'static) -> Self {
+    pub fn on_error(self, hook: impl Fn(&Job<M>, &Error) + Send + Sync + 'static) -> Self {
         Self { on_error: Some(OnError(Arc::new(hook))), ..self }
     }
 
+    fn report(&self, job: &Job<M>, refused: Option<Error>) {
+        if let (Some(OnError(hook)), Some(error)) = (&self.on_error, refused) {
+            hook(job, &error);
+        }
+    }
+}
+
+impl Worker<Blocking> {
     /// Works until there is nothing left to do and the [`wait`](Self::wait) is over. What the handler
     /// returns happens to the job in one step, with the job's own versions; a job that it does not
     /// name, such as with a modification of nothing, stays leased until its lease is over. Nothing is done
@@ -189,10 +200,46 @@ impl Worker<Blocking> {
     ) -> Result<()> {
         for job in self.jobs() {
             let job = job?;
-            let refused = job.settle(handler(&job))?;
-            if let (Some(OnError(hook)), Some(error)) = (&self.on_error, refused) {
-                hook(&job, &error);
-            }
+            self.report(&job, job.settle(handler(&job))?);
+        }
+        Ok(())
+    }
+}
+
+impl Worker<Async> {
+    /// Works until there is nothing left to do and the [`wait`](Self::wait) is over, one job after the
+    /// other; otherwise as [`run`](Worker::<Blocking>::run) of a blocking worker. Run several for several
+    /// jobs at a time.
+    ///
+    /// ```
+    /// use millpond::tasks::{Failure, Job, Modification};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let store = millpond::aio::connect("memory:")?.tasks("shop");
+    /// store.insert("inbox", "7").await?;
+    /// let work = async |job: &Job<millpond::Async>| -> Result<Modification, Failure> {
+    ///     Ok(job.delete())
+    /// };
+    /// store.worker(["inbox"]).run(work).await?;
+    /// assert!(store.fetch(["no-task"]).await?.is_empty());
+    /// # Ok::<(), millpond::Error>(()) })?;
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the connection.
+    ///
+    /// # Delivery
+    /// A job whose future is dropped stays leased until its lease is over.
+    pub async fn run(
+        &self,
+        mut handler: impl AsyncFnMut(&Job<Async>) -> Result<Modification, Failure>,
+    ) -> Result<()> {
+        let mut jobs = self.jobs();
+        while let Some(job) = jobs.next().await {
+            let job = job?;
+            let refused = job.settle(handler(&job).await).await?;
+            self.report(&job, refused);
         }
         Ok(())
     }

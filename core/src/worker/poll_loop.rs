@@ -122,7 +122,7 @@ impl<S: Source> PollLoop<S> {
     }
 
     /// Stops listening until the next step.
-    pub(crate) fn stop_waiting(&mut self) {
+    pub(crate) fn stop_listening(&mut self) {
         self.waiting.idle = None;
     }
 
@@ -132,7 +132,7 @@ impl<S: Source> PollLoop<S> {
         S::Mode: Drive,
     {
         let next = ready!(self.poll_waiting(context));
-        self.stop_waiting();
+        self.stop_listening();
         Poll::Ready(next.transpose())
     }
 
