@@ -57,7 +57,7 @@ kinds! {
     InvalidUrl = 2, "INVALID_URL", Never;
     /// This name cannot be used on a cluster: its keys would lie in different slots.
     CrossSlot = 3, "CROSS_SLOT", Never;
-    /// A key of the queue holds something that is not the queue's.
+    /// A key of the queue holds data of another kind.
     WrongType = 4, "WRONG_TYPE", Never;
     /// The data was written by a version of the format that this version does not know.
     IncompatibleVersion = 5, "INCOMPATIBLE_VERSION", Never;
@@ -75,9 +75,9 @@ kinds! {
     Unavailable = 11, "UNAVAILABLE", Later;
     /// The server has no memory left for writes.
     OutOfMemory = 12, "OUT_OF_MEMORY", Later;
-    /// The server replied with an error that Millpond has no kind for.
+    /// The server returned an error that Millpond has no kind for.
     Server = 13, "SERVER", Never;
-    /// The lease had run out or belongs to another holder: nothing was done.
+    /// The lease has expired or another client holds it: nothing was done.
     LeaseLost = 14, "LEASE_LOST", Never;
     /// Another process holds this directory; processes share queues over `redis:`.
     Locked = 15, "LOCKED", Later;

@@ -20,7 +20,7 @@ pub struct Add {
     members: ByteList,
 }
 
-/// What an [`Add`] changed. A member that is named twice can count in both.
+/// What an add changed. A member that is named twice can count in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Added {
     /// Members that were not in the producer set.

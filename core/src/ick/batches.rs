@@ -30,7 +30,7 @@ impl IntoIterator for Batch {
     }
 }
 
-/// The loop of a consumer. An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
+/// The loop of a consumer.
 ///
 /// Asking for the next batch commits the one before, in one round trip. A loop that is left by
 /// `?` or `break` leaves its batch reserved: the next reserve brings it again. To leave with the
@@ -51,6 +51,9 @@ impl IntoIterator for Batch {
 /// assert_eq!(ick.stats()?.map(|stats| stats.total_size()), Some(0));
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 pub struct Batches<M: Mode = Blocking>(PollLoop<Icks<M>>);
 
 iterate! {

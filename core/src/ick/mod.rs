@@ -47,7 +47,7 @@ use crate::step::limits::{CallSize, first_of};
 /// The version flag of every Ick.
 pub const VERSION: &str = "ick.v1";
 
-/// An Ick by its name; made by [`Client::ick`]. Cheap to clone and to make again.
+/// An Ick by its name; made by [`Client::ick`].
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -62,6 +62,9 @@ pub const VERSION: &str = "ick.v1";
 /// assert_eq!(ick.reserve(10)?[0].member, b"a.txt"); // not forgotten
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// Cheap to clone and to make again.
 #[derive(Clone, Debug)]
 pub struct Ick<M: Mode = Blocking> {
     client: Client<M>,
@@ -131,7 +134,7 @@ impl<M: Mode> Ick<M> {
     /// `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// At least once: a batch stays reserved until it is committed, whatever becomes of its
+    /// At least once: a batch stays reserved until it is committed, whatever happens to its
     /// consumer.
     pub fn reserve(&self, max: u64) -> M::Reply<Vec<Entry>> {
         self.client.run(self.name().and_then(|name| Reserve::of(name, max)))
@@ -154,9 +157,9 @@ impl<M: Mode> Ick<M> {
     /// and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` do not commit again, but reserve: what comes is work
-    /// to be done. A second commit could take away a member that was dirtied and reserved since.
-    /// Above [`BATCH_MEMBERS_MAX`] members it takes several steps, each atomic.
+    /// After `CONNECTION_LOST` or `TIMEOUT` do not commit again, but reserve: what is returned is
+    /// work to be done. A second commit could take away a member that was dirtied and reserved
+    /// since. Above [`BATCH_MEMBERS_MAX`] members it takes several steps, each atomic.
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
         let steps = self.name().and_then(|name| {
             let mut parts = vec![ByteList::default()];

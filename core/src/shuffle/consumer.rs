@@ -45,9 +45,9 @@ impl<M: Mode> ShuffleConsumer<M> {
         self
     }
 
-    /// Makes a dead letter of a message that was delivered so often when it is
-    /// [reclaimed](Self::reclaim): a message that kills its consumers must not kill all of them. 0,
-    /// which is the default, for never.
+    /// The number of deliveries after which a [reclaimed](Self::reclaim) message becomes a dead
+    /// letter instead: a message that kills its consumers must not kill all of them. 0, the
+    /// default, for never.
     #[must_use]
     pub fn max_deliveries(mut self, max_deliveries: u64) -> Self {
         self.max_deliveries = max_deliveries;

@@ -17,7 +17,7 @@ pub struct ReadDeadLetters {
     max: usize,
 }
 
-/// A message that nobody acknowledged however often it was delivered, and its history.
+/// A message that was delivered too often without being acknowledged, and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// Its id among the dead letters.

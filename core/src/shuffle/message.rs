@@ -35,7 +35,7 @@ impl Stream {
     }
 }
 
-/// Where a message is: what acknowledging takes. A [`Message`] is as good.
+/// Where a message is: what acknowledging takes. A [`Message`] does as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Receipt {
     /// The stream.

@@ -7,8 +7,7 @@ use crate::client::{Blocking, Mode};
 use crate::error::Result;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
-/// The loop of a consumer: batches of messages. An iterator for a blocking client, a [`Stream`](futures_core::Stream) for
-/// an async one. Made by [`ShuffleConsumer::messages`].
+/// The loop of a consumer: batches of messages. Made by [`ShuffleConsumer::messages`].
 ///
 /// A message is done when it is acknowledged and not before: asking for the next batch says
 /// nothing about the last one. So a consumer may hand messages to others and go on, and a loop
@@ -32,6 +31,9 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 /// assert_eq!(queue.backlog()?, 0);
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 pub struct Messages<M: Mode = Blocking>(PollLoop<Reads<M>>);
 
 iterate! {

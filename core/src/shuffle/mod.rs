@@ -76,8 +76,7 @@ const JOINED_TTL: Duration = Duration::from_secs(86_400);
 /// The longest `ttl`: 100 years.
 pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 
-/// A multi-tenant queue by its name; made by [`Client::shuffle_queue`]. Cheap to clone and to
-/// make again.
+/// A multi-tenant queue by its name; made by [`Client::shuffle_queue`].
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -91,6 +90,9 @@ pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 /// assert_eq!(queue.backlog()?, 0);
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// Cheap to clone and to make again.
 #[derive(Clone, Debug)]
 pub struct ShuffleQueue<M: Mode = Blocking> {
     client: Client<M>,
@@ -327,17 +329,18 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run(step)
     }
 
-    /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of
-    /// the deadlines, in one step, so that of several callers one gets each. Returns them by
-    /// deadline. They are garbage from then on; their messages stay until they are deleted. The step
-    /// has no limit, and nobody else is served meanwhile: a million values take seconds.
+    /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out
+    /// of the deadlines, in one step, so that of several callers one gets each. Returns them by
+    /// deadline. They are garbage from then on; their messages stay until they are deleted. The
+    /// step has no limit, and the server does nothing else meanwhile: a million values take
+    /// seconds.
     ///
     /// # Errors
     /// As [`delete_tracked`](Self::delete_tracked).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` values may be cordoned that nobody saw; [`gc`](Self::gc)
-    /// hands them out once more.
+    /// After `CONNECTION_LOST` or `TIMEOUT` values may be cordoned that no caller received;
+    /// [`gc`](Self::gc) returns them again.
     pub fn cordon_deadline_exceeded(&self, within: Duration) -> M::Reply<Vec<Vec<u8>>> {
         self.client.run(self.name().and_then(|name| Cordon::of(&name, self.track_keys, within)))
     }
@@ -350,7 +353,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// that is none, when the first batch is asked for.
     ///
     /// # Delivery
-    /// At least once: what was handed out and not deleted yet is handed out by the next collection.
+    /// At least once: what was returned and not deleted yet is returned by the next collection.
     pub fn gc(&self) -> Garbage<M> {
         Garbage::new(self.clone())
     }

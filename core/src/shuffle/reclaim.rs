@@ -22,7 +22,7 @@ pub struct Reclaim {
     default_stream: bool,
 }
 
-/// What a [`Reclaim`] did.
+/// What a call of [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
     /// The messages that were taken over.

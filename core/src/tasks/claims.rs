@@ -9,8 +9,8 @@ use crate::client::{Blocking, Mode};
 use crate::error::{Result, invalid};
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
-/// The loop of a claimant: batches of leased tasks, of one task if nothing is said. An iterator for a
-/// blocking client, a [`Stream`](futures_core::Stream) for an async one; made by [`TaskStore::claims`].
+/// The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
+/// [`TaskStore::claims`].
 ///
 /// Asking for the next batch does nothing to the one before: its tasks are leased until they are
 /// deleted or changed, or until the lease is over. Without [`wait`](Self::wait) the loop ends when
@@ -31,6 +31,9 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 /// assert!(store.queues(Default::default())?.is_empty());
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 pub struct Claims<M: Mode = Blocking>(PollLoop<ClaimSource<M>>);
 
 iterate! {

@@ -8,8 +8,8 @@ use super::{When, json, limits};
 use crate::error::{Result, ensure, invalid};
 use crate::step::ByteList;
 
-/// A document as the store holds it: found by its namespace and id, sorted by its keys, held for a
-/// time as tasks are, but never consumed.
+/// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
+/// a time as tasks are, but never consumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
     /// The namespace that it is in.
@@ -20,22 +20,23 @@ pub struct Doc {
     pub version: u64,
     /// Its primary key; several documents can have the same. Never changes.
     pub key: Arc<str>,
-    /// Its secondary key. Never changes.
+    /// Its secondary key: the order of documents with the same primary key. Never changes.
     pub secondary_key: Arc<str>,
     /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub content: Option<Arc<str>>,
     /// Until when its claimant holds it, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// Who holds it until `at_ms`; empty for nobody.
+    /// The claimant that holds it until `at_ms`; empty if there is none.
     pub claimant: Arc<str>,
-    /// When it was inserted.
+    /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last.
+    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    /// epoch.
     pub modified_ms: u64,
 }
 
 impl Doc {
-    /// What a modification has to show to delete this document or to depend on it.
+    /// What a modification needs to delete this document or to depend on it.
     pub fn handle(&self) -> DocId {
         let (namespace, id) = (self.namespace.clone(), self.id.clone());
         DocId { namespace, id, version: self.version }
@@ -192,7 +193,7 @@ impl NewDoc {
         Self { content: Some(json.as_ref().into()), ..self }
     }
 
-    /// Leaves this document out if its id is taken, in place of refusing the whole modification.
+    /// Leaves this document out if its id is taken, instead of refusing the whole modification.
     pub fn skip_colliding(self) -> Self {
         Self { collision: Collision::Skip, ..self }
     }

@@ -13,8 +13,8 @@ pub const STATS_MAX: usize = 100_000;
 /// The most exact names and prefixes of a [`Filter`].
 pub const FILTER_NAMES_MAX: usize = 10_000;
 
-/// Which queues or namespaces to look at: those with one of the exact names or prefixes; all if none
-/// is said. [`FILTER_NAMES_MAX`] names and prefixes are allowed.
+/// Which queues or namespaces to include: those with one of the exact names or prefixes, or all if
+/// none is given. [`FILTER_NAMES_MAX`] names and prefixes are allowed.
 ///
 /// ```
 /// use millpond::tasks::Filter;

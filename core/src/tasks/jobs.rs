@@ -20,9 +20,11 @@ const TAKEN: Backoff =
 /// By how much later than that it may be available on the clock of a server.
 const TAKEN_SLACK: Duration = Duration::from_millis(50);
 
-/// The jobs of a [`Worker`](super::Worker): an iterator for a blocking client, a
-/// [`Stream`](futures_core::Stream) for an async one. It ends as [`Claims`](super::Claims) do, but not before
-/// it has seen again the tasks that it gave back because their documents were taken.
+/// The jobs of a [`Worker`](super::Worker). It ends as [`Claims`](super::Claims) do, but
+/// not before it has seen again the tasks that it gave back because their documents were taken.
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 pub struct Jobs<M: Mode = Blocking>(PollLoop<JobSource<M>>);
 
 iterate! {

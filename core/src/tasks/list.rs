@@ -14,7 +14,7 @@ pub const PAGE_MAX: usize = 10_000;
 /// The tasks or documents of a page by default.
 pub const PAGE_DEFAULT: usize = 1_000;
 
-/// Where a task stands in the total order of its queue: by time, and by id where that is the same.
+/// Where a task stands in the order of its queue: by time, and by id where that is the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The task's `at_ms`.
@@ -83,7 +83,7 @@ impl TaskQuery {
         Self { claimant: Some(claimant.as_ref().into()), ..self }
     }
 
-    /// Leaves the values out. A change that is made of such a task takes its value away.
+    /// Leaves the values out. A change that is made of such a task removes its value.
     pub fn omit_values(self) -> Self {
         Self { omit_values: true, ..self }
     }

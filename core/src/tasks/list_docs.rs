@@ -9,7 +9,7 @@ use super::{Doc, decode_text, embedded, limits};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Where a document stands in the total order of its namespace.
+/// Where a document stands in the order of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocPosition {
     /// The document's primary key.

@@ -69,8 +69,8 @@ use crate::worker::ids;
 /// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 
-/// A store of tasks and documents by its name; made by [`Client::tasks`]. Cheap to clone and to make
-/// again. Everything that one modification spans is in one store.
+/// A store of tasks and documents by its name; made by [`Client::tasks`]. Everything that
+/// one modification spans is in one store.
 ///
 /// ```
 /// use millpond::tasks::{LEASE_DEFAULT, Modification, NewTask};
@@ -89,6 +89,9 @@ pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 /// assert_eq!(store.claim(["inbox"], LEASE_DEFAULT)?, None);
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// Cheap to clone and to make again.
 #[derive(Clone, Debug)]
 pub struct TaskStore<M: Mode = Blocking> {
     client: Client<M>,
@@ -183,9 +186,9 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Leases one available task of these queues, or returns `None` if there is none now; see
-    /// [`claims`](Self::claims) for more tasks, and to wait. Of each queue one of the oldest is picked by
-    /// chance, the oldest with a chance of one half, so that a task that fails again and again does not
-    /// keep back the others; which queue is looked at first is left to chance.
+    /// [`claims`](Self::claims) for more tasks, and to wait. Of each queue one of the oldest is
+    /// picked at random, the oldest with a probability of one half, so that a task that fails again
+    /// and again does not block the others; the order of the queues is random too.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no queue and names beyond their limits; `WRONG_TYPE` and
@@ -193,7 +196,8 @@ impl<M: Mode> TaskStore<M> {
     ///
     /// # Delivery
     /// At least once: the task is available again when the lease is over, unless it was deleted or
-    /// changed before. After `CONNECTION_LOST` or `TIMEOUT` a task may be leased that nobody saw.
+    /// changed before. After `CONNECTION_LOST` or `TIMEOUT` a task may be leased that no caller
+    /// received.
     pub fn claim<Q: AsRef<str>>(
         &self,
         queues: impl IntoIterator<Item = Q>,
@@ -241,8 +245,8 @@ impl<M: Mode> TaskStore<M> {
         Claims::new(self.clone(), claim::queues_of(queues))
     }
 
-    /// A worker for these queues, which renews what it works on, tries again what failed, and puts
-    /// aside what fails too often. See [`Worker`].
+    /// A worker for these queues, which renews what it works on, retries what failed, and moves
+    /// what fails too often to the error queue. See [`Worker`].
     pub fn worker<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Worker<M> {
         Worker::new(self.clone(), claim::queues_of(queues))
     }
@@ -256,7 +260,8 @@ impl<M: Mode> TaskStore<M> {
     /// there at that version or another claimant holds it, and then nothing has changed.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` all may be renewed, at versions that nobody saw.
+    /// After `CONNECTION_LOST` or `TIMEOUT` all may be renewed, at versions that no caller
+    /// received.
     pub fn renew(
         &self,
         tasks: impl IntoIterator<Item = TaskId>,
@@ -272,8 +277,7 @@ impl<M: Mode> TaskStore<M> {
         Renew::of(self.name()?, self.claimant.clone(), tasks, docs, lease)
     }
 
-    /// The tasks of these ids, in the same order, in whatever queue they are; without those that are not
-    /// there.
+    /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no id, more than [`PAGE_MAX`] and ids beyond their limits; `WRONG_TYPE` and
@@ -282,8 +286,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| FetchTasks::of(name, ids)))
     }
 
-    /// A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed
-    /// between two pages may be on both or on none.
+    /// A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
+    /// claimed between two pages may be on both or on none.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`PAGE_MAX`];
@@ -315,8 +319,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |stats| stats.is_empty())
     }
 
-    /// What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-    /// without a look at the tasks.
+    /// What is in the queues that hold tasks, by name: exact at one point in time for each queue,
+    /// and counted without reading the tasks.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`STATS_MAX`];
@@ -404,7 +408,7 @@ impl<M: Mode> TaskStore<M> {
         })
     }
 
-    /// The documents of these ids, in the same order; without those that are not there.
+    /// The documents of these ids, in the same order; missing ones are left out.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).

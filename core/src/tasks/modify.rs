@@ -21,7 +21,7 @@ pub struct Modify {
     pub(super) modification: Modification,
 }
 
-/// What a [`Modify`] did, each list in the order of the modification.
+/// What a modification did, each list in the order of the modification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modified {
     /// The tasks that were inserted; without those that were skipped.

@@ -22,7 +22,7 @@ pub struct Renew {
     lease: Duration,
 }
 
-/// The new versions of what a [`Renew`] named, in the same order.
+/// The new versions of what was renewed, in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renewed {
     /// The tasks at their new versions.

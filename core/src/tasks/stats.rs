@@ -22,7 +22,7 @@ pub struct QueueStats {
     pub claimed: u64,
     /// Tasks that cannot be claimed now and never were.
     pub future: u64,
-    /// How often the task was claimed that was claimed most.
+    /// How often the most claimed task was claimed.
     pub max_claims: u32,
 }
 

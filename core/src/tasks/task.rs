@@ -10,9 +10,9 @@ use crate::step::ByteList;
 
 /// A task as the store holds it.
 ///
-/// `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end of
-/// the lease. `(id, version)` is the handle of an optimistic lock: each claim, renewal and change adds 1
-/// to `version`, and a modification with a stale version is refused.
+/// `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of
+/// the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
+/// `version`, and a modification with a stale version is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Unique in the store, over all queues.
@@ -23,28 +23,29 @@ pub struct Task {
     pub queue: Arc<str>,
     /// From when on it can be claimed, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// When it was inserted.
+    /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last.
+    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    /// epoch.
     pub modified_ms: u64,
-    /// Who holds it until `at_ms`, or put it there; empty for nobody.
+    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
     pub claimant: Arc<str>,
     /// How often it was claimed; renewals do not count.
     pub claims: u32,
-    /// How often it was tried, as its workers say.
+    /// How often it was tried, as its workers recorded.
     pub attempt: u32,
-    /// What went wrong, as its workers say.
+    /// What went wrong, as its workers recorded.
     pub err: Arc<str>,
     /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub value: Option<Arc<str>>,
     /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
     pub priority: u8,
-    /// When it expires, also if it is leased; `None` for never.
+    /// When it is deleted, leased or not, in milliseconds since the Unix epoch; `None` for never.
     pub expires_ms: Option<u64>,
 }
 
 impl Task {
-    /// What a modification has to show to delete this task or to depend on it.
+    /// What a modification needs to delete this task or to depend on it.
     pub fn handle(&self) -> TaskId {
         TaskId { id: self.id.clone(), version: self.version }
     }
@@ -168,12 +169,12 @@ impl NewTask {
         Self { priority, ..self }
     }
 
-    /// How long it may be there, done or not, held or not.
+    /// How long until it is deleted, done or not, leased or not; without limit by default.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl: Some(ttl), ..self }
     }
 
-    /// Leaves this task out if its id is taken, in place of refusing the whole modification.
+    /// Leaves this task out if its id is taken, instead of refusing the whole modification.
     pub fn skip_colliding(self) -> Self {
         Self { skip_colliding: true, ..self }
     }
@@ -225,7 +226,7 @@ impl TaskChange {
         Self { value: Some(json.as_ref().into()), ..self }
     }
 
-    /// Takes the value away.
+    /// Removes the value.
     pub fn no_value(self) -> Self {
         Self { value: None, ..self }
     }

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::shuffle::ShuffleQueue;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
-/// Values of tracked messages whose deadline has passed, in batches. An iterator for a blocking
-/// client, a [`Stream`](futures_core::Stream) for an async one. Made by [`ShuffleQueue::gc`].
+/// Values of tracked messages whose deadline has passed, in batches. Made by
+/// [`ShuffleQueue::gc`].
 ///
 /// Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one
 /// for the next collection. The messages themselves stay in their streams.
@@ -27,6 +27,9 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 /// assert!(queue.delete_tracked("j-1")?.is_none());
 /// # Ok::<(), millpond::Error>(())
 /// ```
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
 pub struct Garbage<M: Mode = Blocking>(PollLoop<Collection<M>>);
 
 iterate! {
@@ -50,15 +53,15 @@ impl<M: Mode> Garbage<M> {
         }))
     }
 
-    /// Looks only at deadlines that begin with as many of the first digits of the time, 1 to 10: with
-    /// 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
+    /// Scans only deadlines that begin with this many of the first digits of the time, 1 to 10:
+    /// with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
     #[must_use]
     pub fn time_digits(mut self, digits: impl Into<Option<u8>>) -> Self {
         self.0.source.digits = digits.into();
         self
     }
 
-    /// How many entries were looked at so far.
+    /// How many entries were scanned so far.
     pub fn scanned(&self) -> u64 {
         self.0.source.scanned
     }
