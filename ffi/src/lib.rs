@@ -10,10 +10,10 @@
 //! | [`handle`] | handles: checked numbers instead of pointers |
 //! | [`status`], [`error`] | what can go wrong |
 //! | [`client`], [`library`], [`limits`], [`fork`] | the entry point, and what concerns the whole process |
-//! | [`ick`], [`lease`], [`batches`], [`channel`] | the queue Ick |
+//! | [`ick`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
 //! | [`tasks`] | stores of tasks |
-//! | [`entries`], [`keys`], [`options`], [`script`] | what queues have in common |
+//! | [`keys`], [`options`], [`script`] | what queues have in common |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
 #![allow(clippy::missing_safety_doc, reason = "the first page of the header says it for all")]
@@ -30,15 +30,9 @@ pub mod error;
 pub mod client;
 pub mod recovery;
 
-pub mod entries;
 pub mod keys;
 
 pub mod ick;
-
-pub mod batches;
-pub mod lease;
-
-pub mod channel;
 
 pub mod shuffle;
 

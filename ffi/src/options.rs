@@ -4,6 +4,19 @@ use millpond::Result;
 
 use crate::caller::{Caller, invalid};
 
+/// A `bool` in a structure. C may leave any byte there, and not every byte is a valid Rust `bool`.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct c_bool(u8);
+
+impl c_bool {
+    pub(crate) const FALSE: Self = Self(0);
+
+    pub(crate) fn is_true(self) -> bool {
+        self.0 != 0
+    }
+}
+
 impl Caller {
     /// The options of a call, where NULL stands for none.
     pub(crate) fn options<T: Copy>(&self, options: *const T, none: T) -> Result<T> {

@@ -9,10 +9,10 @@ use millpond::shuffle::{Receipt, ShuffleConsumer, StreamNumber};
 use super::batch::{Batch, millpond_shuffle_batch};
 use super::queue::{Queue, millpond_shuffle_queue};
 use super::receipt::millpond_shuffle_receipt;
-use crate::batches::wait_time;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
-use crate::ick::c_bool;
+use crate::ick::batches::wait_time;
+use crate::options::c_bool;
 use crate::options::given;
 use crate::status::millpond_status;
 

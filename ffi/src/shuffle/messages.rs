@@ -5,10 +5,10 @@ use millpond::shuffle::{self, Message};
 
 use super::batch::{Batch, millpond_shuffle_batch};
 use super::consumer::{Consumer, millpond_shuffle_consumer};
-use crate::batches::wait_time;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
+use crate::ick::batches::wait_time;
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches of messages. A message is done when it is acknowledged and not

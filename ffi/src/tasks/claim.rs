@@ -6,10 +6,10 @@ use millpond::tasks::{Claims, Task};
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::when;
-use crate::batches::wait_time;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
+use crate::ick::batches::wait_time;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 

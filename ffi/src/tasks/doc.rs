@@ -5,8 +5,8 @@ use millpond::tasks::{Doc, DocChange, DocId, NewDoc, When};
 
 use super::when::when;
 use crate::caller::Caller;
-use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
+use crate::options::c_bool;
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
 /// a time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live

@@ -9,8 +9,8 @@ use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
-use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
+use crate::options::c_bool;
 use crate::options::given;
 use crate::status::millpond_status;
 

@@ -11,8 +11,8 @@ use super::store::{Store, millpond_tasks_store};
 use super::when;
 use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
-use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
+use crate::options::c_bool;
 use crate::options::given;
 use crate::status::millpond_status;
 

@@ -7,8 +7,8 @@ use millpond::tasks::{NewTask, Task, TaskChange, TaskId, When};
 
 use super::when::when;
 use crate::caller::{Caller, invalid};
-use crate::ick::c_bool;
 use crate::keys::millpond_bytes;
+use crate::options::c_bool;
 use crate::options::given;
 
 /// A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as

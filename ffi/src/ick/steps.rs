@@ -7,9 +7,10 @@ use millpond::{Client, Result};
 
 use crate::caller::{Caller, invalid};
 use crate::client::millpond_client;
-use crate::entries::{Entries, millpond_entries};
 use crate::error::millpond_error;
+use crate::ick::entries::{Entries, millpond_entries};
 use crate::keys::{Keys, millpond_bytes, millpond_keys};
+use crate::options::c_bool;
 use crate::status::millpond_status;
 
 /// A member to flag, and its score.
@@ -23,19 +24,6 @@ pub struct millpond_ick_pair {
     pub score: f64,
     /// Whether the score is the server's time in seconds, instead of `score`.
     pub score_is_now: c_bool,
-}
-
-/// A `bool` in a structure. C may leave any byte there, and not every byte is a valid Rust `bool`.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-pub struct c_bool(u8);
-
-impl c_bool {
-    pub(crate) const FALSE: Self = Self(0);
-
-    pub(crate) fn is_true(self) -> bool {
-        self.0 != 0
-    }
 }
 
 /// What an add changed. A member that is passed twice can count in both.

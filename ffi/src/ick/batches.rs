@@ -7,9 +7,9 @@ use millpond::{Result, ick};
 
 use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
-use crate::entries::{Entries, millpond_entries};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
+use crate::ick::entries::{Entries, millpond_entries};
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches to work on, each committed when the next is requested. Freed

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use millpond::ick::{ConsumerLease, Token};
 use millpond::{Error, ErrorKind, Result};
 
-use crate::batches::{Batches, millpond_batches, wait_time};
 use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
-use crate::entries::{Entries, millpond_entries};
 use crate::error::millpond_error;
+use crate::ick::batches::{Batches, millpond_batches, wait_time};
+use crate::ick::entries::{Entries, millpond_entries};
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 

@@ -5,11 +5,11 @@ use std::ffi::c_char;
 use millpond::Client;
 use millpond::ick::IckChannel;
 
-use crate::batches::{Batches, millpond_batches, wait_time};
 use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::{millpond_ick_added, millpond_ick_pair};
+use crate::ick::batches::{Batches, millpond_batches, wait_time};
+use crate::ick::steps::{millpond_ick_added, millpond_ick_pair};
 use crate::keys::{Keys, millpond_keys};
 use crate::status::millpond_status;
 
