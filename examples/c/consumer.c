@@ -36,18 +36,18 @@ int main(int count, char **arguments) {
     int worked = 0;
     /* A batch is committed when the next is requested. A program that ends before leaves it
        reserved, and the next consumer gets it again: at least once. */
-    millpond_batches *batches;
-    millpond_entries *batch;
-    ok(millpond_ick_batches(client, ick, ick_length, 100, 1000, &batches, &error), &error);
-    while (ok(millpond_batches_next(batches, &batch, &error), &error), batch != NULL) {
-        const millpond_entry *entry = millpond_entries_data(batch);
-        for (size_t i = 0; i < millpond_entries_length(batch); i++) {
+    millpond_ick_batches *batches;
+    millpond_ick_entries *batch;
+    ok(millpond_ick_batches_new(client, ick, ick_length, 100, 1000, &batches, &error), &error);
+    while (ok(millpond_ick_batches_next(batches, &batch, &error), &error), batch != NULL) {
+        const millpond_ick_entry *entry = millpond_ick_entries_data(batch);
+        for (size_t i = 0; i < millpond_ick_entries_length(batch); i++) {
             printf("working on %.*s\n", (int)entry[i].member_length, entry[i].member);
             worked++;
         }
-        millpond_entries_free(batch);
+        millpond_ick_entries_free(batch);
     }
-    millpond_batches_free(batches);
+    millpond_ick_batches_free(batches);
 
     millpond_ick_stats stats;
     ok(millpond_ick_stats_read(client, ick, ick_length, &stats, &error), &error);

@@ -20,7 +20,7 @@ static void ok(millpond_status status, millpond_error **error) {
     exit(1);
 }
 
-static int is(millpond_entry entry, const char *member) {
+static int is(millpond_ick_entry entry, const char *member) {
     return entry.member_length == strlen(member) &&
            memcmp(entry.member, member, entry.member_length) == 0;
 }
@@ -44,10 +44,10 @@ int main(int count, char **arguments) {
     assert(added.new_members == 0 && added.lowered_members == 0);
 
     /* Take a batch. It stays reserved until it is committed. */
-    millpond_entries *batch;
+    millpond_ick_entries *batch;
     ok(millpond_ick_reserve(client, ick, ick_length, 10, false, &batch, &error), &error);
-    const millpond_entry *entry = millpond_entries_data(batch);
-    assert(millpond_entries_length(batch) == 2 && is(entry[0], "a.txt") && is(entry[1], "b.txt"));
+    const millpond_ick_entry *entry = millpond_ick_entries_data(batch);
+    assert(millpond_ick_entries_length(batch) == 2 && is(entry[0], "a.txt") && is(entry[1], "b.txt"));
 
     /* While we work, a.txt changes again. The commit does not remove that flag. */
     millpond_ick_pair changed = {"a.txt", 5, 4.0, false};
@@ -57,12 +57,12 @@ int main(int count, char **arguments) {
     ok(millpond_ick_add(client, ick, ick_length, &changed, 1, NULL, &error), &error);
     ok(millpond_ick_commit(client, ick, ick_length, done, 2, &committed, &error), &error);
     assert(committed == 2);
-    millpond_entries_free(batch);
+    millpond_ick_entries_free(batch);
 
     ok(millpond_ick_reserve(client, ick, ick_length, 10, false, &batch, &error), &error);
-    entry = millpond_entries_data(batch);
-    assert(millpond_entries_length(batch) == 1 && is(entry[0], "a.txt") && entry[0].score == 4.0);
-    millpond_entries_free(batch);
+    entry = millpond_ick_entries_data(batch);
+    assert(millpond_ick_entries_length(batch) == 1 && is(entry[0], "a.txt") && entry[0].score == 4.0);
+    millpond_ick_entries_free(batch);
     printf("a.txt changed while it was being worked on, and came again\n");
 
     ok(millpond_ick_delete(client, ick, ick_length, false, NULL, &error), &error);

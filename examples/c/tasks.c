@@ -75,7 +75,7 @@ static void settle(millpond_tasks_store *store, const millpond_task *order) {
     millpond_doc_change_init(&change, before);
     change.content = text("{\"balance\": 70}");
     change.delay_ms = 0; /* And release it. */
-    millpond_modification modification = {.deletes = &settled, .delete_count = 1,
+    millpond_tasks_modification modification = {.deletes = &settled, .delete_count = 1,
                                           .inserts = &invoice, .insert_count = 1,
                                           .doc_changes = &change, .doc_change_count = 1};
     ok(millpond_tasks_modify(store, &modification, &done, &error), &error);
@@ -113,7 +113,7 @@ int main(int count, char **arguments) {
     millpond_new_task second;
     millpond_new_task_init(&second);
     second.queue = text("invoices");
-    millpond_modification modification = {.deletes = &gone, .delete_count = 1,
+    millpond_tasks_modification modification = {.deletes = &gone, .delete_count = 1,
                                           .inserts = &second, .insert_count = 1};
     millpond_status status = millpond_tasks_modify(ann, &modification, NULL, &error);
     assert(status == MILLPOND_DEPENDENCY && millpond_error_dependency(error)->delete_count == 1);
@@ -146,7 +146,7 @@ int main(int count, char **arguments) {
     again.queue = invoices;
     again.attempt = 0;
     again.err = text("");
-    modification = (millpond_modification){.changes = &again, .change_count = 1};
+    modification = (millpond_tasks_modification){.changes = &again, .change_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
     ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
@@ -163,7 +163,7 @@ int main(int count, char **arguments) {
     ok(millpond_tasks_list_docs(bob, "accounts", 8, NULL, &page, &error), &error);
     const millpond_doc *account = millpond_tasks_result_data(page)->docs;
     millpond_doc_id closed = {account->namespace_name, account->id, account->version};
-    modification = (millpond_modification){.doc_deletes = &closed, .doc_delete_count = 1};
+    modification = (millpond_tasks_modification){.doc_deletes = &closed, .doc_delete_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
     millpond_tasks_store_free(ann);

@@ -53,7 +53,7 @@ int main(int count, char **arguments) {
     mails[5].id = text("welcome");
     mails[5].skip_colliding = true;
 
-    millpond_modification modification = {.inserts = mails, .insert_count = MAILS};
+    millpond_tasks_modification modification = {.inserts = mails, .insert_count = MAILS};
     millpond_tasks_result *result;
     ok(millpond_tasks_modify(store, &modification, &result, &error), &error);
     size_t inserted = millpond_tasks_result_data(result)->inserted_count;

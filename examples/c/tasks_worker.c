@@ -39,7 +39,7 @@ static void insert_some(millpond_tasks_store *store) {
 struct sent {
     millpond_task_id done;
     millpond_new_task note;
-    millpond_modification modification;
+    millpond_tasks_modification modification;
 };
 
 /* Sends a mail. What follows from it happens in the same step as the end of the task: here a note
@@ -57,7 +57,7 @@ static void send(millpond_tasks_job *job, millpond_task_outcome *outcome, void *
     millpond_new_task_init(&sent->note);
     sent->note.queue = text("archive");
     sent->note.value = mail->value;
-    sent->modification = (millpond_modification){.deletes = &sent->done, .delete_count = 1,
+    sent->modification = (millpond_tasks_modification){.deletes = &sent->done, .delete_count = 1,
                                                  .inserts = &sent->note, .insert_count = 1};
     outcome->end = MILLPOND_TASK_FINISH;
     outcome->modification = &sent->modification;
@@ -76,7 +76,7 @@ static int empty_archive(millpond_tasks_store *store) {
         millpond_task_id done[100];
         for (size_t i = 0; i < data->task_count; i++)
             done[i] = (millpond_task_id){data->tasks[i].id, data->tasks[i].version};
-        millpond_modification deletes = {.deletes = done, .delete_count = data->task_count};
+        millpond_tasks_modification deletes = {.deletes = done, .delete_count = data->task_count};
         ok(millpond_tasks_modify(store, &deletes, NULL, &error), &error);
         archived += (int)data->task_count;
         millpond_tasks_result_free(result);

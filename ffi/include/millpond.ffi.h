@@ -55,19 +55,19 @@ typedef enum {
     MILLPOND_TASK_FAIL = 5,
 } millpond_task_end;
 
-typedef struct millpond_batches millpond_batches;
-
 typedef struct millpond_client millpond_client;
-
-typedef struct millpond_entries millpond_entries;
 
 typedef struct millpond_error millpond_error;
 
+typedef struct millpond_ick_batches millpond_ick_batches;
+
 typedef struct millpond_ick_channel millpond_ick_channel;
 
-typedef struct millpond_keys millpond_keys;
+typedef struct millpond_ick_entries millpond_ick_entries;
 
-typedef struct millpond_lease millpond_lease;
+typedef struct millpond_ick_lease millpond_ick_lease;
+
+typedef struct millpond_keys millpond_keys;
 
 typedef struct millpond_recovery millpond_recovery;
 
@@ -143,7 +143,7 @@ typedef struct {
     char *member;
     size_t member_length;
     double score;
-} millpond_entry;
+} millpond_ick_entry;
 
 typedef struct {
     char *member;
@@ -336,7 +336,7 @@ typedef struct {
     size_t doc_delete_count;
     const millpond_doc_id *doc_depends;
     size_t doc_depend_count;
-} millpond_modification;
+} millpond_tasks_modification;
 
 typedef struct {
     millpond_bytes id;
@@ -356,13 +356,13 @@ typedef struct {
     uint64_t claimed;
     uint64_t future;
     uint64_t max_claims;
-} millpond_queue_stats;
+} millpond_task_queue_stats;
 
 typedef struct {
     millpond_bytes namespace_name;
     uint64_t size;
     uint64_t claimed;
-} millpond_namespace_stats;
+} millpond_task_namespace_stats;
 
 typedef struct {
     const millpond_task *tasks;
@@ -373,9 +373,9 @@ typedef struct {
     size_t inserted_doc_count;
     const millpond_task_position *next;
     const millpond_doc_position *next_doc;
-    const millpond_queue_stats *queues;
+    const millpond_task_queue_stats *queues;
     size_t queue_count;
-    const millpond_namespace_stats *namespaces;
+    const millpond_task_namespace_stats *namespaces;
     size_t namespace_count;
     char *text;
     size_t text_length;
@@ -431,7 +431,7 @@ typedef struct {
     bool has_claimed_docs;
     bool has_collisions;
     bool only_claims;
-} millpond_dependency;
+} millpond_tasks_dependency;
 
 typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
                                             const millpond_error *error,
@@ -450,7 +450,7 @@ typedef struct {
 
 typedef struct {
     uint32_t end;
-    const millpond_modification *modification;
+    const millpond_tasks_modification *modification;
     millpond_bytes err;
     millpond_bytes queue;
     int64_t delay_ms;
@@ -518,21 +518,21 @@ const millpond_recovered *millpond_recovery_data(const millpond_recovery *recove
 
 void millpond_recovery_free(millpond_recovery *recovery);
 
-const millpond_entry *millpond_entries_data(const millpond_entries *entries);
-
-size_t millpond_entries_length(const millpond_entries *entries);
-
-char *millpond_entries_bytes(const millpond_entries *entries);
-
-size_t millpond_entries_bytes_length(const millpond_entries *entries);
-
-void millpond_entries_free(millpond_entries *entries);
-
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
 size_t millpond_keys_length(const millpond_keys *keys);
 
 void millpond_keys_free(millpond_keys *keys);
+
+const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
+
+void millpond_ick_entries_free(millpond_ick_entries *entries);
 
 millpond_status millpond_ick_add(millpond_client *client,
                                  const char *name,
@@ -547,7 +547,7 @@ millpond_status millpond_ick_reserve(millpond_client *client,
                                      size_t name_length,
                                      uint64_t max,
                                      bool backwash,
-                                     millpond_entries **entries,
+                                     millpond_ick_entries **entries,
                                      millpond_error **error);
 
 millpond_status millpond_ick_commit(millpond_client *client,
@@ -565,7 +565,7 @@ millpond_status millpond_ick_exchange(millpond_client *client,
                                       const millpond_bytes *members,
                                       size_t count,
                                       bool backwash,
-                                      millpond_entries **entries,
+                                      millpond_ick_entries **entries,
                                       millpond_error **error);
 
 millpond_status millpond_ick_stats_read(millpond_client *client,
@@ -579,7 +579,7 @@ millpond_status millpond_ick_peek(millpond_client *client,
                                   size_t name_length,
                                   uint32_t set,
                                   uint64_t max,
-                                  millpond_entries **entries,
+                                  millpond_ick_entries **entries,
                                   millpond_error **error);
 
 millpond_status millpond_ick_delete(millpond_client *client,
@@ -601,68 +601,68 @@ millpond_status millpond_ick_lease_keys(const char *name,
                                         millpond_keys **keys,
                                         millpond_error **error);
 
-millpond_status millpond_ick_batches(millpond_client *client,
-                                     const char *name,
-                                     size_t name_length,
-                                     uint64_t max,
-                                     int64_t wait_ms,
-                                     millpond_batches **batches,
-                                     millpond_error **error);
+millpond_status millpond_ick_batches_new(millpond_client *client,
+                                         const char *name,
+                                         size_t name_length,
+                                         uint64_t max,
+                                         int64_t wait_ms,
+                                         millpond_ick_batches **batches,
+                                         millpond_error **error);
 
-millpond_status millpond_batches_next(millpond_batches *batches,
-                                      millpond_entries **entries,
-                                      millpond_error **error);
+millpond_status millpond_ick_batches_next(millpond_ick_batches *batches,
+                                          millpond_ick_entries **entries,
+                                          millpond_error **error);
 
-millpond_status millpond_batches_commit(millpond_batches *batches,
-                                        uint64_t *committed,
-                                        millpond_error **error);
+millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
+                                            uint64_t *committed,
+                                            millpond_error **error);
 
-void millpond_batches_free(millpond_batches *batches);
+void millpond_ick_batches_free(millpond_ick_batches *batches);
 
 millpond_status millpond_ick_lease_acquire(millpond_client *client,
                                            const char *name,
                                            size_t name_length,
                                            uint64_t ttl_ms,
-                                           millpond_lease **lease,
+                                           millpond_ick_lease **lease,
                                            millpond_error **error);
 
-millpond_status millpond_lease_is_lost(const millpond_lease *lease,
-                                       bool *lost,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
+                                           bool *lost,
+                                           millpond_error **error);
 
-millpond_status millpond_lease_token(const millpond_lease *lease,
-                                     millpond_bytes *token,
-                                     millpond_error **error);
+millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
+                                         millpond_bytes *token,
+                                         millpond_error **error);
 
-millpond_status millpond_lease_reserve(millpond_lease *lease,
-                                       uint64_t max,
-                                       millpond_entries **entries,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
+                                           uint64_t max,
+                                           millpond_ick_entries **entries,
+                                           millpond_error **error);
 
-millpond_status millpond_lease_commit(millpond_lease *lease,
-                                      const millpond_bytes *members,
-                                      size_t count,
-                                      uint64_t *committed,
-                                      millpond_error **error);
+millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
+                                          const millpond_bytes *members,
+                                          size_t count,
+                                          uint64_t *committed,
+                                          millpond_error **error);
 
-millpond_status millpond_lease_exchange(millpond_lease *lease,
-                                        uint64_t max,
-                                        const millpond_bytes *members,
-                                        size_t count,
-                                        millpond_entries **entries,
-                                        millpond_error **error);
+millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
+                                            uint64_t max,
+                                            const millpond_bytes *members,
+                                            size_t count,
+                                            millpond_ick_entries **entries,
+                                            millpond_error **error);
 
-millpond_status millpond_lease_batches(millpond_lease *lease,
-                                       uint64_t max,
-                                       int64_t wait_ms,
-                                       millpond_batches **batches,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_batches(millpond_ick_lease *lease,
+                                           uint64_t max,
+                                           int64_t wait_ms,
+                                           millpond_ick_batches **batches,
+                                           millpond_error **error);
 
-millpond_status millpond_lease_release(millpond_lease *lease,
-                                       bool *was_held,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
+                                           bool *was_held,
+                                           millpond_error **error);
 
-void millpond_lease_free(millpond_lease *lease);
+void millpond_ick_lease_free(millpond_ick_lease *lease);
 
 millpond_status millpond_ick_channel_new(millpond_client *client,
                                          const char *name,
@@ -702,7 +702,7 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
                                              size_t count,
                                              uint64_t max,
                                              int64_t wait_ms,
-                                             millpond_batches **batches,
+                                             millpond_ick_batches **batches,
                                              millpond_error **error);
 
 void millpond_ick_channel_free(millpond_ick_channel *channel);
@@ -949,7 +949,7 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
 void millpond_tasks_store_free(millpond_tasks_store *store);
 
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
-                                      const millpond_modification *modification,
+                                      const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
                                       millpond_error **error);
 
@@ -1073,7 +1073,7 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                millpond_tasks_result **result,
                                                millpond_error **error);
 
-const millpond_dependency *millpond_error_dependency(const millpond_error *error);
+const millpond_tasks_dependency *millpond_error_dependency(const millpond_error *error);
 
 const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job);
 
@@ -1099,7 +1099,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               millpond_error **error);
 
 millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
-                                          const millpond_modification *modification,
+                                          const millpond_tasks_modification *modification,
                                           millpond_tasks_result **result,
                                           millpond_error **error);
 

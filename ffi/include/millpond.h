@@ -23,7 +23,7 @@
  * Any function may be called by any thread at any time, except that a lease and loops (batches,
  * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
  * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
- * timeout; only millpond_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
+ * timeout; only millpond_ick_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
  * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next and millpond_tasks_run
  * can wait longer. Nothing may be called from a signal handler.
  *
@@ -239,15 +239,6 @@ typedef enum {
 } millpond_task_end;
 
 /**
- * The loop of a consumer: batches to work on, each committed when the next is requested. Freed
- * with `millpond_batches_free`.
- *
- * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once. Threads that consume together have batches of their own, on a channel for instance.
- */
-typedef struct millpond_batches millpond_batches;
-
-/**
  * A server or an embedded engine, and the access to its queues. Any number of threads may use
  * one client at a time, and on Redis the children of a fork may too: each process makes its own
  * connections. Freed with `millpond_client_free`.
@@ -255,17 +246,20 @@ typedef struct millpond_batches millpond_batches;
 typedef struct millpond_client millpond_client;
 
 /**
- * A list of members with their scores, such as the result of a reserve. The caller frees it with
- * `millpond_entries_free`. Any thread may read it.
- */
-typedef struct millpond_entries millpond_entries;
-
-/**
  * What went wrong in one call: a status, one line for people, and whether a retry can help. A
  * function that fails makes one if its last argument says where to put it; the caller frees it
  * with `millpond_error_free`. Any thread may read it.
  */
 typedef struct millpond_error millpond_error;
+
+/**
+ * The loop of a consumer: batches to work on, each committed when the next is requested. Freed
+ * with `millpond_ick_batches_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that consume together have batches of their own, on a channel for instance.
+ */
+typedef struct millpond_ick_batches millpond_ick_batches;
 
 /**
  * Several Icks that share the members of one dirty list, so that as many consumers can work at
@@ -276,22 +270,28 @@ typedef struct millpond_error millpond_error;
 typedef struct millpond_ick_channel millpond_ick_channel;
 
 /**
- * A list of byte strings, such as the keys of a queue. The caller frees it with
- * `millpond_keys_free`. Any thread may read it.
+ * A list of members with their scores, such as the result of a reserve. The caller frees it with
+ * `millpond_ick_entries_free`. Any thread may read it.
  */
-typedef struct millpond_keys millpond_keys;
+typedef struct millpond_ick_entries millpond_ick_entries;
 
 /**
  * The right to consume an Ick, for as long as it is held. A native thread renews it three times a
  * lease, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
  * `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
- * what another one works on. Freed with `millpond_lease_free`.
+ * what another one works on. Freed with `millpond_ick_lease_free`.
  *
  * One thread at a time: a second one that makes a step through it meanwhile gets
- * `MILLPOND_INVALID_ARGUMENT` at once. `millpond_lease_is_lost` and `millpond_lease_token` are
+ * `MILLPOND_INVALID_ARGUMENT` at once. `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are
  * for any thread at any time.
  */
-typedef struct millpond_lease millpond_lease;
+typedef struct millpond_ick_lease millpond_ick_lease;
+
+/**
+ * A list of byte strings, such as the keys of a queue. The caller frees it with
+ * `millpond_keys_free`. Any thread may read it.
+ */
+typedef struct millpond_keys millpond_keys;
 
 /**
  * What opening the engine of a `file:` found. The caller frees it with `millpond_recovery_free`.
@@ -566,7 +566,7 @@ typedef struct {
      * Its score.
      */
     double score;
-} millpond_entry;
+} millpond_ick_entry;
 
 /**
  * A member to flag, and its score.
@@ -1184,7 +1184,7 @@ typedef struct {
  * Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
  * task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
  *
- *     millpond_modification modification = {.deletes = &done, .delete_count = 1,
+ *     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
  *                                           .inserts = &next, .insert_count = 1};
  */
 typedef struct {
@@ -1265,7 +1265,7 @@ typedef struct {
      * How many there are.
      */
     size_t doc_depend_count;
-} millpond_modification;
+} millpond_tasks_modification;
 
 /**
  * Where a task stands in the total order of its queue: by time, and by id where that is the same.
@@ -1327,7 +1327,7 @@ typedef struct {
      * How often the task was claimed that was claimed most.
      */
     uint64_t max_claims;
-} millpond_queue_stats;
+} millpond_task_queue_stats;
 
 /**
  * What is in a namespace.
@@ -1345,7 +1345,7 @@ typedef struct {
      * Documents that are claimed now.
      */
     uint64_t claimed;
-} millpond_namespace_stats;
+} millpond_task_namespace_stats;
 
 /**
  * What is in a result. Which fields are set depends on the step; the others are empty.
@@ -1387,7 +1387,7 @@ typedef struct {
     /**
      * The queues, of `millpond_tasks_queue_stats`.
      */
-    const millpond_queue_stats *queues;
+    const millpond_task_queue_stats *queues;
     /**
      * How many there are.
      */
@@ -1395,7 +1395,7 @@ typedef struct {
     /**
      * The namespaces, of `millpond_tasks_namespace_stats`.
      */
-    const millpond_namespace_stats *namespaces;
+    const millpond_task_namespace_stats *namespaces;
     /**
      * How many there are.
      */
@@ -1597,7 +1597,7 @@ typedef struct {
      * Whether the only problem is that others hold something: the same can succeed later.
      */
     bool only_claims;
-} millpond_dependency;
+} millpond_tasks_dependency;
 
 /**
  * Called for a job that could not end as its handler said, with the reason: a refused modification
@@ -1666,7 +1666,7 @@ typedef struct {
     /**
      * What happens instead of a delete.
      */
-    const millpond_modification *modification;
+    const millpond_tasks_modification *modification;
     /**
      * Why it failed.
      */
@@ -1956,48 +1956,6 @@ const millpond_recovered *millpond_recovery_data(const millpond_recovery *recove
 void millpond_recovery_free(millpond_recovery *recovery);
 
 /**
- * The entries as an array of `millpond_entries_length`, lowest score first. Valid until the
- * entries are freed. NULL for NULL and for a handle that was freed or is none.
- *
- *     const millpond_entry *entry = millpond_entries_data(entries);
- *     for (size_t i = 0; i < millpond_entries_length(entries); i++)
- *         index_document(entry[i].member, entry[i].member_length);
- *
- * Threads: any.
- */
-const millpond_entry *millpond_entries_data(const millpond_entries *entries);
-
-/**
- * How many entries there are; 0 where `millpond_entries_data` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_entries_length(const millpond_entries *entries);
-
-/**
- * The bytes of all members, one after the other without gaps, in the order of the entries: for
- * interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
- * `millpond_entries_data`.
- *
- * Threads: any.
- */
-const char *millpond_entries_bytes(const millpond_entries *entries);
-
-/**
- * How many bytes all members have together.
- *
- * Threads: any.
- */
-size_t millpond_entries_bytes_length(const millpond_entries *entries);
-
-/**
- * Frees entries. NULL and entries that were freed before are fine.
- *
- * Threads: any.
- */
-void millpond_entries_free(millpond_entries *entries);
-
-/**
  * The keys as an array of `millpond_keys_length`. Lives until the keys are freed. NULL for NULL
  * and for a handle that was freed or is none.
  *
@@ -2018,6 +1976,48 @@ size_t millpond_keys_length(const millpond_keys *keys);
  * Threads: any.
  */
 void millpond_keys_free(millpond_keys *keys);
+
+/**
+ * The entries as an array of `millpond_ick_entries_length`, lowest score first. Valid until the
+ * entries are freed. NULL for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+ *     for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
+ *         index_document(entry[i].member, entry[i].member_length);
+ *
+ * Threads: any.
+ */
+const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
+
+/**
+ * How many entries there are; 0 where `millpond_ick_entries_data` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+/**
+ * The bytes of all members, one after the other without gaps, in the order of the entries: for
+ * interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
+ * `millpond_ick_entries_data`.
+ *
+ * Threads: any.
+ */
+const char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
+
+/**
+ * How many bytes all members have together.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
+
+/**
+ * Frees entries. NULL and entries that were freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_ick_entries_free(millpond_ick_entries *entries);
 
 /**
  * Flags members as dirty: each keeps the lower of its old and its new score. No pairs at all make
@@ -2053,7 +2053,7 @@ millpond_status millpond_ick_add(millpond_client *client,
  * holds the lowest scores of both.
  *
  * `entries` is set to the batch, which may be empty and which the caller frees with
- * `millpond_entries_free`, or on failure to NULL.
+ * `millpond_ick_entries_free`, or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` from 10^17 on; `MILLPOND_WRONG_TYPE` and
  * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
@@ -2068,7 +2068,7 @@ millpond_status millpond_ick_reserve(millpond_client *client,
                                      size_t name_length,
                                      uint64_t max,
                                      bool backwash,
-                                     millpond_entries **entries,
+                                     millpond_ick_entries **entries,
                                      millpond_error **error);
 
 /**
@@ -2112,7 +2112,7 @@ millpond_status millpond_ick_exchange(millpond_client *client,
                                       const millpond_bytes *members,
                                       size_t count,
                                       bool backwash,
-                                      millpond_entries **entries,
+                                      millpond_ick_entries **entries,
                                       millpond_error **error);
 
 /**
@@ -2134,7 +2134,7 @@ millpond_status millpond_ick_stats_read(millpond_client *client,
  * Reads up to `max` of the lowest members of one set and moves nothing. `set` is
  * `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`.
  *
- * `entries` is set to what was found, which the caller frees with `millpond_entries_free`, or on
+ * `entries` is set to what was found, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL.
  *
  * Errors: as `millpond_ick_reserve`; `MILLPOND_INVALID_ARGUMENT` for another `set`.
@@ -2146,7 +2146,7 @@ millpond_status millpond_ick_peek(millpond_client *client,
                                   size_t name_length,
                                   uint32_t set,
                                   uint64_t max,
-                                  millpond_entries **entries,
+                                  millpond_ick_entries **entries,
                                   millpond_error **error);
 
 /**
@@ -2210,35 +2210,35 @@ millpond_status millpond_ick_lease_keys(const char *name,
  * polling: it is woken when members are added, and polls every five seconds for producers that do
  * not publish notifications. `millpond_close` on the client ends the wait.
  *
- * `batches` is set to the loop, which the caller frees with `millpond_batches_free`, or on failure
+ * `batches` is set to the loop, which the caller frees with `millpond_ick_batches_free`, or on failure
  * to NULL. Makes no call yet.
  *
- *     millpond_batches *batches;
- *     millpond_entries *entries;
- *     if (millpond_ick_batches(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
+ *     millpond_ick_batches *batches;
+ *     millpond_ick_entries *entries;
+ *     if (millpond_ick_batches_new(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
  *         return failed(error);
- *     while (millpond_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
+ *     while (millpond_ick_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
  *         work_on(entries);
- *         millpond_entries_free(entries);
+ *         millpond_ick_entries_free(entries);
  *     }
- *     millpond_batches_free(batches);
+ *     millpond_ick_batches_free(batches);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *
  * Threads: any.
  */
-millpond_status millpond_ick_batches(millpond_client *client,
-                                     const char *name,
-                                     size_t name_length,
-                                     uint64_t max,
-                                     int64_t wait_ms,
-                                     millpond_batches **batches,
-                                     millpond_error **error);
+millpond_status millpond_ick_batches_new(millpond_client *client,
+                                         const char *name,
+                                         size_t name_length,
+                                         uint64_t max,
+                                         int64_t wait_ms,
+                                         millpond_ick_batches **batches,
+                                         millpond_error **error);
 
 /**
  * Commits the last batch and takes the next, in one round trip.
  *
- * `entries` is set to the batch, which the caller frees with `millpond_entries_free`; to NULL on
+ * `entries` is set to the batch, which the caller frees with `millpond_ick_entries_free`; to NULL on
  * failure, and also on success when the loop is over. After an error that a retry can fix (see
  * `millpond_error_retry`) the loop can be continued: a batch whose commit may or may not have
  * been done is delivered again if it was not.
@@ -2247,11 +2247,11 @@ millpond_status millpond_ick_batches(millpond_client *client,
  * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
  * client was closed.
  *
- * Threads: one at a time; see `millpond_batches`.
+ * Threads: one at a time; see `millpond_ick_batches`.
  */
-millpond_status millpond_batches_next(millpond_batches *batches,
-                                      millpond_entries **entries,
-                                      millpond_error **error);
+millpond_status millpond_ick_batches_next(millpond_ick_batches *batches,
+                                          millpond_ick_entries **entries,
+                                          millpond_error **error);
 
 /**
  * Commits the last batch, for a loop that is left before its end.
@@ -2262,11 +2262,11 @@ millpond_status millpond_batches_next(millpond_batches *batches,
  *
  * Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
  *
- * Threads: one at a time; see `millpond_batches`.
+ * Threads: one at a time; see `millpond_ick_batches`.
  */
-millpond_status millpond_batches_commit(millpond_batches *batches,
-                                        uint64_t *committed,
-                                        millpond_error **error);
+millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
+                                            uint64_t *committed,
+                                            millpond_error **error);
 
 /**
  * Frees batches. The last batch stays reserved unless it was committed: the next reserve returns
@@ -2274,17 +2274,17 @@ millpond_status millpond_batches_commit(millpond_batches *batches,
  *
  * Threads: any.
  */
-void millpond_batches_free(millpond_batches *batches);
+void millpond_ick_batches_free(millpond_ick_batches *batches);
 
 /**
  * Takes the consumer lease of an Ick, which keeps two consumers from working on one batch by
  * mistake. `ttl_ms` is its term in milliseconds, from 1 to a day; it is renewed until it is
  * released or freed, and a consumer that crashed loses it after a term at most.
  *
- * `lease` is set to the lease, which the caller frees with `millpond_lease_free`; to NULL on
+ * `lease` is set to the lease, which the caller frees with `millpond_ick_lease_free`; to NULL on
  * failure, and also on success if another consumer holds it.
  *
- *     millpond_lease *lease;
+ *     millpond_ick_lease *lease;
  *     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
  *     if (status == MILLPOND_OK && lease == NULL)
  *         puts("somebody else is at work");
@@ -2297,7 +2297,7 @@ millpond_status millpond_ick_lease_acquire(millpond_client *client,
                                            const char *name,
                                            size_t name_length,
                                            uint64_t ttl_ms,
-                                           millpond_lease **lease,
+                                           millpond_ick_lease **lease,
                                            millpond_error **error);
 
 /**
@@ -2309,9 +2309,9 @@ millpond_status millpond_ick_lease_acquire(millpond_client *client,
  *
  * Threads: any.
  */
-millpond_status millpond_lease_is_lost(const millpond_lease *lease,
-                                       bool *lost,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
+                                           bool *lost,
+                                           millpond_error **error);
 
 /**
  * The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
@@ -2321,21 +2321,21 @@ millpond_status millpond_lease_is_lost(const millpond_lease *lease,
  *
  * Threads: any.
  */
-millpond_status millpond_lease_token(const millpond_lease *lease,
-                                     millpond_bytes *token,
-                                     millpond_error **error);
+millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
+                                         millpond_bytes *token,
+                                         millpond_error **error);
 
 /**
  * `millpond_ick_reserve` for the holder alone.
  *
  * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_reserve`.
  *
- * Threads: one at a time; see `millpond_lease`.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_lease_reserve(millpond_lease *lease,
-                                       uint64_t max,
-                                       millpond_entries **entries,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
+                                           uint64_t max,
+                                           millpond_ick_entries **entries,
+                                           millpond_error **error);
 
 /**
  * `millpond_ick_commit` for the holder alone; one step.
@@ -2343,41 +2343,41 @@ millpond_status millpond_lease_reserve(millpond_lease *lease,
  * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_commit`; also
  * `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
  *
- * Threads: one at a time; see `millpond_lease`.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_lease_commit(millpond_lease *lease,
-                                      const millpond_bytes *members,
-                                      size_t count,
-                                      uint64_t *committed,
-                                      millpond_error **error);
+millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
+                                          const millpond_bytes *members,
+                                          size_t count,
+                                          uint64_t *committed,
+                                          millpond_error **error);
 
 /**
  * `millpond_ick_exchange` for the holder alone, without backwash.
  *
  * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_exchange`.
  *
- * Threads: one at a time; see `millpond_lease`.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_lease_exchange(millpond_lease *lease,
-                                        uint64_t max,
-                                        const millpond_bytes *members,
-                                        size_t count,
-                                        millpond_entries **entries,
-                                        millpond_error **error);
+millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
+                                            uint64_t max,
+                                            const millpond_bytes *members,
+                                            size_t count,
+                                            millpond_ick_entries **entries,
+                                            millpond_error **error);
 
 /**
- * `millpond_ick_batches` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
+ * `millpond_ick_batches_new` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
  * lease is lost. The batches do not keep the lease: it has to outlive them.
  *
- * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches`.
+ * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches_new`.
  *
- * Threads: one at a time; see `millpond_lease`.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_lease_batches(millpond_lease *lease,
-                                       uint64_t max,
-                                       int64_t wait_ms,
-                                       millpond_batches **batches,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_batches(millpond_ick_lease *lease,
+                                           uint64_t max,
+                                           int64_t wait_ms,
+                                           millpond_ick_batches **batches,
+                                           millpond_error **error);
 
 /**
  * Releases the lease, so that another consumer can take it at once. The handle still has to be
@@ -2388,11 +2388,11 @@ millpond_status millpond_lease_batches(millpond_lease *lease,
  * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then it
  * expires.
  *
- * Threads: one at a time; see `millpond_lease`.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_lease_release(millpond_lease *lease,
-                                       bool *was_held,
-                                       millpond_error **error);
+millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
+                                           bool *was_held,
+                                           millpond_error **error);
 
 /**
  * Frees a lease. One that was not released is released in the background, but not by the child
@@ -2400,7 +2400,7 @@ millpond_status millpond_lease_release(millpond_lease *lease,
  *
  * Threads: any.
  */
-void millpond_lease_free(millpond_lease *lease);
+void millpond_ick_lease_free(millpond_ick_lease *lease);
 
 /**
  * The channel of `shards` Icks of this name. A consumer that also reads the Icks of an earlier,
@@ -2491,7 +2491,7 @@ millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
 
 /**
  * The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
- * else is as in `millpond_ick_batches`.
+ * else is as in `millpond_ick_batches_new`.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, or no number.
  *
@@ -2502,7 +2502,7 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
                                              size_t count,
                                              uint64_t max,
                                              int64_t wait_ms,
-                                             millpond_batches **batches,
+                                             millpond_ick_batches **batches,
                                              millpond_error **error);
 
 /**
@@ -3392,7 +3392,7 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  * with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
  *
  *     millpond_task_id done = {task->id, task->version};
- *     millpond_modification modification = {.deletes = &done, .delete_count = 1};
+ *     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
  *     status = millpond_tasks_modify(store, &modification, NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
@@ -3409,7 +3409,7 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  * Threads: any.
  */
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
-                                      const millpond_modification *modification,
+                                      const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
                                       millpond_error **error);
 
@@ -3802,13 +3802,13 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
  * The list of all that is not as a modification says; NULL for an error that is not
  * `MILLPOND_DEPENDENCY`. Lives until the error is freed.
  *
- *     const millpond_dependency *refused = millpond_error_dependency(error);
+ *     const millpond_tasks_dependency *refused = millpond_error_dependency(error);
  *     if (refused != NULL && refused->only_claims)
  *         puts("somebody else holds it: later, then");
  *
  * Threads: any.
  */
-const millpond_dependency *millpond_error_dependency(const millpond_error *error);
+const millpond_tasks_dependency *millpond_error_dependency(const millpond_error *error);
 
 /**
  * The task, as it was claimed: one of `tasks`. Lives until the job is freed. NULL for NULL and for
@@ -3894,7 +3894,7 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
  * Threads: any.
  */
 millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
-                                          const millpond_modification *modification,
+                                          const millpond_tasks_modification *modification,
                                           millpond_tasks_result **result,
                                           millpond_error **error);
 

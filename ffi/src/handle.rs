@@ -17,10 +17,10 @@ use once_cell::race::OnceBox;
 
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::millpond_batches;
+use crate::ick::batches::millpond_ick_batches;
 use crate::ick::channel::millpond_ick_channel;
-use crate::ick::entries::millpond_entries;
-use crate::ick::lease::millpond_lease;
+use crate::ick::entries::millpond_ick_entries;
+use crate::ick::lease::millpond_ick_lease;
 use crate::keys::millpond_keys;
 use crate::recovery::millpond_recovery;
 use crate::shuffle::batch::millpond_shuffle_batch;
@@ -93,10 +93,10 @@ macro_rules! kinds {
 kinds! {
     Error(crate::error::Failure) = millpond_error,
     Client(millpond::Client) = millpond_client,
-    Entries(crate::ick::entries::Entries) = millpond_entries,
+    Entries(crate::ick::entries::Entries) = millpond_ick_entries,
     Keys(crate::keys::Keys) = millpond_keys,
-    Lease(crate::ick::lease::Lease) = millpond_lease,
-    Batches(crate::ick::batches::Batches) = millpond_batches,
+    Lease(crate::ick::lease::Lease) = millpond_ick_lease,
+    Batches(crate::ick::batches::Batches) = millpond_ick_batches,
     IckChannel(millpond::ick::IckChannel) = millpond_ick_channel,
     ShuffleQueue(crate::shuffle::queue::Queue) = millpond_shuffle_queue,
     ShuffleConsumer(crate::shuffle::consumer::Consumer) = millpond_shuffle_consumer,

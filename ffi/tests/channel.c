@@ -60,18 +60,18 @@ static void spreads_and_drains(const struct backend *backend) {
     CHECK(number == 4);
 
     uint32_t all[] = {0, 1, 2, 3};
-    millpond_batches *batches;
-    millpond_entries *entries;
+    millpond_ick_batches *batches;
+    millpond_ick_entries *entries;
     size_t seen = 0;
     OK(millpond_ick_channel_batches(smaller, all, 4, 10, -1, &batches, &error));
     millpond_ick_channel_free(smaller);
     do {
-        OK(millpond_batches_next(batches, &entries, &error));
-        seen += millpond_entries_length(entries);
-        millpond_entries_free(entries);
+        OK(millpond_ick_batches_next(batches, &entries, &error));
+        seen += millpond_ick_entries_length(entries);
+        millpond_ick_entries_free(entries);
     } while (entries != NULL);
     CHECK(seen == 100);
-    millpond_batches_free(batches);
+    millpond_ick_batches_free(batches);
 
     FAILS(MILLPOND_INVALID_ARGUMENT, "there is no ick 4",
           millpond_ick_channel_batches(channel, (uint32_t[]){4}, 1, 1, -1, &batches, &error));
@@ -94,24 +94,24 @@ struct consumer {
 
 static void *consume(void *argument) {
     struct consumer *consumer = argument;
-    millpond_batches *batches;
-    millpond_entries *entries;
+    millpond_ick_batches *batches;
+    millpond_ick_entries *entries;
     millpond_error *error;
     OK(millpond_ick_channel_batches(consumer->channel, &consumer->number, 1, 7, 10000, &batches,
                                     &error));
     do {
-        OK(millpond_batches_next(batches, &entries, &error));
-        const millpond_entry *entry = millpond_entries_data(entries);
-        size_t length = millpond_entries_length(entries);
+        OK(millpond_ick_batches_next(batches, &entries, &error));
+        const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+        size_t length = millpond_ick_entries_length(entries);
         consumer->worked += length;
         /* "end" is the last one in each. */
         bool over = length > 0 && entry[length - 1].score == 1e9;
-        millpond_entries_free(entries);
+        millpond_ick_entries_free(entries);
         if (over)
             break;
     } while (entries != NULL);
-    OK(millpond_batches_commit(batches, NULL, &error));
-    millpond_batches_free(batches);
+    OK(millpond_ick_batches_commit(batches, NULL, &error));
+    millpond_ick_batches_free(batches);
     return NULL;
 }
 

@@ -36,10 +36,10 @@ void check_fails(const char *file, int line, const char *call, millpond_status s
     *error = NULL;
 }
 
-void check_entries(const char *file, int line, millpond_entries *entries, const char *expected) {
+void check_entries(const char *file, int line, millpond_ick_entries *entries, const char *expected) {
     char found[4096] = "";
-    const millpond_entry *entry = millpond_entries_data(entries);
-    for (size_t i = 0; i < millpond_entries_length(entries); i++) {
+    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+    for (size_t i = 0; i < millpond_ick_entries_length(entries); i++) {
         size_t used = strlen(found);
         snprintf(found + used, sizeof found - used, "%s%.*s %g", i ? " " : "",
                  (int)entry[i].member_length, entry[i].member, entry[i].score);
@@ -48,7 +48,7 @@ void check_entries(const char *file, int line, millpond_entries *entries, const 
         fprintf(stderr, "\"%s\" instead of \"%s\"\n", found, expected);
         check_failed(file, line, "the entries are those");
     }
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
 }
 
 millpond_client *connect_to(const struct backend *backend) {

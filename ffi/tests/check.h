@@ -29,7 +29,7 @@ void check_fails(const char *file, int line, const char *call, millpond_status s
                  millpond_error **error, millpond_status expected, const char *says);
 
 /* The entries are these, written as "member score member score ..."; frees them. */
-void check_entries(const char *file, int line, millpond_entries *entries, const char *expected);
+void check_entries(const char *file, int line, millpond_ick_entries *entries, const char *expected);
 #define ENTRIES(entries, expected) check_entries(__FILE__, __LINE__, entries, expected)
 
 /* Where queues are. */

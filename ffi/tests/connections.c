@@ -9,7 +9,7 @@
 static void broken_keys(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     redisContext *redis = redis_connect(backend);
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error;
     uint64_t removed;
 
@@ -30,36 +30,36 @@ static void broken_keys(const struct backend *backend) {
 static void a_lost_lease(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     redisContext *redis = redis_connect(backend);
-    millpond_lease *lease;
-    millpond_batches *batches;
-    millpond_entries *entries;
+    millpond_ick_lease *lease;
+    millpond_ick_batches *batches;
+    millpond_ick_entries *entries;
     millpond_error *error;
     uint64_t committed = 77;
     bool lost = false, was_held = true;
 
     add(client, "lost", "a 1");
     OK(millpond_ick_lease_acquire(client, S("lost"), 6000, &lease, &error));
-    OK(millpond_lease_batches(lease, 1, -1, &batches, &error));
-    OK(millpond_batches_next(batches, &entries, &error));
+    OK(millpond_ick_lease_batches(lease, 1, -1, &batches, &error));
+    OK(millpond_ick_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
 
     /* As if this process had been paused for long and another consumer had taken the lease. */
     freeReplyObject(redis_command(redis, "SET lost/ick/{lost}/lease another"));
-    FAILS(MILLPOND_LEASE_LOST, "lost", millpond_lease_reserve(lease, 1, &entries, &error));
+    FAILS(MILLPOND_LEASE_LOST, "lost", millpond_ick_lease_reserve(lease, 1, &entries, &error));
     FAILS(MILLPOND_LEASE_LOST, "lost",
-          millpond_lease_commit(lease, (millpond_bytes[]){{S("a")}}, 1, &committed, &error));
+          millpond_ick_lease_commit(lease, (millpond_bytes[]){{S("a")}}, 1, &committed, &error));
     CHECK(committed == 0);
-    FAILS(MILLPOND_LEASE_LOST, "lost", millpond_batches_commit(batches, &committed, &error));
+    FAILS(MILLPOND_LEASE_LOST, "lost", millpond_ick_batches_commit(batches, &committed, &error));
     /* The next renewal finds out, after a third of the term. */
     for (int64_t start = now_ms(); !lost && now_ms() - start < 30000;) {
-        OK(millpond_lease_is_lost(lease, &lost, &error));
+        OK(millpond_ick_lease_is_lost(lease, &lost, &error));
         sleep_ms(10);
     }
     CHECK(lost);
-    OK(millpond_lease_release(lease, &was_held, &error));
+    OK(millpond_ick_lease_release(lease, &was_held, &error));
     CHECK(!was_held);
-    millpond_lease_free(lease);
-    millpond_batches_free(batches);
+    millpond_ick_lease_free(lease);
+    millpond_ick_batches_free(batches);
     redisFree(redis);
     millpond_client_free(client);
 }
@@ -70,9 +70,9 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int refused, returned;
 
 static void *reserve_once(void *argument) {
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error;
-    millpond_status status = millpond_lease_reserve(argument, 1, &entries, &error);
+    millpond_status status = millpond_ick_lease_reserve(argument, 1, &entries, &error);
     pthread_mutex_lock(&lock);
     if (status == MILLPOND_INVALID_ARGUMENT) {
         CHECK(strstr(millpond_error_message(error), "another thread is making a step") != NULL);
@@ -84,7 +84,7 @@ static void *reserve_once(void *argument) {
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     millpond_error_free(error);
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
     return NULL;
 }
 
@@ -95,7 +95,7 @@ static void a_server_that_stops(const struct backend *shared) {
     struct backend patient = backend;
     strcat(patient.url, "?timeout=60s");
     millpond_client *client = connect_to(&patient), *hasty;
-    millpond_lease *lease;
+    millpond_ick_lease *lease;
     millpond_ick_stats stats;
     millpond_error *error;
     pthread_t threads[2];
@@ -119,10 +119,10 @@ static void a_server_that_stops(const struct backend *shared) {
     CHECK(returned == 0);
     pthread_mutex_unlock(&lock);
     /* Any thread may check at any time. */
-    OK(millpond_lease_is_lost(lease, &lost, &error));
+    OK(millpond_ick_lease_is_lost(lease, &lost, &error));
     CHECK(!lost);
     FAILS(MILLPOND_INVALID_ARGUMENT, "another thread is making a step",
-          millpond_lease_release(lease, NULL, &error));
+          millpond_ick_lease_release(lease, NULL, &error));
 
     FAILS(MILLPOND_TIMEOUT, "ick.stats", millpond_ick_stats_read(hasty, S("stops"), &stats, &error));
     servers_run(servers, "cont");
@@ -131,8 +131,8 @@ static void a_server_that_stops(const struct backend *shared) {
     CHECK(returned == 1);
 
     /* And one that is gone. */
-    OK(millpond_lease_release(lease, NULL, &error));
-    millpond_lease_free(lease);
+    OK(millpond_ick_lease_release(lease, NULL, &error));
+    millpond_ick_lease_free(lease);
     servers_run(servers, "kill");
     millpond_status status = millpond_ick_stats_read(hasty, S("stops"), &stats, &error);
     CHECK(status == MILLPOND_CONNECTION_FAILED || status == MILLPOND_CONNECTION_LOST ||

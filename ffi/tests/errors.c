@@ -41,7 +41,7 @@ static void a_panic_is_an_error(const struct backend *none) {
 static void parts(const struct backend *none) {
     (void)none;
     millpond_client *client;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error = (millpond_error *)&client;
 
     /* The previous value is not read. */

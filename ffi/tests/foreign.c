@@ -20,7 +20,7 @@ static redisReply *call(redisContext *redis, const char *step, const char *ick, 
 static void steps_over_hiredis(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     redisContext *redis = redis_connect(backend);
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error;
     redisReply *reply;
 

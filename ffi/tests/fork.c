@@ -60,7 +60,7 @@ static void use_own(void *argument) {
     (void)argument;
     struct backend memory = {"memory", "memory:"};
     millpond_client *client = connect_to(&memory);
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error;
     add(client, "own", "a 1");
     OK(millpond_ick_reserve(client, S("own"), 1, false, &entries, &error));
@@ -80,56 +80,56 @@ static void a_child_has_a_client_of_its_own(const struct backend *backend) {
 struct parents {
     const struct backend *backend;
     millpond_client *client;
-    millpond_batches *batches;
-    millpond_lease *lease;
+    millpond_ick_batches *batches;
+    millpond_ick_lease *lease;
 };
 
 static void end_all(void *argument) {
     struct parents *parents = argument;
-    millpond_batches_free(parents->batches);
-    millpond_lease_free(parents->lease);
+    millpond_ick_batches_free(parents->batches);
+    millpond_ick_lease_free(parents->lease);
     millpond_client_free(parents->client);
     use_own(NULL);
 }
 
 static void is_refused_if_embedded(void *argument) {
     struct parents *parents = argument;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_error *error;
     bool embedded = strcmp(parents->backend->kind, "redis") != 0;
     if (embedded) {
         FAILS(MILLPOND_FORKED, "fork",
               millpond_ick_reserve(parents->client, S("ends"), 1, false, &entries, &error));
-        FAILS(MILLPOND_FORKED, "fork", millpond_batches_next(parents->batches, &entries, &error));
-        FAILS(MILLPOND_FORKED, "fork", millpond_lease_reserve(parents->lease, 1, &entries, &error));
+        FAILS(MILLPOND_FORKED, "fork", millpond_ick_batches_next(parents->batches, &entries, &error));
+        FAILS(MILLPOND_FORKED, "fork", millpond_ick_lease_reserve(parents->lease, 1, &entries, &error));
     } else {
-        OK(millpond_lease_reserve(parents->lease, 1, &entries, &error));
+        OK(millpond_ick_lease_reserve(parents->lease, 1, &entries, &error));
         ENTRIES(entries, "a 1");
     }
 }
 
 static void a_child_leaves_its_parents_alone(const struct backend *backend) {
     struct parents parents = {backend, connect_to(backend), NULL, NULL};
-    millpond_lease *second;
-    millpond_entries *entries;
+    millpond_ick_lease *second;
+    millpond_ick_entries *entries;
     millpond_error *error;
     bool was_held;
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &parents.lease, &error));
-    OK(millpond_lease_batches(parents.lease, 1, 1, &parents.batches, &error));
+    OK(millpond_ick_lease_batches(parents.lease, 1, 1, &parents.batches, &error));
     /* It has waited, so it has a listener. */
-    OK(millpond_batches_next(parents.batches, &entries, &error));
+    OK(millpond_ick_batches_next(parents.batches, &entries, &error));
     CHECK(entries == NULL);
     add(parents.client, "ends", "a 1");
     in_child(is_refused_if_embedded, &parents);
     in_child(end_all, &parents);
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &second, &error));
     CHECK(second == NULL);
-    OK(millpond_batches_next(parents.batches, &entries, &error));
+    OK(millpond_ick_batches_next(parents.batches, &entries, &error));
     ENTRIES(entries, "a 1");
-    OK(millpond_lease_release(parents.lease, &was_held, &error));
+    OK(millpond_ick_lease_release(parents.lease, &was_held, &error));
     CHECK(was_held);
-    millpond_lease_free(parents.lease);
-    millpond_batches_free(parents.batches);
+    millpond_ick_lease_free(parents.lease);
+    millpond_ick_batches_free(parents.batches);
     millpond_client_free(parents.client);
 }
 
@@ -299,7 +299,7 @@ static volatile int stop;
 static void *hammer(void *argument) {
     struct inherited *inherited = argument;
     while (!stop) {
-        millpond_entries *entries;
+        millpond_ick_entries *entries;
         millpond_error *error;
         OK(millpond_ick_reserve(inherited->client, S("hammered"), 1, false, &entries, &error));
         ENTRIES(entries, "a 1");
@@ -335,16 +335,16 @@ static void *ask_on(void *argument) {
     bool lost;
     millpond_error *error;
     while (!stop)
-        OK(millpond_lease_is_lost(argument, &lost, &error));
+        OK(millpond_ick_lease_is_lost(argument, &lost, &error));
     return NULL;
 }
 
 static void ask_once(void *argument) {
     bool lost;
     millpond_error *error;
-    OK(millpond_lease_is_lost(argument, &lost, &error));
+    OK(millpond_ick_lease_is_lost(argument, &lost, &error));
     CHECK(!lost);
-    millpond_lease_free(argument);
+    millpond_ick_lease_free(argument);
 }
 
 /* Another thread asks at any time, also when it is forked. The lease lasts as long as the test may take:
@@ -355,7 +355,7 @@ static void a_child_may_check_whether_a_lease_is_lost(const struct backend *back
     return;
 #endif
     millpond_client *client = connect_to(backend);
-    millpond_lease *lease;
+    millpond_ick_lease *lease;
     millpond_error *error;
     pthread_t thread;
     OK(millpond_ick_lease_acquire(client, S("asked"), 3600000, &lease, &error));
@@ -365,7 +365,7 @@ static void a_child_may_check_whether_a_lease_is_lost(const struct backend *back
         in_child(ask_once, lease);
     stop = 1;
     pthread_join(thread, NULL);
-    millpond_lease_free(lease);
+    millpond_ick_lease_free(lease);
     millpond_client_free(client);
 }
 

@@ -41,7 +41,7 @@ static void claims_unless_embedded(void *argument) {
     OK(millpond_tasks_claims_next(parents->claims, &result, &error));
     CHECK(is(task_of(result)->value, "\"of the child\""));
     millpond_task_id done = {task_of(result)->id, task_of(result)->version};
-    millpond_modification modification = {.deletes = &done, .delete_count = 1};
+    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
     OK(millpond_tasks_modify(parents->store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_next(parents->jobs, &job, &error));

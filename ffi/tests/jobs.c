@@ -86,7 +86,7 @@ static void end_in_every_way(const struct backend *backend) {
     task = task_of(result);
     CHECK(task->attempt == 1 && is(task->err, "no") && task->at_ms == task->modified_ms + 60000);
     millpond_task_id gone = {task->id, task->version};
-    millpond_modification delete = {.deletes = &gone, .delete_count = 1};
+    millpond_tasks_modification delete = {.deletes = &gone, .delete_count = 1};
     OK(millpond_tasks_modify(store, &delete, NULL, &error));
     millpond_tasks_result_free(result);
 
@@ -99,7 +99,7 @@ static void end_in_every_way(const struct backend *backend) {
     task = task_of(result);
     CHECK(task->at_ms >= task->modified_ms + 15000 && task->at_ms <= task->modified_ms + 30000);
     millpond_task_change change;
-    millpond_modification changes = {.changes = &change, .change_count = 1};
+    millpond_tasks_modification changes = {.changes = &change, .change_count = 1};
     millpond_task_change_init(&change, task);
     OK(millpond_tasks_modify(store, &changes, NULL, &error));
     millpond_tasks_result_free(result);
@@ -139,7 +139,7 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_tasks_jobs *jobs = jobs_of(store, 60000);
     millpond_tasks_result *result, *docs;
     millpond_new_doc new[2];
-    millpond_modification inserts = {.doc_inserts = new, .doc_insert_count = 2};
+    millpond_tasks_modification inserts = {.doc_inserts = new, .doc_insert_count = 2};
     millpond_error *error;
 
     for (int i = 0; i < 2; i++) {
@@ -165,7 +165,7 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_doc_change_init(&change, &data->docs[0]);
     change.content = (millpond_bytes)B("7");
     change.delay_ms = 0;
-    millpond_modification modification = {.deletes = &done, .delete_count = 1,
+    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
                                           .inserts = &next_task, .insert_count = 1,
                                           .doc_changes = &change, .doc_change_count = 1};
     OK(millpond_tasks_job_finish(job, &modification, &result, &error));
@@ -196,7 +196,7 @@ static void are_renewed(const struct backend *backend) {
     millpond_tasks_jobs *jobs = jobs_of(ann, lease_ms);
     millpond_tasks_result *result;
     millpond_new_doc doc;
-    millpond_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
     millpond_error *error;
     uint64_t version;
     bool lost = true;
@@ -233,7 +233,7 @@ static void are_renewed(const struct backend *backend) {
     millpond_task_id stolen = {millpond_tasks_job_data(job)->tasks->id, 0};
     do {
         OK(millpond_tasks_job_version(job, &stolen.version, &error));
-        millpond_modification delete = {.deletes = &stolen, .delete_count = 1};
+        millpond_tasks_modification delete = {.deletes = &stolen, .delete_count = 1};
         FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
               millpond_tasks_modify(ann, &delete, NULL, &error));
         CHECK(millpond_tasks_modify(same, &delete, NULL, NULL) != MILLPOND_INVALID_ARGUMENT);
@@ -253,7 +253,7 @@ static void are_renewed(const struct backend *backend) {
 struct handling {
     int called;
     millpond_tasks_store *store;
-    millpond_modification modification;
+    millpond_tasks_modification modification;
     millpond_task_id task;
     millpond_new_task next;
 };
@@ -271,7 +271,7 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         handling->task = (millpond_task_id){B("eight"), task->version};
         millpond_new_task_init(&handling->next);
         handling->next.queue = (millpond_bytes)B("out");
-        handling->modification = (millpond_modification){.deletes = &handling->task,
+        handling->modification = (millpond_tasks_modification){.deletes = &handling->task,
                                                          .delete_count = 1,
                                                          .inserts = &handling->next,
                                                          .insert_count = 1};
@@ -310,7 +310,7 @@ static void a_handler_decides_how_jobs_end(const struct backend *backend) {
     millpond_bytes queue = B("q");
     millpond_tasks_worker_options options;
     millpond_new_task tasks[8];
-    millpond_modification inserts = {.inserts = tasks, .insert_count = 8};
+    millpond_tasks_modification inserts = {.inserts = tasks, .insert_count = 8};
     millpond_error *error;
 
     OK(millpond_tasks_run(handling.store, &queue, 1, NULL, handle, &handling, &error));

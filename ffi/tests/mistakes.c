@@ -10,10 +10,10 @@
 
 static void null_and_lengths(const struct backend *backend) {
     millpond_client *client = connect_to(backend), *other = (millpond_client *)1;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_keys *keys;
-    millpond_lease *lease;
-    millpond_batches *batches;
+    millpond_ick_lease *lease;
+    millpond_ick_batches *batches;
     millpond_ick_channel *channel;
     millpond_error *error;
     millpond_ick_pair pairs[] = {{S("a"), 1, false}, {NULL, 3, 1, false}};
@@ -49,8 +49,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("name is NULL", millpond_ick_lease_keys(NULL, 1, &keys, &error));
     WRONG("lease is NULL", millpond_ick_lease_acquire(client, S("x"), 1000, NULL, &error));
     WRONG("name is NULL", millpond_ick_lease_acquire(client, NULL, 2, 1000, &lease, &error));
-    WRONG("batches is NULL", millpond_ick_batches(client, S("x"), 1, -1, NULL, &error));
-    WRONG("name is NULL", millpond_ick_batches(client, NULL, 2, 1, -1, &batches, &error));
+    WRONG("batches is NULL", millpond_ick_batches_new(client, S("x"), 1, -1, NULL, &error));
+    WRONG("name is NULL", millpond_ick_batches_new(client, NULL, 2, 1, -1, &batches, &error));
     WRONG("channel is NULL", millpond_ick_channel_new(client, S("x"), 1, 0, NULL, &error));
     WRONG("name is NULL", millpond_ick_channel_new(client, NULL, 2, 1, 0, &channel, &error));
     OK(millpond_ick_channel_new(client, S("x"), 1, 0, &channel, &error));
@@ -72,10 +72,10 @@ static void null_and_lengths(const struct backend *backend) {
 /* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_error *error;
-    millpond_entries *entries;
-    millpond_batches *batches;
+    millpond_ick_entries *entries;
+    millpond_ick_batches *batches;
     millpond_keys *keys;
-    millpond_lease *lease;
+    millpond_ick_lease *lease;
     millpond_ick_channel *channel;
     millpond_ick_stats stats;
     millpond_bytes token;
@@ -91,32 +91,32 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_peek(handle, S("x"), MILLPOND_ICK_PRODUCER, 1, &entries, &error));
     WRONG(says, millpond_ick_delete(handle, S("x"), false, NULL, &error));
     WRONG(says, millpond_ick_lease_acquire(handle, S("x"), 1000, &lease, &error));
-    WRONG(says, millpond_ick_batches(handle, S("x"), 1, -1, &batches, &error));
+    WRONG(says, millpond_ick_batches_new(handle, S("x"), 1, -1, &batches, &error));
     WRONG(says, millpond_ick_channel_new(handle, S("x"), 1, 0, &channel, &error));
-    WRONG(says, millpond_lease_is_lost(handle, &lost, &error));
+    WRONG(says, millpond_ick_lease_is_lost(handle, &lost, &error));
     CHECK(lost);
-    WRONG(says, millpond_lease_token(handle, &token, &error));
-    WRONG(says, millpond_lease_reserve(handle, 1, &entries, &error));
-    WRONG(says, millpond_lease_commit(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_lease_exchange(handle, 1, NULL, 0, &entries, &error));
-    WRONG(says, millpond_lease_batches(handle, 1, -1, &batches, &error));
-    WRONG(says, millpond_lease_release(handle, NULL, &error));
-    WRONG(says, millpond_batches_next(handle, &entries, &error));
-    WRONG(says, millpond_batches_commit(handle, NULL, &error));
+    WRONG(says, millpond_ick_lease_token(handle, &token, &error));
+    WRONG(says, millpond_ick_lease_reserve(handle, 1, &entries, &error));
+    WRONG(says, millpond_ick_lease_commit(handle, NULL, 0, NULL, &error));
+    WRONG(says, millpond_ick_lease_exchange(handle, 1, NULL, 0, &entries, &error));
+    WRONG(says, millpond_ick_lease_batches(handle, 1, -1, &batches, &error));
+    WRONG(says, millpond_ick_lease_release(handle, NULL, &error));
+    WRONG(says, millpond_ick_batches_next(handle, &entries, &error));
+    WRONG(says, millpond_ick_batches_commit(handle, NULL, &error));
     WRONG(says, millpond_ick_channel_shards(handle, &number, &error));
     WRONG(says, millpond_ick_channel_readable(handle, &number, &error));
     WRONG(says, millpond_ick_channel_ick_of(handle, S("x"), &number, &error));
     WRONG(says, millpond_ick_channel_ick_name(handle, 0, &keys, &error));
     WRONG(says, millpond_ick_channel_add(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_ick_channel_batches(handle, &number, 1, 1, -1, &batches, &error));
-    CHECK(millpond_entries_data(handle) == NULL && millpond_entries_length(handle) == 0);
-    CHECK(millpond_entries_bytes(handle) == NULL && millpond_entries_bytes_length(handle) == 0);
+    CHECK(millpond_ick_entries_data(handle) == NULL && millpond_ick_entries_length(handle) == 0);
+    CHECK(millpond_ick_entries_bytes(handle) == NULL && millpond_ick_entries_bytes_length(handle) == 0);
     CHECK(millpond_keys_data(handle) == NULL && millpond_keys_length(handle) == 0);
     millpond_client_free(handle);
-    millpond_entries_free(handle);
+    millpond_ick_entries_free(handle);
     millpond_keys_free(handle);
-    millpond_lease_free(handle);
-    millpond_batches_free(handle);
+    millpond_ick_lease_free(handle);
+    millpond_ick_batches_free(handle);
     millpond_ick_channel_free(handle);
 }
 
@@ -166,40 +166,40 @@ static void handles(const struct backend *backend) {
 
 static void freed_early(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
-    millpond_batches *batches;
+    millpond_ick_batches *batches;
     millpond_ick_channel *channel;
-    millpond_lease *lease;
-    millpond_entries *entries;
+    millpond_ick_lease *lease;
+    millpond_ick_entries *entries;
     millpond_error *error;
 
     add(client, "early", "a 1");
-    OK(millpond_ick_batches(client, S("early"), 1, -1, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("early"), 1, -1, &batches, &error));
     OK(millpond_ick_lease_acquire(client, S("early"), 1000, &lease, &error));
     OK(millpond_ick_channel_new(client, S("early"), 1, 0, &channel, &error));
     millpond_client_free(client);
     /* What was made from it has what it needs. */
-    OK(millpond_lease_reserve(lease, 1, &entries, &error));
+    OK(millpond_ick_lease_reserve(lease, 1, &entries, &error));
     ENTRIES(entries, "a 1");
-    OK(millpond_batches_next(batches, &entries, &error));
-    millpond_batches_free(batches);
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    millpond_ick_batches_free(batches);
     ENTRIES(entries, "a 1");
     OK(millpond_ick_channel_add(channel, NULL, 0, NULL, &error));
     millpond_ick_channel_free(channel);
-    millpond_lease_free(lease);
+    millpond_ick_lease_free(lease);
 }
 
 static void *use_and_free(void *argument) {
     millpond_client *client = argument;
     for (int i = 0; i < 2000; i++) {
-        millpond_entries *entries, *again;
+        millpond_ick_entries *entries, *again;
         millpond_error *error;
         OK(millpond_ick_reserve(client, S("shared"), 1, false, &entries, &error));
-        CHECK(millpond_entries_length(entries) == 1);
+        CHECK(millpond_ick_entries_length(entries) == 1);
         again = entries;
-        millpond_entries_free(entries);
+        millpond_ick_entries_free(entries);
         /* Other objects reuse the slot at once, and none of them may be seen or freed. */
-        CHECK(millpond_entries_length(again) == 0);
-        millpond_entries_free(again);
+        CHECK(millpond_ick_entries_length(again) == 0);
+        millpond_ick_entries_free(again);
         FAILS(MILLPOND_INVALID_ARGUMENT, "that was freed",
               millpond_close((millpond_client *)again, &error));
     }

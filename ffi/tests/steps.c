@@ -11,7 +11,7 @@ static void adds(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
     millpond_ick_added added;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
 
     millpond_ick_pair pairs[] = {{S("b"), 2.0, false}, {S("a"), 1.5, false}, {S("a"), -1.0, false}};
     OK(millpond_ick_add(client, S("adds"), pairs, 3, &added, &error));
@@ -53,7 +53,7 @@ static void adds(const struct backend *backend) {
 static void reserves(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
 
     OK(millpond_ick_reserve(client, S("reserves"), 10, false, &entries, &error));
     CHECK(entries != NULL);
@@ -77,7 +77,7 @@ static void reserves(const struct backend *backend) {
 static void commits(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     uint64_t committed = 77;
 
     add(client, "commits", "a 1 b 2 c 3");
@@ -103,7 +103,7 @@ static void commits(const struct backend *backend) {
 static void reads(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_ick_stats stats = {.exists = true, .total_size = 9};
 
     OK(millpond_ick_stats_read(client, S("reads"), &stats, &error));
@@ -144,34 +144,34 @@ static void deletes(const struct backend *backend) {
 static void any_bytes(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     uint64_t committed;
 
     /* A name and members with NUL, with what is no UTF-8, and without anything. */
     millpond_ick_pair pairs[] = {{S("a\0b"), 1, false}, {S("\xff\xfe"), 2, false}, {NULL, 0, 3, false}};
     OK(millpond_ick_add(client, S("any\0\xff"), pairs, 3, NULL, &error));
     OK(millpond_ick_reserve(client, S("any\0\xff"), 10, false, &entries, &error));
-    const millpond_entry *entry = millpond_entries_data(entries);
-    CHECK(millpond_entries_length(entries) == 3);
+    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+    CHECK(millpond_ick_entries_length(entries) == 3);
     CHECK(entry[0].member_length == 3 && memcmp(entry[0].member, "a\0b", 3) == 0);
     CHECK(entry[1].member_length == 2 && memcmp(entry[1].member, "\xff\xfe", 2) == 0);
     CHECK(entry[2].member_length == 0 && entry[2].score == 3);
 
     /* All in one buffer, without gaps. */
-    CHECK(millpond_entries_bytes_length(entries) == 5);
-    CHECK(memcmp(millpond_entries_bytes(entries), "a\0b\xff\xfe", 5) == 0);
-    CHECK(entry[0].member == millpond_entries_bytes(entries));
+    CHECK(millpond_ick_entries_bytes_length(entries) == 5);
+    CHECK(memcmp(millpond_ick_entries_bytes(entries), "a\0b\xff\xfe", 5) == 0);
+    CHECK(entry[0].member == millpond_ick_entries_bytes(entries));
     CHECK(entry[1].member == entry[0].member + 3 && entry[2].member == entry[1].member + 2);
 
     millpond_bytes members[] = {{entry[0].member, 3}, {entry[1].member, 2}, {NULL, 0}};
     OK(millpond_ick_commit(client, S("any\0\xff"), members, 3, &committed, &error));
     CHECK(committed == 3);
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
 
     OK(millpond_ick_add(client, NULL, 0, pairs, 1, NULL, &error));
     OK(millpond_ick_reserve(client, "", 0, 1, false, &entries, &error));
-    CHECK(millpond_entries_length(entries) == 1);
-    millpond_entries_free(entries);
+    CHECK(millpond_ick_entries_length(entries) == 1);
+    millpond_ick_entries_free(entries);
     OK(millpond_ick_delete(client, NULL, 0, false, NULL, &error));
     millpond_client_free(client);
 }
@@ -181,7 +181,7 @@ static void large_batches(const struct backend *backend) {
     static char members[MANY][16];
     millpond_client *client = connect_to(backend);
     millpond_error *error;
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     millpond_ick_added added;
     uint64_t committed;
     millpond_ick_pair *pairs = calloc(MANY, sizeof *pairs);
@@ -194,8 +194,8 @@ static void large_batches(const struct backend *backend) {
     OK(millpond_ick_add(client, S("large"), pairs, MANY, &added, &error));
     CHECK(added.new_members == MANY);
     OK(millpond_ick_reserve(client, S("large"), MANY, false, &entries, &error));
-    CHECK(millpond_entries_length(entries) == MANY);
-    const millpond_entry *entry = millpond_entries_data(entries);
+    CHECK(millpond_ick_entries_length(entries) == MANY);
+    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
     for (size_t i = 0; i < MANY; i++) {
         CHECK(entry[i].score == (double)(i + 1));
         CHECK(memcmp(entry[i].member, members[MANY - 1 - i], entry[i].member_length) == 0);
@@ -203,7 +203,7 @@ static void large_batches(const struct backend *backend) {
     }
     OK(millpond_ick_commit(client, S("large"), done, MANY, &committed, &error));
     CHECK(committed == MANY);
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
     free(pairs);
     free(done);
 

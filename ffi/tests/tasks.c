@@ -46,7 +46,7 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(claim(store, "in") == NULL);
 
     millpond_task_id done = {held->id, held->version};
-    millpond_modification modification = {.deletes = &done, .delete_count = 1};
+    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
     OK(millpond_tasks_modify(store, &modification, &result, &error));
     data = millpond_tasks_result_data(result);
     CHECK(data->task_count == 0 && data->doc_count == 0 && data->text_length == 0);
@@ -57,7 +57,7 @@ static void insert_claim_delete(const struct backend *backend) {
     millpond_tasks_result_free(claimed);
 
     /* Nothing is done, and that succeeds. */
-    modification = (millpond_modification){0};
+    modification = (millpond_tasks_modification){0};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_store_free(store);
     store = store_of(client, "first", NULL);
@@ -72,7 +72,7 @@ static void all_of_a_new_task(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "new", "ann");
     millpond_tasks_result *result;
     millpond_new_task tasks[5];
-    millpond_modification modification = {.inserts = tasks, .insert_count = 5};
+    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 5};
     millpond_error *error;
 
     for (int i = 0; i < 5; i++) {
@@ -131,7 +131,7 @@ static void changes(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "changes", "ann");
     millpond_tasks_result *result, *before;
     millpond_task_change change;
-    millpond_modification modification = {.changes = &change, .change_count = 1};
+    millpond_tasks_modification modification = {.changes = &change, .change_count = 1};
     millpond_error *error;
 
     /* As it is: a release. */
@@ -193,7 +193,7 @@ static void changes(const struct backend *backend) {
     millpond_new_task_init(&new);
     new.queue = (millpond_bytes)B("q");
     new.id = (millpond_bytes)B("known");
-    millpond_modification inserts = {.inserts = &new, .insert_count = 1};
+    millpond_tasks_modification inserts = {.inserts = &new, .insert_count = 1};
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
     millpond_task_change_init(&change, NULL);
     change.id = (millpond_bytes)B("known");
@@ -221,7 +221,7 @@ static void dependencies(const struct backend *backend) {
         new[i].id = docs[i].id = i ? (millpond_bytes)B("f") : (millpond_bytes)B("h");
         docs[i].namespace_name = (millpond_bytes)B("n");
     }
-    millpond_modification modification = {.inserts = new, .insert_count = 2,
+    millpond_tasks_modification modification = {.inserts = new, .insert_count = 2,
                                           .doc_inserts = docs, .doc_insert_count = 2};
     OK(millpond_tasks_modify(ann, &modification, NULL, &error));
     millpond_tasks_result_free(claim(ann, "held"));
@@ -241,11 +241,11 @@ static void dependencies(const struct backend *backend) {
     doc_change.doc = (millpond_doc_id){B("n"), B("c"), 4};
     millpond_doc_id doc_deletes[] = {{B("n"), B("d"), 5}, {B("n"), B("h"), 1}},
                     doc_depend = {B("n"), B("e"), 6};
-    modification = (millpond_modification){&new[1], 1, &change, 1, deletes, 2, &depend, 1,
+    modification = (millpond_tasks_modification){&new[1], 1, &change, 1, deletes, 2, &depend, 1,
                                            &docs[1], 1, NULL, 0, &doc_change, 1, doc_deletes, 2,
                                            &doc_depend, 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
-    const millpond_dependency *refused = millpond_error_dependency(error);
+    const millpond_tasks_dependency *refused = millpond_error_dependency(error);
     CHECK(refused->insert_count == 1 && refused->change_count == 1 && refused->delete_count == 1);
     CHECK(refused->depend_count == 1 && refused->claim_count == 1);
     CHECK(is(refused->inserts->id, "f") && refused->inserts->version == 0);
@@ -269,7 +269,7 @@ static void dependencies(const struct backend *backend) {
     millpond_error_free(error);
 
     /* Only what another claimant holds. */
-    modification = (millpond_modification){.deletes = &deletes[1], .delete_count = 1};
+    modification = (millpond_tasks_modification){.deletes = &deletes[1], .delete_count = 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     refused = millpond_error_dependency(error);
     CHECK(refused->only_claims && refused->has_claims && !refused->has_claimed_docs);
@@ -296,7 +296,7 @@ static void renewals(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "renewals", "ann");
     millpond_tasks_result *result, *docs;
     millpond_new_doc doc;
-    millpond_modification modification = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification modification = {.doc_inserts = &doc, .doc_insert_count = 1};
     millpond_error *error;
     uint64_t at_ms = 7, doc_version = 7, now;
 
@@ -340,7 +340,7 @@ static void many(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "many", NULL);
     millpond_new_task *tasks = calloc(MANY, sizeof *tasks);
-    millpond_modification modification = {.inserts = tasks, .insert_count = MANY};
+    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = MANY};
     millpond_tasks_result *result;
     millpond_bytes queues[] = {B("a"), B("b"), B("a")};
     static char values[MANY][8];
@@ -377,7 +377,7 @@ static void many(const struct backend *backend) {
             done[i] = (millpond_task_id){data->tasks[i].id, data->tasks[i].version};
         }
         claimed += (int)data->task_count;
-        millpond_modification deletes = {.deletes = done, .delete_count = data->task_count};
+        millpond_tasks_modification deletes = {.deletes = done, .delete_count = data->task_count};
         OK(millpond_tasks_modify(store, &deletes, NULL, &error));
         free(done);
         millpond_tasks_result_free(result);

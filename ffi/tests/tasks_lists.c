@@ -26,7 +26,7 @@ static void insert_five(millpond_tasks_store *store) {
     const char *ids = "abcde";
     const int64_t at_ms[] = {10, 20, 30, 30, -1};
     millpond_new_task tasks[5];
-    millpond_modification modification = {.inserts = tasks, .insert_count = 5};
+    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 5};
     millpond_error *error;
     for (int i = 0; i < 5; i++) {
         millpond_new_task_init(&tasks[i]);
@@ -84,8 +84,8 @@ static void seeds(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "seeds", "ann");
     millpond_new_doc doc;
-    millpond_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
-    millpond_modification puts = {.doc_puts = &doc, .doc_put_count = 1};
+    millpond_tasks_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification puts = {.doc_puts = &doc, .doc_put_count = 1};
     millpond_tasks_result *result;
     millpond_error *error;
 
@@ -125,7 +125,7 @@ static void documents(const struct backend *backend) {
     millpond_bytes ids[] = {B("3"), B("nobody"), B("1")};
     const char *id[] = {"1", "2", "3"}, *key[] = {"k", "k", "l"}, *second[] = {"b", "a", ""};
     millpond_new_doc new[3];
-    millpond_modification modification = {.doc_inserts = new, .doc_insert_count = 3};
+    millpond_tasks_modification modification = {.doc_inserts = new, .doc_insert_count = 3};
     millpond_tasks_result *result, *page;
     millpond_doc_query query;
     millpond_error *error;
@@ -186,7 +186,7 @@ static void documents(const struct backend *backend) {
     data = millpond_tasks_result_data(page);
     CHECK(data->doc_count == 2 && is(data->docs[1].id, "1") && data->docs[1].version == 1);
     millpond_doc_change change;
-    millpond_modification changes = {.doc_changes = &change, .doc_change_count = 1};
+    millpond_tasks_modification changes = {.doc_changes = &change, .doc_change_count = 1};
     millpond_doc_change_init(&change, &data->docs[1]);
     change.content = (millpond_bytes)B("null");
     OK(millpond_tasks_modify(store, &changes, &result, &error));
@@ -202,7 +202,7 @@ static void documents(const struct backend *backend) {
     CHECK(is(doc->claimant, "") && is(doc->content, "null") && doc->version == 3);
     millpond_tasks_result_free(result);
     millpond_doc_id gone = {doc->namespace_name, doc->id, doc->version};
-    changes = (millpond_modification){.doc_deletes = &gone, .doc_delete_count = 1};
+    changes = (millpond_tasks_modification){.doc_deletes = &gone, .doc_delete_count = 1};
     OK(millpond_tasks_modify(store, &changes, NULL, &error));
     millpond_tasks_result_free(page);
 
@@ -233,7 +233,7 @@ static void statistics(const struct backend *backend) {
     OK(millpond_tasks_queue_stats(store, NULL, &result, &error));
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     CHECK(data->queue_count == 4 && is(data->queues[0].queue, "mail/in"));
-    const millpond_queue_stats *stats = &data->queues[3];
+    const millpond_task_queue_stats *stats = &data->queues[3];
     CHECK(is(stats->queue, "q") && stats->size == 5 && stats->available == 3);
     CHECK(stats->claimed == 1 && stats->future == 1 && stats->max_claims == 1);
     CHECK(data->text_length == strlen("mail/inmail/outotherq"));

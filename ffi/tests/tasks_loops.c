@@ -62,7 +62,7 @@ static void is_woken_by_time(const struct backend *backend) {
     millpond_bytes queue = B("q");
     millpond_tasks_result *result;
     millpond_new_task task;
-    millpond_modification modification = {.inserts = &task, .insert_count = 1};
+    millpond_tasks_modification modification = {.inserts = &task, .insert_count = 1};
     millpond_error *error;
 
     millpond_new_task_init(&task);

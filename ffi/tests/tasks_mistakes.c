@@ -164,7 +164,7 @@ static void modifications(const struct backend *backend) {
     WRONG("modification is NULL", millpond_tasks_modify(store, NULL, NULL, &error));
 
     /* Each list, and each field of what is in it. */
-    millpond_modification inserts = {.inserts = &task, .insert_count = 1};
+    millpond_tasks_modification inserts = {.inserts = &task, .insert_count = 1};
 #define WRONG_TASK(says, field, ...) \
     (task = whole, task.field = __VA_ARGS__, \
      WRONG(says, millpond_tasks_modify(store, &inserts, NULL, &error)))
@@ -189,18 +189,18 @@ static void modifications(const struct backend *backend) {
     inserts.inserts = NULL;
     WRONG("inserts is NULL, but its length is 1",
           millpond_tasks_modify(store, &inserts, NULL, &error));
-    inserts = (millpond_modification){.inserts = &task, .insert_count = SIZE_MAX / 8};
+    inserts = (millpond_tasks_modification){.inserts = &task, .insert_count = SIZE_MAX / 8};
     WRONG("inserts has the length", millpond_tasks_modify(store, &inserts, NULL, &error));
     inserts.inserts = (void *)((char *)&task + 1);
     WRONG("not aligned", millpond_tasks_modify(store, &inserts, NULL, &error));
 
-    millpond_modification changes = {.changes = &change, .change_count = 1};
+    millpond_tasks_modification changes = {.changes = &change, .change_count = 1};
     WRONG("the id is empty", millpond_tasks_modify(store, &changes, NULL, &error));
     change.id = change.queue = (millpond_bytes)B("t");
     change.retry = true;
     change.retry_err = (millpond_bytes){NULL, 1};
     WRONG("changes[0].retry_err is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
-    changes = (millpond_modification){.deletes = &id, .delete_count = 1, .depends = &id,
+    changes = (millpond_tasks_modification){.deletes = &id, .delete_count = 1, .depends = &id,
                                       .depend_count = 1};
     WRONG("task t is named twice", millpond_tasks_modify(store, &changes, NULL, &error));
     id.id = (millpond_bytes){NULL, 1};
@@ -208,7 +208,7 @@ static void modifications(const struct backend *backend) {
     changes.delete_count = 0;
     WRONG("depends[0].id is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
 
-    millpond_modification docs = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification docs = {.doc_inserts = &doc, .doc_insert_count = 1};
     WRONG("the namespace is empty", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.namespace_name = (millpond_bytes)B("n");
     WRONG("without a key needs an id", millpond_tasks_modify(store, &docs, NULL, &error));
@@ -217,10 +217,10 @@ static void modifications(const struct backend *backend) {
     WRONG("the content is not a JSON text", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.key = (millpond_bytes){NULL, 1};
     WRONG("doc_inserts[0].key is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
-    docs = (millpond_modification){.doc_changes = &doc_change, .doc_change_count = 1};
+    docs = (millpond_tasks_modification){.doc_changes = &doc_change, .doc_change_count = 1};
     doc_change.doc.id = (millpond_bytes){NULL, 1};
     WRONG("doc_changes[0].doc.id is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
-    docs = (millpond_modification){.doc_deletes = &doc_id, .doc_delete_count = 1,
+    docs = (millpond_tasks_modification){.doc_deletes = &doc_id, .doc_delete_count = 1,
                                    .doc_depends = &doc_id, .doc_depend_count = 1};
     WRONG("document n/d is named twice", millpond_tasks_modify(store, &docs, NULL, &error));
 
@@ -246,7 +246,7 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_bytes text = B("x");
-    millpond_modification nothing = {0};
+    millpond_tasks_modification nothing = {0};
     millpond_error *error;
     uint64_t number;
     bool flag = false;

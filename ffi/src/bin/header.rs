@@ -92,7 +92,7 @@ fn for_ffi(root: &Path) -> String {
         assert_eq!(text.matches(&binary).count(), count, "{binary} is not where it was");
         text = text.replace(&binary, &format!("    char *{name};"));
     }
-    for function in ["millpond_entries_bytes(", "millpond_shuffle_batch_bytes("] {
+    for function in ["millpond_ick_entries_bytes(", "millpond_shuffle_batch_bytes("] {
         let binary = format!("const char *{function}");
         assert!(text.contains(&binary), "{binary} is not where it was");
         text = text.replace(&binary, &format!("char *{function}"));

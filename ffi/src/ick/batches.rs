@@ -9,15 +9,15 @@ use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
-use crate::ick::entries::{Entries, millpond_entries};
+use crate::ick::entries::{Entries, millpond_ick_entries};
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches to work on, each committed when the next is requested. Freed
-/// with `millpond_batches_free`.
+/// with `millpond_ick_batches_free`.
 ///
 /// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
 /// once. Threads that consume together have batches of their own, on a channel for instance.
-pub struct millpond_batches {
+pub struct millpond_ick_batches {
     _private: (),
 }
 
@@ -60,30 +60,30 @@ pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
 /// polling: it is woken when members are added, and polls every five seconds for producers that do
 /// not publish notifications. `millpond_close` on the client ends the wait.
 ///
-/// `batches` is set to the loop, which the caller frees with `millpond_batches_free`, or on failure
+/// `batches` is set to the loop, which the caller frees with `millpond_ick_batches_free`, or on failure
 /// to NULL. Makes no call yet.
 ///
-///     millpond_batches *batches;
-///     millpond_entries *entries;
-///     if (millpond_ick_batches(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
+///     millpond_ick_batches *batches;
+///     millpond_ick_entries *entries;
+///     if (millpond_ick_batches_new(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
 ///         return failed(error);
-///     while (millpond_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
+///     while (millpond_ick_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
 ///         work_on(entries);
-///         millpond_entries_free(entries);
+///         millpond_ick_entries_free(entries);
 ///     }
-///     millpond_batches_free(batches);
+///     millpond_ick_batches_free(batches);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_ick_batches(
+pub unsafe extern "C" fn millpond_ick_batches_new(
     client: *mut millpond_client,
     name: *const c_char,
     name_length: usize,
     max: u64,
     wait_ms: i64,
-    batches: *mut *mut millpond_batches,
+    batches: *mut *mut millpond_ick_batches,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn millpond_ick_batches(
 
 /// Commits the last batch and takes the next, in one round trip.
 ///
-/// `entries` is set to the batch, which the caller frees with `millpond_entries_free`; to NULL on
+/// `entries` is set to the batch, which the caller frees with `millpond_ick_entries_free`; to NULL on
 /// failure, and also on success when the loop is over. After an error that a retry can fix (see
 /// `millpond_error_retry`) the loop can be continued: a batch whose commit may or may not have
 /// been done is delivered again if it was not.
@@ -107,11 +107,11 @@ pub unsafe extern "C" fn millpond_ick_batches(
 /// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
 /// client was closed.
 ///
-/// Threads: one at a time; see `millpond_batches`.
+/// Threads: one at a time; see `millpond_ick_batches`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_batches_next(
-    batches: *mut millpond_batches,
-    entries: *mut *mut millpond_entries,
+pub unsafe extern "C" fn millpond_ick_batches_next(
+    batches: *mut millpond_ick_batches,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -133,10 +133,10 @@ pub unsafe extern "C" fn millpond_batches_next(
 ///
 /// Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
 ///
-/// Threads: one at a time; see `millpond_batches`.
+/// Threads: one at a time; see `millpond_ick_batches`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_batches_commit(
-    batches: *mut millpond_batches,
+pub unsafe extern "C" fn millpond_ick_batches_commit(
+    batches: *mut millpond_ick_batches,
     committed: *mut u64,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -154,6 +154,6 @@ pub unsafe extern "C" fn millpond_batches_commit(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_batches_free(batches: *mut millpond_batches) {
+pub unsafe extern "C" fn millpond_ick_batches_free(batches: *mut millpond_ick_batches) {
     caller::free::<Batches>(batches);
 }

@@ -8,7 +8,7 @@ use millpond::ick::IckChannel;
 use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::{Batches, millpond_batches, wait_time};
+use crate::ick::batches::{Batches, millpond_ick_batches, wait_time};
 use crate::ick::steps::{millpond_ick_added, millpond_ick_pair};
 use crate::keys::{Keys, millpond_keys};
 use crate::status::millpond_status;
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn millpond_ick_channel_add(
 }
 
 /// The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
-/// else is as in `millpond_ick_batches`.
+/// else is as in `millpond_ick_batches_new`.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, or no number.
 ///
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn millpond_ick_channel_batches(
     count: usize,
     max: u64,
     wait_ms: i64,
-    batches: *mut *mut millpond_batches,
+    batches: *mut *mut millpond_ick_batches,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.

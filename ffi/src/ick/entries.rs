@@ -9,15 +9,15 @@ use crate::caller::{self, Caller};
 use crate::handle::Held;
 
 /// A list of members with their scores, such as the result of a reserve. The caller frees it with
-/// `millpond_entries_free`. Any thread may read it.
-pub struct millpond_entries {
+/// `millpond_ick_entries_free`. Any thread may read it.
+pub struct millpond_ick_entries {
     _private: (),
 }
 
 /// A member and its score.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct millpond_entry {
+pub struct millpond_ick_entry {
     /// The member's bytes; not NUL-terminated. Never NULL.
     pub member: *const c_char,
     /// How many bytes it has.
@@ -28,7 +28,7 @@ pub struct millpond_entry {
 
 /// What a handle of entries refers to: the members without gaps, and where each is.
 pub(crate) struct Entries {
-    list: Box<[millpond_entry]>,
+    list: Box<[millpond_ick_entry]>,
     members: Box<[u8]>,
 }
 
@@ -47,7 +47,7 @@ impl Entries {
         let list = entries.iter().map(|entry| {
             let (member, after) = rest.split_at(entry.member.len());
             rest = after;
-            millpond_entry {
+            millpond_ick_entry {
                 member: member.as_ptr().cast(),
                 member_length: member.len(),
                 score: entry.score,
@@ -58,7 +58,7 @@ impl Entries {
 }
 
 fn read<T: Copy>(
-    entries: *const millpond_entries,
+    entries: *const millpond_ick_entries,
     empty: T,
     part: impl FnOnce(Held<Entries>) -> T,
 ) -> T {
@@ -67,36 +67,40 @@ fn read<T: Copy>(
     caller.run_or(empty, || caller.held("entries", entries).map_or(empty, part))
 }
 
-/// The entries as an array of `millpond_entries_length`, lowest score first. Valid until the
+/// The entries as an array of `millpond_ick_entries_length`, lowest score first. Valid until the
 /// entries are freed. NULL for NULL and for a handle that was freed or is none.
 ///
-///     const millpond_entry *entry = millpond_entries_data(entries);
-///     for (size_t i = 0; i < millpond_entries_length(entries); i++)
+///     const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+///     for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
 ///         index_document(entry[i].member, entry[i].member_length);
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_entries_data(
-    entries: *const millpond_entries,
-) -> *const millpond_entry {
+pub unsafe extern "C" fn millpond_ick_entries_data(
+    entries: *const millpond_ick_entries,
+) -> *const millpond_ick_entry {
     read(entries, ptr::null(), |entries| entries.list.as_ptr())
 }
 
-/// How many entries there are; 0 where `millpond_entries_data` is NULL.
+/// How many entries there are; 0 where `millpond_ick_entries_data` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_entries_length(entries: *const millpond_entries) -> usize {
+pub unsafe extern "C" fn millpond_ick_entries_length(
+    entries: *const millpond_ick_entries,
+) -> usize {
     read(entries, 0, |entries| entries.list.len())
 }
 
 /// The bytes of all members, one after the other without gaps, in the order of the entries: for
 /// interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
-/// `millpond_entries_data`.
+/// `millpond_ick_entries_data`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_entries_bytes(entries: *const millpond_entries) -> *const c_char {
+pub unsafe extern "C" fn millpond_ick_entries_bytes(
+    entries: *const millpond_ick_entries,
+) -> *const c_char {
     read(entries, ptr::null(), |entries| entries.members.as_ptr().cast())
 }
 
@@ -104,7 +108,9 @@ pub unsafe extern "C" fn millpond_entries_bytes(entries: *const millpond_entries
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_entries_bytes_length(entries: *const millpond_entries) -> usize {
+pub unsafe extern "C" fn millpond_ick_entries_bytes_length(
+    entries: *const millpond_ick_entries,
+) -> usize {
     read(entries, 0, |entries| entries.members.len())
 }
 
@@ -112,6 +118,6 @@ pub unsafe extern "C" fn millpond_entries_bytes_length(entries: *const millpond_
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_entries_free(entries: *mut millpond_entries) {
+pub unsafe extern "C" fn millpond_ick_entries_free(entries: *mut millpond_ick_entries) {
     caller::free::<Entries>(entries);
 }

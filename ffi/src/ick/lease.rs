@@ -10,20 +10,20 @@ use millpond::{Error, ErrorKind, Result};
 use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::{Batches, millpond_batches, wait_time};
-use crate::ick::entries::{Entries, millpond_entries};
+use crate::ick::batches::{Batches, millpond_ick_batches, wait_time};
+use crate::ick::entries::{Entries, millpond_ick_entries};
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
 /// The right to consume an Ick, for as long as it is held. A native thread renews it three times a
 /// lease, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
 /// `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
-/// what another one works on. Freed with `millpond_lease_free`.
+/// what another one works on. Freed with `millpond_ick_lease_free`.
 ///
 /// One thread at a time: a second one that makes a step through it meanwhile gets
-/// `MILLPOND_INVALID_ARGUMENT` at once. `millpond_lease_is_lost` and `millpond_lease_token` are
+/// `MILLPOND_INVALID_ARGUMENT` at once. `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are
 /// for any thread at any time.
-pub struct millpond_lease {
+pub struct millpond_ick_lease {
     _private: (),
 }
 
@@ -105,10 +105,10 @@ fn released() -> Error {
 /// mistake. `ttl_ms` is its term in milliseconds, from 1 to a day; it is renewed until it is
 /// released or freed, and a consumer that crashed loses it after a term at most.
 ///
-/// `lease` is set to the lease, which the caller frees with `millpond_lease_free`; to NULL on
+/// `lease` is set to the lease, which the caller frees with `millpond_ick_lease_free`; to NULL on
 /// failure, and also on success if another consumer holds it.
 ///
-///     millpond_lease *lease;
+///     millpond_ick_lease *lease;
 ///     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
 ///     if (status == MILLPOND_OK && lease == NULL)
 ///         puts("somebody else is at work");
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn millpond_ick_lease_acquire(
     name: *const c_char,
     name_length: usize,
     ttl_ms: u64,
-    lease: *mut *mut millpond_lease,
+    lease: *mut *mut millpond_ick_lease,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -145,8 +145,8 @@ pub unsafe extern "C" fn millpond_ick_lease_acquire(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_is_lost(
-    lease: *const millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_is_lost(
+    lease: *const millpond_ick_lease,
     lost: *mut bool,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn millpond_lease_is_lost(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_token(
-    lease: *const millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_token(
+    lease: *const millpond_ick_lease,
     token: *mut millpond_bytes,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -185,12 +185,12 @@ pub unsafe extern "C" fn millpond_lease_token(
 ///
 /// Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_reserve`.
 ///
-/// Threads: one at a time; see `millpond_lease`.
+/// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_reserve(
-    lease: *mut millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_reserve(
+    lease: *mut millpond_ick_lease,
     max: u64,
-    entries: *mut *mut millpond_entries,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -208,10 +208,10 @@ pub unsafe extern "C" fn millpond_lease_reserve(
 /// Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_commit`; also
 /// `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
 ///
-/// Threads: one at a time; see `millpond_lease`.
+/// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_commit(
-    lease: *mut millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_commit(
+    lease: *mut millpond_ick_lease,
     members: *const millpond_bytes,
     count: usize,
     committed: *mut u64,
@@ -232,14 +232,14 @@ pub unsafe extern "C" fn millpond_lease_commit(
 ///
 /// Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_exchange`.
 ///
-/// Threads: one at a time; see `millpond_lease`.
+/// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_exchange(
-    lease: *mut millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_exchange(
+    lease: *mut millpond_ick_lease,
     max: u64,
     members: *const millpond_bytes,
     count: usize,
-    entries: *mut *mut millpond_entries,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -253,18 +253,18 @@ pub unsafe extern "C" fn millpond_lease_exchange(
     })
 }
 
-/// `millpond_ick_batches` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
+/// `millpond_ick_batches_new` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
 /// lease is lost. The batches do not keep the lease: it has to outlive them.
 ///
-/// Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches`.
+/// Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches_new`.
 ///
-/// Threads: one at a time; see `millpond_lease`.
+/// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_batches(
-    lease: *mut millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_batches(
+    lease: *mut millpond_ick_lease,
     max: u64,
     wait_ms: i64,
-    batches: *mut *mut millpond_batches,
+    batches: *mut *mut millpond_ick_batches,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -286,10 +286,10 @@ pub unsafe extern "C" fn millpond_lease_batches(
 /// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then it
 /// expires.
 ///
-/// Threads: one at a time; see `millpond_lease`.
+/// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_release(
-    lease: *mut millpond_lease,
+pub unsafe extern "C" fn millpond_ick_lease_release(
+    lease: *mut millpond_ick_lease,
     was_held: *mut bool,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -307,6 +307,6 @@ pub unsafe extern "C" fn millpond_lease_release(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_lease_free(lease: *mut millpond_lease) {
+pub unsafe extern "C" fn millpond_ick_lease_free(lease: *mut millpond_ick_lease) {
     caller::free::<Lease>(lease);
 }

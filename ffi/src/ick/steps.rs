@@ -8,7 +8,7 @@ use millpond::{Client, Result};
 use crate::caller::{Caller, invalid};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::entries::{Entries, millpond_entries};
+use crate::ick::entries::{Entries, millpond_ick_entries};
 use crate::keys::{Keys, millpond_bytes, millpond_keys};
 use crate::options::c_bool;
 use crate::status::millpond_status;
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn millpond_ick_add(
 /// holds the lowest scores of both.
 ///
 /// `entries` is set to the batch, which may be empty and which the caller frees with
-/// `millpond_entries_free`, or on failure to NULL.
+/// `millpond_ick_entries_free`, or on failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` from 10^17 on; `MILLPOND_WRONG_TYPE` and
 /// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn millpond_ick_reserve(
     name_length: usize,
     max: u64,
     backwash: bool,
-    entries: *mut *mut millpond_entries,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn millpond_ick_exchange(
     members: *const millpond_bytes,
     count: usize,
     backwash: bool,
-    entries: *mut *mut millpond_entries,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn millpond_ick_stats_read(
 /// Reads up to `max` of the lowest members of one set and moves nothing. `set` is
 /// `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`.
 ///
-/// `entries` is set to what was found, which the caller frees with `millpond_entries_free`, or on
+/// `entries` is set to what was found, which the caller frees with `millpond_ick_entries_free`, or on
 /// failure to NULL.
 ///
 /// Errors: as `millpond_ick_reserve`; `MILLPOND_INVALID_ARGUMENT` for another `set`.
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn millpond_ick_peek(
     name_length: usize,
     set: u32,
     max: u64,
-    entries: *mut *mut millpond_entries,
+    entries: *mut *mut millpond_ick_entries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.

@@ -11,7 +11,7 @@ use crate::error::{Failure, millpond_error};
 
 /// Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
 #[repr(C)]
-pub struct millpond_dependency {
+pub struct millpond_tasks_dependency {
     /// Tasks to insert whose id is taken, with the current version.
     pub inserts: *const millpond_task_id,
     /// How many there are.
@@ -68,7 +68,7 @@ pub struct millpond_dependency {
 
 /// What an error holds of it.
 pub(crate) struct Refusal {
-    lists: millpond_dependency,
+    lists: millpond_tasks_dependency,
     /// What the lists point to.
     _tasks: [Box<[millpond_task_id]>; 5],
     _docs: [Box<[millpond_doc_id]>; 5],
@@ -104,7 +104,7 @@ impl Refusal {
         .map(|ids| docs(ids));
         let [inserts, changes, deletes, depends, claims] = &tasks;
         let [doc_inserts, doc_changes, doc_deletes, doc_depends, doc_claims] = &docs;
-        let lists = millpond_dependency {
+        let lists = millpond_tasks_dependency {
             inserts: inserts.as_ptr(),
             insert_count: inserts.len(),
             changes: changes.as_ptr(),
@@ -135,7 +135,7 @@ impl Refusal {
         Box::new(Self { lists, _tasks: tasks, _docs: docs, _dependency: dependency })
     }
 
-    fn lists(&self) -> *const millpond_dependency {
+    fn lists(&self) -> *const millpond_tasks_dependency {
         &raw const self.lists
     }
 }
@@ -143,7 +143,7 @@ impl Refusal {
 /// The list of all that is not as a modification says; NULL for an error that is not
 /// `MILLPOND_DEPENDENCY`. Lives until the error is freed.
 ///
-///     const millpond_dependency *refused = millpond_error_dependency(error);
+///     const millpond_tasks_dependency *refused = millpond_error_dependency(error);
 ///     if (refused != NULL && refused->only_claims)
 ///         puts("somebody else holds it: later, then");
 ///
@@ -151,7 +151,7 @@ impl Refusal {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_error_dependency(
     error: *const millpond_error,
-) -> *const millpond_dependency {
+) -> *const millpond_tasks_dependency {
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
     let lists = || {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use millpond::Result;
 use millpond::tasks::{self, Modified};
 
-use super::modification::millpond_modification;
+use super::modification::millpond_tasks_modification;
 use super::result::{Parts, TasksResult, millpond_tasks_data, millpond_tasks_result};
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_job_finish(
     job: *mut millpond_tasks_job,
-    modification: *const millpond_modification,
+    modification: *const millpond_tasks_modification,
     result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {

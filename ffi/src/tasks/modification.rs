@@ -17,11 +17,11 @@ use crate::status::millpond_status;
 /// Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
 /// task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
 ///
-///     millpond_modification modification = {.deletes = &done, .delete_count = 1,
+///     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
 ///                                           .inserts = &next, .insert_count = 1};
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct millpond_modification {
+pub struct millpond_tasks_modification {
     /// Tasks to insert. Refused if a task of that id is there, in any queue.
     pub inserts: *const millpond_new_task,
     /// How many there are.
@@ -69,7 +69,7 @@ impl Caller {
     /// The modification of a call.
     pub(super) fn modification(
         &self,
-        modification: *const millpond_modification,
+        modification: *const millpond_tasks_modification,
     ) -> Result<Modification> {
         if modification.is_null() {
             return Err(invalid("modification is NULL"));
@@ -123,7 +123,7 @@ impl Caller {
 /// with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
 ///
 ///     millpond_task_id done = {task->id, task->version};
-///     millpond_modification modification = {.deletes = &done, .delete_count = 1};
+///     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
 ///     status = millpond_tasks_modify(store, &modification, NULL, &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
@@ -141,7 +141,7 @@ impl Caller {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_modify(
     store: *mut millpond_tasks_store,
-    modification: *const millpond_modification,
+    modification: *const millpond_tasks_modification,
     result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
 ) -> millpond_status {

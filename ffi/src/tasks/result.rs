@@ -10,7 +10,7 @@ use millpond::tasks::{
 use super::doc::millpond_doc;
 use super::list::millpond_task_position;
 use super::list_docs::millpond_doc_position;
-use super::stats::{millpond_namespace_stats, millpond_queue_stats};
+use super::stats::{millpond_task_namespace_stats, millpond_task_queue_stats};
 use super::task::millpond_task;
 use crate::caller::{self, Caller};
 use crate::keys::millpond_bytes;
@@ -42,11 +42,11 @@ pub struct millpond_tasks_data {
     /// Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
     pub next_doc: *const millpond_doc_position,
     /// The queues, of `millpond_tasks_queue_stats`.
-    pub queues: *const millpond_queue_stats,
+    pub queues: *const millpond_task_queue_stats,
     /// How many there are.
     pub queue_count: usize,
     /// The namespaces, of `millpond_tasks_namespace_stats`.
-    pub namespaces: *const millpond_namespace_stats,
+    pub namespaces: *const millpond_task_namespace_stats,
     /// How many there are.
     pub namespace_count: usize,
     /// All texts, one after the other without gaps: of each task, of each document, of the next
@@ -67,8 +67,8 @@ pub(crate) struct Parts {
     _docs: Box<[millpond_doc]>,
     _next: Option<Box<millpond_task_position>>,
     _next_doc: Option<Box<millpond_doc_position>>,
-    _queues: Box<[millpond_queue_stats]>,
-    _namespaces: Box<[millpond_namespace_stats]>,
+    _queues: Box<[millpond_task_queue_stats]>,
+    _namespaces: Box<[millpond_task_namespace_stats]>,
     _text: Box<[u8]>,
 }
 
@@ -151,10 +151,11 @@ impl Parts {
                 id: cut(Some(&next.id)),
             })
         });
-        let stats = |stats: &QueueStats| millpond_queue_stats::new(stats, cut(Some(&stats.queue)));
+        let stats =
+            |stats: &QueueStats| millpond_task_queue_stats::new(stats, cut(Some(&stats.queue)));
         let queues: Box<[_]> = content.queues.iter().map(stats).collect();
         let stats = |stats: &NamespaceStats| {
-            millpond_namespace_stats::new(stats, cut(Some(&stats.namespace)))
+            millpond_task_namespace_stats::new(stats, cut(Some(&stats.namespace)))
         };
         let namespaces: Box<[_]> = content.namespaces.iter().map(stats).collect();
 

@@ -8,7 +8,7 @@ use millpond::Result;
 use millpond::tasks::{Failure, Modification};
 
 use super::job::{Job, millpond_tasks_job};
-use super::modification::millpond_modification;
+use super::modification::millpond_tasks_modification;
 use super::store::{Store, millpond_tasks_store};
 use super::worker::{self, millpond_tasks_worker_options};
 use crate::caller::{Caller, invalid};
@@ -47,7 +47,7 @@ pub struct millpond_task_outcome {
     /// A `millpond_task_end`.
     pub end: u32,
     /// What happens instead of a delete.
-    pub modification: *const millpond_modification,
+    pub modification: *const millpond_tasks_modification,
     /// Why it failed.
     pub err: millpond_bytes,
     /// The queue that it moves to.

@@ -14,7 +14,7 @@ use crate::status::millpond_status;
 /// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct millpond_queue_stats {
+pub struct millpond_task_queue_stats {
     /// The queue's name.
     pub queue: millpond_bytes,
     /// All tasks.
@@ -29,7 +29,7 @@ pub struct millpond_queue_stats {
     pub max_claims: u64,
 }
 
-impl millpond_queue_stats {
+impl millpond_task_queue_stats {
     pub(super) fn new(stats: &QueueStats, queue: millpond_bytes) -> Self {
         let &QueueStats { size, available, claimed, future, max_claims, .. } = stats;
         Self { queue, size, available, claimed, future, max_claims: max_claims.into() }
@@ -39,7 +39,7 @@ impl millpond_queue_stats {
 /// What is in a namespace.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct millpond_namespace_stats {
+pub struct millpond_task_namespace_stats {
     /// The namespace's name.
     pub namespace_name: millpond_bytes,
     /// All documents.
@@ -48,7 +48,7 @@ pub struct millpond_namespace_stats {
     pub claimed: u64,
 }
 
-impl millpond_namespace_stats {
+impl millpond_task_namespace_stats {
     pub(super) fn new(stats: &NamespaceStats, namespace_name: millpond_bytes) -> Self {
         Self { namespace_name, size: stats.size, claimed: stats.claimed }
     }

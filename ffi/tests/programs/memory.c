@@ -24,8 +24,8 @@ static void use(millpond_client *client, int turn) {
     millpond_ick_pair pairs[MEMBERS];
     millpond_bytes members[MEMBERS];
     millpond_ick_pair nan_pair = {S("x"), NAN, false};
-    millpond_entries *entries;
-    millpond_batches *batches;
+    millpond_ick_entries *entries;
+    millpond_ick_batches *batches;
     millpond_ick_stats stats;
     millpond_error *error;
     uint64_t committed;
@@ -37,18 +37,18 @@ static void use(millpond_client *client, int turn) {
     }
     OK(millpond_ick_add(client, S("memory"), pairs, MEMBERS, NULL, &error));
     OK(millpond_ick_reserve(client, S("memory"), MEMBERS, false, &entries, &error));
-    CHECK(millpond_entries_length(entries) == MEMBERS);
-    millpond_entries_free(entries);
+    CHECK(millpond_ick_entries_length(entries) == MEMBERS);
+    millpond_ick_entries_free(entries);
     FAILS(MILLPOND_INVALID_ARGUMENT, "NaN",
           millpond_ick_add(client, S("memory"), &nan_pair, 1, NULL, &error));
     OK(millpond_ick_stats_read(client, S("memory"), &stats, &error));
     OK(millpond_ick_commit(client, S("memory"), members, MEMBERS / 2, &committed, &error));
-    OK(millpond_ick_batches(client, S("memory"), MEMBERS, -1, &batches, &error));
-    OK(millpond_batches_next(batches, &entries, &error));
-    CHECK(millpond_entries_length(entries) == MEMBERS / 2);
-    millpond_entries_free(entries);
-    OK(millpond_batches_commit(batches, &committed, &error));
-    millpond_batches_free(batches);
+    OK(millpond_ick_batches_new(client, S("memory"), MEMBERS, -1, &batches, &error));
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    CHECK(millpond_ick_entries_length(entries) == MEMBERS / 2);
+    millpond_ick_entries_free(entries);
+    OK(millpond_ick_batches_commit(batches, &committed, &error));
+    millpond_ick_batches_free(batches);
 }
 
 /* As many of a shuffle queue. */
@@ -92,7 +92,7 @@ static void use_tasks(millpond_client *client) {
     millpond_bytes queue = {S("q")};
     millpond_new_task tasks[3];
     millpond_new_doc doc;
-    millpond_modification modification = {.inserts = tasks, .insert_count = 3,
+    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 3,
                                           .doc_inserts = &doc, .doc_insert_count = 1};
     millpond_tasks_store *store;
     millpond_tasks_result *result;
@@ -111,7 +111,7 @@ static void use_tasks(millpond_client *client) {
     OK(millpond_tasks_modify(store, &modification, &result, &error));
     const millpond_doc *made = millpond_tasks_result_data(result)->docs;
     millpond_doc_id gone = {made->namespace_name, made->id, made->version};
-    modification = (millpond_modification){.doc_deletes = &gone, .doc_delete_count = 1};
+    modification = (millpond_tasks_modification){.doc_deletes = &gone, .doc_delete_count = 1};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     CHECK(millpond_tasks_modify(store, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     CHECK(millpond_error_dependency(error)->doc_delete_count == 1);
@@ -123,7 +123,7 @@ static void use_tasks(millpond_client *client) {
         const millpond_task *task = &millpond_tasks_result_data(result)->tasks[i];
         done[i] = (millpond_task_id){task->id, task->version};
     }
-    modification = (millpond_modification){.deletes = done, .delete_count = 2};
+    modification = (millpond_tasks_modification){.deletes = done, .delete_count = 2};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_new(store, &queue, 1, NULL, &jobs, &error));

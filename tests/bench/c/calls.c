@@ -83,16 +83,16 @@ static void their_add(const struct row *row) {
 static double sum;
 
 static void our_reserve(const struct row *row) {
-    millpond_entries *entries;
+    millpond_ick_entries *entries;
     size_t max = (size_t)row->members;
     if (millpond_ick_reserve(client, "k", 1, max, false, &entries, NULL) != MILLPOND_OK)
         fail("a reserve failed");
-    const millpond_entry *entry = millpond_entries_data(entries);
-    if (millpond_entries_length(entries) != max)
+    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+    if (millpond_ick_entries_length(entries) != max)
         fail("a reserve returned too little");
     for (size_t i = 0; i < max; i++)
         sum += entry[i].score + (double)entry[i].member_length;
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
 }
 
 static void their_reserve(const struct row *row) {

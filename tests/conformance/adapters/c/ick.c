@@ -50,14 +50,14 @@ static json_t *json_score(double score) {
     return number != NULL ? number : json_pack("{s:s}", "float", score > 0 ? "inf" : "-inf");
 }
 
-static json_t *json_entries(millpond_entries *entries) {
-    const millpond_entry *entry = millpond_entries_data(entries);
+static json_t *json_entries(millpond_ick_entries *entries) {
+    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
     json_t *list = json_array();
-    for (size_t i = 0; i < millpond_entries_length(entries); i++)
+    for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
         json_array_append_new(list, json_pack("[o,o]",
                                               json_bytes(entry[i].member, entry[i].member_length),
                                               json_score(entry[i].score)));
-    millpond_entries_free(entries);
+    millpond_ick_entries_free(entries);
     return list;
 }
 
@@ -106,7 +106,7 @@ static json_t *call_reserve(struct request *request) {
     millpond_bytes name = named(request, "name");
     uint64_t max = size(request, "max");
     bool backwash = flag(request, "backwash");
-    millpond_entries *entries = NULL;
+    millpond_ick_entries *entries = NULL;
     if (request->unsupported == NULL)
         millpond_ick_reserve(client, name.data, name.length, max, backwash, &entries,
                              &request->error);
@@ -131,7 +131,7 @@ static json_t *call_exchange(struct request *request) {
     bool backwash = flag(request, "backwash");
     size_t count;
     millpond_bytes *list = members(request, &count);
-    millpond_entries *entries = NULL;
+    millpond_ick_entries *entries = NULL;
     if (request->unsupported == NULL)
         millpond_ick_exchange(client, name.data, name.length, max, list, count, backwash, &entries,
                               &request->error);
@@ -161,7 +161,7 @@ static json_t *call_delete(struct request *request) {
 static json_t *call_peek(struct request *request) {
     millpond_bytes name = named(request, "name"), set = named(request, "set");
     uint64_t max = size(request, "max");
-    millpond_entries *entries = NULL;
+    millpond_ick_entries *entries = NULL;
     if (request->unsupported == NULL)
         millpond_ick_peek(client, name.data, name.length,
                           strcmp(set.data, "producer") == 0 ? MILLPOND_ICK_PRODUCER

@@ -169,8 +169,8 @@ static void read_doc_change(struct request *request, json_t *of, millpond_doc_ch
     change->delay_ms = is_true(set, "release") ? 0 : whole(request, set, "after_ms");
 }
 
-millpond_modification modification(struct request *request, json_t *of) {
-    millpond_modification found = {0};
+millpond_tasks_modification modification(struct request *request, json_t *of) {
+    millpond_tasks_modification found = {0};
     json_t *list, *item;
     size_t i;
 
@@ -278,7 +278,7 @@ static json_t *json_doc_ids(const millpond_doc_id *id, size_t count) {
     return list;
 }
 
-json_t *json_dependency(const millpond_dependency *of) {
+json_t *json_dependency(const millpond_tasks_dependency *of) {
     return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "inserts",
                      json_task_ids(of->inserts, of->insert_count), "changes",
                      json_task_ids(of->changes, of->change_count), "deletes",

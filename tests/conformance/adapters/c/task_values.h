@@ -32,9 +32,9 @@ json_t *json_docs(const millpond_doc *doc, size_t count);
 /* What tasks_modify returns; frees it. */
 json_t *json_modified(millpond_tasks_result *result);
 /* What is behind an error DEPENDENCY. */
-json_t *json_dependency(const millpond_dependency *dependency);
+json_t *json_dependency(const millpond_tasks_dependency *dependency);
 
 /* The modification whose lists are in this. */
-millpond_modification modification(struct request *request, json_t *of);
+millpond_tasks_modification modification(struct request *request, json_t *of);
 
 #endif

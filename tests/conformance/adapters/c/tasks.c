@@ -36,7 +36,7 @@ static json_t *call_insert(struct request *request) {
 }
 
 static json_t *call_modify(struct request *request) {
-    millpond_modification given = modification(request, request->json);
+    millpond_tasks_modification given = modification(request, request->json);
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_result *result = NULL;
     if (store != NULL)
@@ -182,7 +182,7 @@ static json_t *call_queue_stats(struct request *request) {
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *list = json_array();
     for (size_t i = 0; data != NULL && i < data->queue_count; i++) {
-        const millpond_queue_stats *stats = &data->queues[i];
+        const millpond_task_queue_stats *stats = &data->queues[i];
         json_array_append_new(
             list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "queue", json_text(stats->queue), "size",
                             json_number(stats->size), "available", json_number(stats->available),
@@ -203,7 +203,7 @@ static json_t *call_namespace_stats(struct request *request) {
         millpond_tasks_namespace_stats(store, &given, &result, &request->error);
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     for (size_t i = 0; data != NULL && i < data->namespace_count; i++) {
-        const millpond_namespace_stats *stats = &data->namespaces[i];
+        const millpond_task_namespace_stats *stats = &data->namespaces[i];
         json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "namespace",
                                               json_text(stats->namespace_name), "size",
                                               json_number(stats->size), "claimed",

@@ -64,7 +64,7 @@ static json_t *end(struct request *request, millpond_tasks_job *job, json_t *how
     } else if (strcmp(then, "done") == 0) {
         millpond_tasks_job_done(job, error);
     } else if (strcmp(then, "finish") == 0) {
-        millpond_modification given = modification(request, json_object_get(how, "modification"));
+        millpond_tasks_modification given = modification(request, json_object_get(how, "modification"));
         millpond_tasks_result *result;
         if (millpond_tasks_job_finish(job, &given, &result, error) == MILLPOND_OK)
             return json_modified(result);
@@ -145,7 +145,7 @@ static json_t *call_work(struct request *request) {
 struct handling {
     struct request *request;
     json_t *all;
-    millpond_modification modification;
+    millpond_tasks_modification modification;
     /* Why the job failed that the handler was called with last, until it is called again. */
     char *failure;
 };
