@@ -119,6 +119,7 @@ typedef struct {
 } millpond_bytes;
 
 typedef struct {
+    size_t size;
     millpond_bytes url;
     millpond_bytes username;
     millpond_bytes password;
@@ -158,6 +159,7 @@ typedef struct {
 } millpond_ick_added;
 
 typedef struct {
+    size_t size;
     bool exists;
     uint64_t pset_size;
     uint64_t cset_size;
@@ -171,6 +173,7 @@ typedef struct {
 } millpond_ick_stats;
 
 typedef struct {
+    size_t size;
     int64_t streams;
     int64_t streams_per_shard;
     int64_t ttl_ms;
@@ -186,17 +189,18 @@ typedef struct {
 } millpond_shuffle_field;
 
 typedef struct {
-    int64_t stream;
-    uint64_t id_time_ms;
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
-
-typedef struct {
+    size_t size;
     char *shard_key;
     size_t shard_key_length;
     const millpond_shuffle_field *fields;
     size_t field_count;
 } millpond_shuffle_new_message;
+
+typedef struct {
+    int64_t stream;
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
 
 typedef struct {
     millpond_shuffle_receipt receipt;
@@ -206,6 +210,7 @@ typedef struct {
 } millpond_shuffle_message;
 
 typedef struct {
+    size_t size;
     int64_t prefer_stream;
     uint64_t max_deliveries;
     bool default_stream;
@@ -218,7 +223,7 @@ typedef struct {
     size_t group_length;
     char *consumer;
     size_t consumer_length;
-    millpond_shuffle_message message;
+    const millpond_shuffle_message *message;
 } millpond_shuffle_dead_letter;
 
 typedef struct {
@@ -234,6 +239,7 @@ typedef struct {
 } millpond_shuffle_stream_stats;
 
 typedef struct {
+    size_t size;
     millpond_bytes namespace_name;
     millpond_bytes key;
     millpond_bytes id;
@@ -249,6 +255,7 @@ typedef struct {
 } millpond_doc_id;
 
 typedef struct {
+    size_t size;
     millpond_doc_id doc;
     millpond_bytes content;
     int64_t at_ms;
@@ -269,6 +276,7 @@ typedef struct {
 } millpond_doc;
 
 typedef struct {
+    size_t size;
     millpond_bytes queue;
     millpond_bytes id;
     millpond_bytes value;
@@ -282,6 +290,7 @@ typedef struct {
 } millpond_new_task;
 
 typedef struct {
+    size_t size;
     millpond_bytes id;
     millpond_bytes queue;
     millpond_bytes value;
@@ -318,6 +327,7 @@ typedef struct {
 } millpond_task_id;
 
 typedef struct {
+    size_t size;
     const millpond_new_task *inserts;
     size_t insert_count;
     const millpond_task_change *changes;
@@ -367,21 +377,26 @@ typedef struct {
 typedef struct {
     const millpond_task *tasks;
     size_t task_count;
+    size_t task_size;
     size_t inserted_count;
     const millpond_doc *docs;
     size_t doc_count;
+    size_t doc_size;
     size_t inserted_doc_count;
     const millpond_task_position *next;
     const millpond_doc_position *next_doc;
     const millpond_task_queue_stats *queues;
     size_t queue_count;
+    size_t queue_size;
     const millpond_task_namespace_stats *namespaces;
     size_t namespace_count;
+    size_t namespace_size;
     char *text;
     size_t text_length;
 } millpond_tasks_data;
 
 typedef struct {
+    size_t size;
     const millpond_task_position *after;
     int64_t limit;
     millpond_bytes claimant;
@@ -389,6 +404,7 @@ typedef struct {
 } millpond_task_query;
 
 typedef struct {
+    size_t size;
     const millpond_doc_position *after;
     int64_t limit;
     millpond_bytes start;
@@ -397,6 +413,7 @@ typedef struct {
 } millpond_doc_query;
 
 typedef struct {
+    size_t size;
     const millpond_bytes *exact;
     size_t exact_count;
     const millpond_bytes *prefixes;
@@ -438,6 +455,7 @@ typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
                                             void *context);
 
 typedef struct {
+    size_t size;
     int64_t lease_ms;
     int64_t wait_ms;
     int64_t backoff_ms;
@@ -471,13 +489,9 @@ uint32_t millpond_abi_version(void);
 
 const char *millpond_version(void);
 
-millpond_status millpond_test_panic(millpond_error **error);
-
-void millpond_limits_init(millpond_limits *limits);
+const millpond_limits *millpond_limits_data(void);
 
 millpond_status millpond_error_code(const millpond_error *error);
-
-const char *millpond_error_name(const millpond_error *error);
 
 const char *millpond_error_message(const millpond_error *error);
 
@@ -491,11 +505,11 @@ void millpond_error_free(millpond_error *error);
 
 size_t millpond_error_kind_count(void);
 
-millpond_status millpond_error_kind_at(size_t index,
-                                       millpond_error_kind *kind,
-                                       millpond_error **error);
+const millpond_error_kind *millpond_error_kind_at(size_t index);
 
-void millpond_options_init(millpond_options *options);
+const char *millpond_status_name(uint32_t status);
+
+void millpond_options_init(millpond_options *options, size_t size);
 
 millpond_status millpond_connect(const char *url,
                                  size_t url_length,
@@ -524,9 +538,14 @@ size_t millpond_keys_length(const millpond_keys *keys);
 
 void millpond_keys_free(millpond_keys *keys);
 
+const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
+                                                  size_t index);
+
 const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
 
 size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_stride(void);
 
 char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
 
@@ -567,6 +586,8 @@ millpond_status millpond_ick_exchange(millpond_client *client,
                                       bool backwash,
                                       millpond_ick_entries **entries,
                                       millpond_error **error);
+
+void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
 
 millpond_status millpond_ick_stats_read(millpond_client *client,
                                         const char *name,
@@ -707,7 +728,7 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
 
 void millpond_ick_channel_free(millpond_ick_channel *channel);
 
-void millpond_shuffle_options_init(millpond_shuffle_options *options);
+void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t size);
 
 millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            const char *name,
@@ -737,6 +758,8 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
 
 void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
+void millpond_shuffle_new_message_init(millpond_shuffle_new_message *message, size_t size);
+
 millpond_status millpond_shuffle_shard(uint32_t streams,
                                        uint32_t streams_per_shard,
                                        const char *shard_key,
@@ -758,9 +781,14 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
                                             millpond_shuffle_receipt *receipts,
                                             millpond_error **error);
 
+const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
+                                                          size_t index);
+
 const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
 
 size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_stride(void);
 
 const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
 
@@ -776,7 +804,8 @@ const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuf
 
 void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
 
-void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options);
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
+                                            size_t size);
 
 millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
                                               const char *group,
@@ -837,9 +866,14 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
                                                    millpond_shuffle_dead_letters **letters,
                                                    millpond_error **error);
 
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
+                                                                     size_t index);
+
 const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
 
 size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+size_t millpond_shuffle_dead_letters_stride(void);
 
 millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
                                                      const millpond_shuffle_id *ids,
@@ -855,9 +889,14 @@ millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
                                             millpond_shuffle_stats **stats,
                                             millpond_error **error);
 
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
+                                                               size_t index);
+
 const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
 
 size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+size_t millpond_shuffle_stats_stride(void);
 
 const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
 
@@ -922,13 +961,15 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                millpond_keys **keys,
                                                millpond_error **error);
 
-void millpond_new_doc_init(millpond_new_doc *doc);
+void millpond_new_doc_init(millpond_new_doc *doc, size_t size);
 
-void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *doc);
+void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
 
-void millpond_new_task_init(millpond_new_task *task);
+void millpond_new_task_init(millpond_new_task *task, size_t size);
 
-void millpond_task_change_init(millpond_task_change *change, const millpond_task *task);
+void millpond_task_change_init(millpond_task_change *change,
+                               size_t size,
+                               const millpond_task *task);
 
 millpond_status millpond_tasks_store_new(millpond_client *client,
                                          const char *name,
@@ -948,6 +989,8 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
 
 void millpond_tasks_store_free(millpond_tasks_store *store);
 
+void millpond_tasks_modification_init(millpond_tasks_modification *modification, size_t size);
+
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
@@ -962,6 +1005,16 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       millpond_error **error);
 
 const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
+
+const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
+
+const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
+
+const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
+                                                             size_t index);
+
+const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
+                                                                     size_t index);
 
 void millpond_tasks_result_free(millpond_tasks_result *result);
 
@@ -1000,7 +1053,7 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      uint64_t *at_ms,
                                      millpond_error **error);
 
-void millpond_task_query_init(millpond_task_query *query);
+void millpond_task_query_init(millpond_task_query *query, size_t size);
 
 millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
                                      const millpond_bytes *ids,
@@ -1015,7 +1068,7 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     millpond_tasks_result **result,
                                     millpond_error **error);
 
-void millpond_doc_query_init(millpond_doc_query *query);
+void millpond_doc_query_init(millpond_doc_query *query, size_t size);
 
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
@@ -1056,7 +1109,7 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          millpond_tasks_result **result,
                                          millpond_error **error);
 
-void millpond_tasks_filter_init(millpond_tasks_filter *filter);
+void millpond_tasks_filter_init(millpond_tasks_filter *filter, size_t size);
 
 millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,
@@ -1129,7 +1182,7 @@ millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
 
 void millpond_tasks_job_free(millpond_tasks_job *job);
 
-void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
                                         const millpond_bytes *queues,
@@ -1160,12 +1213,14 @@ millpond_status millpond_tasks_keys(const char *name,
 void millpond_on_interrupt(bool (*check)(void));
 
 millpond_status millpond_script_find(const char *name,
-                                     millpond_script *script,
+                                     const millpond_script **script,
                                      millpond_error **error);
 
 size_t millpond_script_count(void);
 
-millpond_status millpond_script_at(size_t index, millpond_script *script, millpond_error **error);
+millpond_status millpond_script_at(size_t index,
+                                   const millpond_script **script,
+                                   millpond_error **error);
 
 millpond_status millpond_script_error(const char *reply,
                                       size_t reply_length,

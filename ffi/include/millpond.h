@@ -20,6 +20,20 @@
  * If there is no memory for one more handle, an error is reported by the status alone and its object
  * is NULL.
  *
+ * Structures can get fields, at their end, and programs that were compiled before go on working:
+ *
+ * - One that the program allocates, such as options, begins with its size, which its _init function
+ *   sets: pass `sizeof`. The library reads and writes no more than that; fields beyond have their
+ *   defaults. A size that the library does not know is MILLPOND_INVALID_ARGUMENT. In an array of
+ *   them all have the size of the first.
+ * - One that the library returns belongs to it: read it through the pointer, do not allocate or index
+ *   it. Lists have a function that returns a pointer to one, and the number of bytes from each to the
+ *   next for who wants to read them in one go.
+ * - One whose comment says that its layout is fixed never changes.
+ *
+ * An optional number that is not set is MILLPOND_NOT_SET. How long to wait for work is as in
+ * poll(2): 0 does not wait, -1 waits without limit.
+ *
  * Any function may be called by any thread at any time, except that a lease and loops (batches,
  * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
  * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
@@ -47,6 +61,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* An optional number that is not set. */
+#define MILLPOND_NOT_SET INT64_MIN
 
 /**
  * How a call went: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
@@ -172,7 +189,7 @@ typedef enum {
  */
 typedef enum {
     /**
-     * Changes when a program has to be compiled again; new functions do not change it.
+     * Changes when a program has to be compiled again; new functions and fields do not change it.
      */
     MILLPOND_ABI_VERSION = 1,
 } millpond_abi;
@@ -399,7 +416,7 @@ typedef struct millpond_tasks_store millpond_tasks_store;
 
 /**
  * The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
- * lists of what may have no end stops there. Filled in by `millpond_limits_init`.
+ * lists of what may have no end stops there. See `millpond_limits_data`.
  */
 typedef struct {
     /**
@@ -459,7 +476,7 @@ typedef struct {
 } millpond_error_kind;
 
 /**
- * A string of bytes: any bytes, NUL among them.
+ * A string of bytes: any bytes, NUL among them. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -478,6 +495,10 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * Where the queues are; see `millpond_connect`.
      */
     millpond_bytes url;
@@ -495,16 +516,17 @@ typedef struct {
     millpond_bytes client_name;
     /**
      * The longest time for one call in milliseconds, connecting and trying again included.
-     * -1: the default, 5,000.
+     * `MILLPOND_NOT_SET`: the default, 5,000.
      */
     int64_t timeout_ms;
     /**
-     * The longest time for one attempt to connect in milliseconds. -1: the default, 1,000.
+     * The longest time for one attempt to connect in milliseconds. `MILLPOND_NOT_SET`: the default,
+     * 1,000.
      */
     int64_t connect_timeout_ms;
     /**
      * Attempts after the first to connect, or to reach a server that is busy, loading or failing
-     * over. -1: the default, 10.
+     * over. `MILLPOND_NOT_SET`: the default, 10.
      */
     int64_t retries;
     /**
@@ -569,7 +591,7 @@ typedef struct {
 } millpond_ick_entry;
 
 /**
- * A member to flag, and its score.
+ * A member to flag, and its score. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -591,7 +613,7 @@ typedef struct {
 } millpond_ick_pair;
 
 /**
- * What an add changed. A member that is passed twice can count in both.
+ * What an add changed. A member that is passed twice can count in both. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -607,8 +629,14 @@ typedef struct {
 /**
  * The sizes and score ranges of an Ick. Scores are exact. The minimum and the maximum of a set
  * that is empty are 0 and mean nothing.
+ *
+ * `millpond_ick_stats_init` prepares it, and then any number of reads fill it.
  */
 typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
     /**
      * Whether there is such an Ick. If not, everything else is 0.
      */
@@ -656,36 +684,41 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * How many streams the queue has. The first write to a queue sets it; a write to one that has
      * another number is refused, and `millpond_shuffle_resize` changes it. Readers need not set it.
-     * -1: not set; writers use the number that the queue has, and a new queue gets 16.
+     * `MILLPOND_NOT_SET`: writers use the number that the queue has, and a new queue gets 16.
      */
     int64_t streams;
     /**
-     * How many of the streams a tenant may write to. -1: the default, 2, or 1 if the queue has one stream.
+     * How many of the streams a tenant may write to. `MILLPOND_NOT_SET`: the default, 2, or 1 if the
+     * queue has one stream.
      */
     int64_t streams_per_shard;
     /**
      * How long a stream lives after it was last written to, in milliseconds. **When that time is over
      * the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
-     * should have the same. -1: not set; nothing that is written expires.
+     * should have the same. `MILLPOND_NOT_SET`: nothing that is written expires.
      */
     int64_t ttl_ms;
     /**
      * How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
-     * that are older. -1: not set; they stay until `millpond_shuffle_delete_dead_letters`.
+     * that are older. `MILLPOND_NOT_SET`: they stay until `millpond_shuffle_delete_dead_letters`.
      */
     int64_t dead_ttl_ms;
     /**
-     * A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: the
-     * default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+     * A `millpond_shuffle_track_keys`: where the records of tracked messages are.
+     * `MILLPOND_NOT_SET`: the default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
      */
     int64_t track_keys;
 } millpond_shuffle_options;
 
 /**
  * A field of a message and its value: any bytes. In a message to write, both may be NULL if they
- * have the length 0; in a message that was read they never are, and nothing is NUL-terminated.
+ * have the length 0; in a message that was read they never are, and nothing is NUL-terminated. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -707,28 +740,14 @@ typedef struct {
 } millpond_shuffle_field;
 
 /**
- * Where a message is: what acknowledging takes.
+ * A message to write. `millpond_shuffle_new_message_init` fills it; then set its fields and its
+ * tenant.
  */
 typedef struct {
     /**
-     * The number of the stream, or -1 for the default stream.
+     * What the structure's `_init` sets: how many bytes it has in the program.
      */
-    int64_t stream;
-    /**
-     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
-     * since the Unix epoch.
-     */
-    uint64_t id_time_ms;
-    /**
-     * The second half of the id: which of the messages of that time it is.
-     */
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
-
-/**
- * A message to write.
- */
-typedef struct {
+    size_t size;
     /**
      * The key of the tenant.
      */
@@ -746,6 +765,25 @@ typedef struct {
      */
     size_t field_count;
 } millpond_shuffle_new_message;
+
+/**
+ * Where a message is: what acknowledging takes. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The number of the stream, or -1 for the default stream.
+     */
+    int64_t stream;
+    /**
+     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
+     * since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of the id: which of the messages of that time it is.
+     */
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
 
 /**
  * A message that was delivered to a consumer.
@@ -775,8 +813,12 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The stream to read from first, as long as it has messages, for a consumer that
-     * processes one tenant's messages more cheaply together. -1: the default, none.
+     * processes one tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default, none.
      */
     int64_t prefer_stream;
     /**
@@ -823,11 +865,11 @@ typedef struct {
     /**
      * The message as it was, and how often it was delivered.
      */
-    millpond_shuffle_message message;
+    const millpond_shuffle_message *message;
 } millpond_shuffle_dead_letter;
 
 /**
- * The id of a dead letter: its `id_time_ms` and `id_sequence`.
+ * The id of a dead letter: its `id_time_ms` and `id_sequence`. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -858,7 +900,8 @@ typedef struct {
      */
     uint64_t lag;
     /**
-     * How many milliseconds ago the oldest pending message was last delivered. -1: there is none.
+     * How many milliseconds ago the oldest pending message was last delivered.
+     * `MILLPOND_NOT_SET`: there is none.
      */
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
@@ -868,6 +911,10 @@ typedef struct {
  * you like.
  */
 typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
     /**
      * The namespace, 1 to 64 characters, which need not be there.
      */
@@ -900,7 +947,7 @@ typedef struct {
 } millpond_new_doc;
 
 /**
- * A document at a version: what deletes, depends and renewals take.
+ * A document at a version: what deletes, depends and renewals take. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -923,6 +970,10 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The document, and the version that it has to have.
      */
     millpond_doc_id doc;
@@ -932,12 +983,12 @@ typedef struct {
     millpond_bytes content;
     /**
      * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch; a
-     * time in the past releases it. -1: not set; without a `delay_ms` it is held as it was.
+     * time in the past releases it. `MILLPOND_NOT_SET`: without a `delay_ms` it is held as it was.
      */
     int64_t at_ms;
     /**
      * How many milliseconds from now the claimant that changes it holds it, by the
-     * engine's clock; 0 releases it. -1: not set.
+     * engine's clock; 0 releases it. `MILLPOND_NOT_SET`: as `at_ms` says.
      */
     int64_t delay_ms;
 } millpond_doc_change;
@@ -996,6 +1047,10 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The queue, which need not be there.
      */
     millpond_bytes queue;
@@ -1014,16 +1069,17 @@ typedef struct {
     millpond_bytes err;
     /**
      * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-     * counts for its age. -1: not set; without a `delay_ms` it is available at once.
+     * counts for its age. `MILLPOND_NOT_SET`: without a `delay_ms` it is available at once.
      */
     int64_t at_ms;
     /**
-     * In how many milliseconds it can be claimed, by the engine's clock. -1: not set.
+     * In how many milliseconds it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`:
+     * as `at_ms` says.
      */
     int64_t delay_ms;
     /**
-     * How many milliseconds until it is deleted, done or not, leased or not. -1: the default,
-     * without limit.
+     * How many milliseconds until it is deleted, done or not, leased or not. `MILLPOND_NOT_SET`: the
+     * default, without limit.
      */
     int64_t ttl_ms;
     /**
@@ -1046,6 +1102,10 @@ typedef struct {
  * like.
  */
 typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
     /**
      * The task's id.
      */
@@ -1072,13 +1132,13 @@ typedef struct {
     uint64_t attempt;
     /**
      * From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-     * future the claimant that changes it holds it. -1: not set; without a `delay_ms` the task
-     * is released.
+     * future the claimant that changes it holds it. `MILLPOND_NOT_SET`: without a `delay_ms` the
+     * task is released.
      */
     int64_t at_ms;
     /**
      * In how many milliseconds it can be claimed, by the engine's clock; until then the
-     * claimant that changes it holds it. -1: not set.
+     * claimant that changes it holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
      */
     int64_t delay_ms;
     /**
@@ -1147,7 +1207,7 @@ typedef struct {
      */
     uint64_t modified_ms;
     /**
-     * When it is deleted, leased or not. -1: never.
+     * When it is deleted, leased or not. `MILLPOND_NOT_SET`: never.
      */
     int64_t expires_ms;
     /**
@@ -1165,7 +1225,7 @@ typedef struct {
 } millpond_task;
 
 /**
- * A task at a version: what deletes, depends and renewals take.
+ * A task at a version: what deletes, depends and renewals take. Its layout is fixed.
  *
  *     millpond_task_id done = {task->id, task->version};
  */
@@ -1182,12 +1242,14 @@ typedef struct {
 
 /**
  * Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
- * task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
- *
- *     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
- *                                           .inserts = &next, .insert_count = 1};
+ * task or document may be named only once; at most 100,000 entries.
+ * `millpond_tasks_modification_init` makes it empty; then set what is to happen.
  */
 typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
     /**
      * Tasks to insert. Refused if a task of that id is there, in any queue.
      */
@@ -1269,6 +1331,7 @@ typedef struct {
 
 /**
  * Where a task stands in the total order of its queue: by time, and by id where that is the same.
+ * Its layout is fixed.
  */
 typedef struct {
     /**
@@ -1282,7 +1345,7 @@ typedef struct {
 } millpond_task_position;
 
 /**
- * Where a document stands in the total order of its namespace.
+ * Where a document stands in the total order of its namespace. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -1349,6 +1412,9 @@ typedef struct {
 
 /**
  * What is in a result. Which fields are set depends on the step; the others are empty.
+ *
+ * Records can get fields, so that a program that was compiled before must not index an array of them:
+ * use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
  */
 typedef struct {
     /**
@@ -1359,6 +1425,10 @@ typedef struct {
      * How many there are.
      */
     size_t task_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t task_size;
     /**
      * How many of them were inserted.
      */
@@ -1372,6 +1442,10 @@ typedef struct {
      * How many there are.
      */
     size_t doc_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t doc_size;
     /**
      * How many of them were inserted or put.
      */
@@ -1393,6 +1467,10 @@ typedef struct {
      */
     size_t queue_count;
     /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t queue_size;
+    /**
      * The namespaces, of `millpond_tasks_namespace_stats`.
      */
     const millpond_task_namespace_stats *namespaces;
@@ -1400,6 +1478,10 @@ typedef struct {
      * How many there are.
      */
     size_t namespace_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t namespace_size;
     /**
      * All texts, one after the other without gaps: of each task, of each document, of the next
      * position, of each queue, of each namespace, each in the order of its fields. For
@@ -1417,11 +1499,15 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The page after this position, as the `next` of the page before. NULL: the first.
      */
     const millpond_task_position *after;
     /**
-     * How many tasks to read: at most 10,000. -1: the default, 1,000.
+     * How many tasks to read: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
      */
     int64_t limit;
     /**
@@ -1441,11 +1527,15 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The page after this position, as the `next_doc` of the page before. NULL: the first.
      */
     const millpond_doc_position *after;
     /**
-     * How many documents: at most 10,000. -1: the default, 1,000.
+     * How many documents: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
      */
     int64_t limit;
     /**
@@ -1468,6 +1558,10 @@ typedef struct {
  */
 typedef struct {
     /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
      * The exact names.
      */
     const millpond_bytes *exact;
@@ -1484,7 +1578,7 @@ typedef struct {
      */
     size_t prefix_count;
     /**
-     * How many at most, the first by name. -1: the default, 100,000, the most.
+     * How many at most, the first by name. `MILLPOND_NOT_SET`: the default, 100,000, the most.
      */
     int64_t limit;
 } millpond_tasks_filter;
@@ -1614,21 +1708,28 @@ typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
  */
 typedef struct {
     /**
-     * How many milliseconds a task is leased; a native thread renews it three times a lease. -1: the
-     * default, 30,000.
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
+     * How many milliseconds a task is leased; a native thread renews it three times a lease.
+     * `MILLPOND_NOT_SET`: the default, 30,000.
      */
     int64_t lease_ms;
     /**
-     * How many milliseconds to wait for a task when none is available. -1: the loop is over then.
+     * How many milliseconds to wait for a task when none is available. 0, the default: the loop is
+     * over then. -1: without limit.
      */
     int64_t wait_ms;
     /**
      * How many milliseconds a task is delayed after its first failure; then twice as long each
-     * time, each time minus a random part of up to a half. -1: the default, 30,000.
+     * time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
+     * 30,000.
      */
     int64_t backoff_ms;
     /**
-     * How many milliseconds a failed task is delayed at most. -1: the default, an hour.
+     * How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
+     * default, an hour.
      */
     int64_t backoff_max_ms;
     /**
@@ -1676,8 +1777,8 @@ typedef struct {
      */
     millpond_bytes queue;
     /**
-     * In how many milliseconds it is tried again or available. -1: not set, as the worker's options
-     * say, or of a release a short random time.
+     * In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
+     * options say, or of a release a short random time.
      */
     int64_t delay_ms;
 } millpond_task_outcome;
@@ -1737,21 +1838,11 @@ uint32_t millpond_abi_version(void);
 const char *millpond_version(void);
 
 /**
- * Panics inside the library, so that a test can show what happens outside. The panic prints its
- * location to standard error, as any would.
- *
- * Errors: `MILLPOND_INTERNAL`, always.
+ * The limits of this library; live forever.
  *
  * Threads: any.
  */
-millpond_status millpond_test_panic(millpond_error **error);
-
-/**
- * Fills in the limits of this library. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_limits_init(millpond_limits *limits);
+const millpond_limits *millpond_limits_data(void);
 
 /**
  * The status of the error, the same that the failed function returned. `MILLPOND_OK` for NULL;
@@ -1760,14 +1851,6 @@ void millpond_limits_init(millpond_limits *limits);
  * Threads: any.
  */
 millpond_status millpond_error_code(const millpond_error *error);
-
-/**
- * The name of the error, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
- * NULL; lives forever. `OK` for NULL.
- *
- * Threads: any.
- */
-const char *millpond_error_name(const millpond_error *error);
 
 /**
  * One line for people, in UTF-8: what was being done, and what is wrong. Holds no password and
@@ -1815,21 +1898,26 @@ void millpond_error_free(millpond_error *error);
 size_t millpond_error_kind_count(void);
 
 /**
- * One row of the table of errors, for a binding that proves that it has a class for each.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_error_kind_count` on.
+ * One row of the table of errors, for a binding that proves that it has a class for each; lives
+ * forever. NULL for an index from `millpond_error_kind_count` on.
  *
  * Threads: any.
  */
-millpond_status millpond_error_kind_at(size_t index,
-                                       millpond_error_kind *kind,
-                                       millpond_error **error);
+const millpond_error_kind *millpond_error_kind_at(size_t index);
+
+/**
+ * The name of a status, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
+ * NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for a number that is none.
+ *
+ * Threads: any.
+ */
+const char *millpond_status_name(uint32_t status);
 
 /**
  * Fills options with their defaults. The URL still has to be set.
  *
  *     millpond_options options;
- *     millpond_options_init(&options);
+ *     millpond_options_init(&options, sizeof options);
  *     options.url.data = "redis://db.example";
  *     options.url.length = strlen(options.url.data);
  *     options.timeout_ms = 500;
@@ -1839,7 +1927,7 @@ millpond_status millpond_error_kind_at(size_t index,
  *
  * Threads: any.
  */
-void millpond_options_init(millpond_options *options);
+void millpond_options_init(millpond_options *options, size_t size);
 
 /**
  * Connects to a server or opens an embedded engine.
@@ -1978,12 +2066,22 @@ size_t millpond_keys_length(const millpond_keys *keys);
 void millpond_keys_free(millpond_keys *keys);
 
 /**
- * The entries as an array of `millpond_ick_entries_length`, lowest score first. Valid until the
- * entries are freed. NULL for NULL and for a handle that was freed or is none.
+ * The entry with this number, from 0, lowest score first. Valid until the entries are freed. NULL
+ * past the end, for NULL and for a handle that was freed or is none.
  *
- *     const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
- *     for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
- *         index_document(entry[i].member, entry[i].member_length);
+ *     const millpond_ick_entry *entry;
+ *     for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
+ *         index_document(entry->member, entry->member_length);
+ *
+ * Threads: any.
+ */
+const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
+                                                  size_t index);
+
+/**
+ * The first of the entries, `millpond_ick_entries_length` of which lie one after the other,
+ * `millpond_ick_entries_stride` bytes apart. Valid as long as they are. NULL for NULL and for a
+ * handle that was freed or is none.
  *
  * Threads: any.
  */
@@ -1995,6 +2093,14 @@ const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *
  * Threads: any.
  */
 size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+/**
+ * How many bytes lie between the beginnings of an entry and of the next. Always the same in one
+ * library, and not always the size that an entry has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_stride(void);
 
 /**
  * The bytes of all members, one after the other without gaps, in the order of the entries: for
@@ -2116,8 +2222,19 @@ millpond_status millpond_ick_exchange(millpond_client *client,
                                       millpond_error **error);
 
 /**
+ * Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
+
+/**
  * Reads the sizes and score ranges of both sets. An Ick that is not there is no error: see
  * `exists`.
+ *
+ *     millpond_ick_stats stats;
+ *     millpond_ick_stats_init(&stats, sizeof stats);
+ *     status = millpond_ick_stats_read(client, "files", 5, &stats, &error);
  *
  * Errors: `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
  * else; those of the connection.
@@ -2205,8 +2322,8 @@ millpond_status millpond_ick_lease_keys(const char *name,
 
 /**
  * The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
- * 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else each call
- * waits up to `wait_ms` milliseconds for work (`INT64_MAX` is without limit). It waits without
+ * 250,000. With a `wait_ms` of 0 the loop is over when there is nothing left; else each call
+ * waits up to `wait_ms` milliseconds for work, with -1 without limit. It waits without
  * polling: it is woken when members are added, and polls every five seconds for producers that do
  * not publish notifications. `millpond_close` on the client ends the wait.
  *
@@ -2215,7 +2332,7 @@ millpond_status millpond_ick_lease_keys(const char *name,
  *
  *     millpond_ick_batches *batches;
  *     millpond_ick_entries *entries;
- *     if (millpond_ick_batches_new(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
+ *     if (millpond_ick_batches_new(client, "files", 5, 100, 0, &batches, &error) != MILLPOND_OK)
  *         return failed(error);
  *     while (millpond_ick_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
  *         work_on(entries);
@@ -2517,7 +2634,7 @@ void millpond_ick_channel_free(millpond_ick_channel *channel);
  * Fills options with their defaults.
  *
  *     millpond_shuffle_options options;
- *     millpond_shuffle_options_init(&options);
+ *     millpond_shuffle_options_init(&options, sizeof options);
  *     options.streams = 64;
  *     options.streams_per_shard = 4;
  *
@@ -2525,7 +2642,7 @@ void millpond_ick_channel_free(millpond_ick_channel *channel);
  *
  * Threads: any.
  */
-void millpond_shuffle_options_init(millpond_shuffle_options *options);
+void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t size);
 
 /**
  * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
@@ -2537,7 +2654,7 @@ void millpond_shuffle_options_init(millpond_shuffle_options *options);
  *     millpond_shuffle_queue *queue;
  *     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 or beyond its type, and a
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and a
  * `track_keys` that is none.
  *
  * Threads: any.
@@ -2612,6 +2729,22 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
 void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
 /**
+ * Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
+ * NULL.
+ *
+ *     millpond_shuffle_field task = {"task", 4, "resize", 6};
+ *     millpond_shuffle_new_message message;
+ *     millpond_shuffle_new_message_init(&message, sizeof message);
+ *     message.shard_key = "tenant-7";
+ *     message.shard_key_length = 8;
+ *     message.fields = &task;
+ *     message.field_count = 1;
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_new_message_init(millpond_shuffle_new_message *message, size_t size);
+
+/**
  * The streams of a tenant: `streams_per_shard` of `streams`, in the order in which ties between
  * them are broken. The same in every language. Makes no call.
  *
@@ -2682,14 +2815,24 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
                                             millpond_error **error);
 
 /**
- * The messages as an array of `millpond_shuffle_batch_length`, in the order in which they were
- * read. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
+ * The message with this number, from 0, in the order in which they were read. Lives until the batch
+ * is freed. NULL past the end, for NULL and for a handle that was freed or is none.
  *
- *     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
- *     for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
- *         work_on(message[i].fields, message[i].field_count);
- *         millpond_shuffle_ack(consumer, &message[i].receipt, 1, NULL, &error);
+ *     const millpond_shuffle_message *message;
+ *     for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
+ *         work_on(message->fields, message->field_count);
+ *         millpond_shuffle_ack(consumer, &message->receipt, 1, NULL, &error);
  *     }
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
+                                                          size_t index);
+
+/**
+ * The first of the messages, `millpond_shuffle_batch_length` of which lie one after the other,
+ * `millpond_shuffle_batch_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
+ * handle that was freed or is none.
  *
  * Threads: any.
  */
@@ -2701,6 +2844,14 @@ const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_s
  * Threads: any.
  */
 size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+/**
+ * How many bytes lie between the beginnings of a message and of the next. Always the same in one
+ * library, and not always the size that a message has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_stride(void);
 
 /**
  * The fields of all messages, one after the other without gaps, in the order of the messages: for
@@ -2761,7 +2912,8 @@ void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
  *
  * Threads: any.
  */
-void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options);
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
+                                            size_t size);
 
 /**
  * A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
@@ -2774,8 +2926,7 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
  *     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
  *                                            &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream and not
- * -1. An empty group or consumer is refused by the step that needs it.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An empty group or consumer is refused by the step that needs it.
  *
  * Threads: any.
  */
@@ -2790,8 +2941,8 @@ millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
 
 /**
  * Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
- * message would return. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
- * milliseconds if there is no message (`INT64_MAX` is without limit), without polling.
+ * message would return. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
+ * milliseconds if there is no message, with -1 without limit, and without polling.
  * `millpond_close` on the client ends the wait.
  *
  * `batch` is set to the messages, which may be none and which the caller frees with
@@ -2903,9 +3054,9 @@ millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
 void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
 
 /**
- * The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of -1 the loop is
+ * The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of 0 the loop is
  * over when there is nothing left; else each call waits up to `wait_ms` milliseconds for a
- * message (`INT64_MAX` is without limit). It waits without polling: all that wait in a process
+ * message, with -1 without limit. It waits without polling: all that wait in a process
  * share one connection, and a message wakes one of them. `millpond_close` on the client ends the
  * wait.
  *
@@ -2914,7 +3065,7 @@ void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
  *
  *     millpond_shuffle_messages *messages;
  *     millpond_shuffle_batch *batch;
- *     if (millpond_shuffle_messages_new(consumer, 100, -1, &messages, &error) != MILLPOND_OK)
+ *     if (millpond_shuffle_messages_new(consumer, 100, 0, &messages, &error) != MILLPOND_OK)
  *         return failed(error);
  *     while (millpond_shuffle_messages_next(messages, &batch, &error) == MILLPOND_OK &&
  *            batch != NULL) {
@@ -2977,8 +3128,18 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
                                                    millpond_error **error);
 
 /**
- * The dead letters as an array of `millpond_shuffle_dead_letters_length`, the oldest first. Lives
- * until they are freed. NULL for NULL and for a handle that was freed or is none.
+ * The dead letter with this number, from 0, the oldest first. Lives until they are freed. NULL past
+ * the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
+                                                                     size_t index);
+
+/**
+ * The first of the dead letters, `millpond_shuffle_dead_letters_length` of which lie one after the
+ * other, `millpond_shuffle_dead_letters_stride` bytes apart. Lives as long as they do. NULL for NULL
+ * and for a handle that was freed or is none.
  *
  * Threads: any.
  */
@@ -2990,6 +3151,14 @@ const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const mil
  * Threads: any.
  */
 size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * How many bytes lie between the beginnings of a dead letter and of the next. Always the same in one
+ * library, and not always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_dead_letters_stride(void);
 
 /**
  * Deletes dead letters by their ids.
@@ -3035,8 +3204,18 @@ millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
                                             millpond_error **error);
 
 /**
- * The streams by their numbers, as an array of `millpond_shuffle_stats_length`. Lives until the
- * stats are freed. NULL for NULL and for a handle that was freed or is none.
+ * The stream with this number. Lives until the stats are freed. NULL past the end, for NULL and for
+ * a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
+                                                               size_t index);
+
+/**
+ * The first of the streams, `millpond_shuffle_stats_length` of which lie one after the other,
+ * `millpond_shuffle_stats_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
+ * handle that was freed or is none.
  *
  * Threads: any.
  */
@@ -3048,6 +3227,14 @@ const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpo
  * Threads: any.
  */
 size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+/**
+ * How many bytes lie between the beginnings of a stream and of the next. Always the same in one
+ * library, and not always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_stats_stride(void);
 
 /**
  * All streams together: their sums, and the longest of the idle times. Lives until the stats are
@@ -3067,15 +3254,15 @@ void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
 /**
  * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
  * those that were cordoned first. `time_digits`, 1 to 10, limits it to deadlines that begin with
- * as many of the first digits of the time: with 6, to those of the same 10,000 seconds. -1 is for
- * all. Makes no call yet.
+ * as many of the first digits of the time: with 6, to those of the same 10,000 seconds. `MILLPOND_NOT_SET` is
+ * for all. Makes no call yet.
  *
  * `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
  * or on failure to NULL.
  *
  *     millpond_shuffle_garbage *garbage;
  *     millpond_keys *values;
- *     if (millpond_shuffle_gc(queue, -1, &garbage, &error) != MILLPOND_OK)
+ *     if (millpond_shuffle_gc(queue, MILLPOND_NOT_SET, &garbage, &error) != MILLPOND_OK)
  *         return failed(error);
  *     while (millpond_shuffle_garbage_next(garbage, &values, &error) == MILLPOND_OK &&
  *            values != NULL) {
@@ -3084,7 +3271,7 @@ void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
  *     }
  *     millpond_shuffle_garbage_free(garbage);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another invalid
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another invalid
  * one is refused when the first batch is requested.
  *
  * Delivery: at least once: what was returned and not deleted yet is returned again by the
@@ -3272,7 +3459,7 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
  * the key.
  *
  *     millpond_new_doc doc;
- *     millpond_new_doc_init(&doc);
+ *     millpond_new_doc_init(&doc, sizeof doc);
  *     doc.namespace_name = (millpond_bytes){"accounts", 8};
  *     doc.key = (millpond_bytes){"ann", 3};
  *
@@ -3280,7 +3467,7 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
  *
  * Threads: any.
  */
-void millpond_new_doc_init(millpond_new_doc *doc);
+void millpond_new_doc_init(millpond_new_doc *doc, size_t size);
 
 /**
  * Fills a change with the document as it is, at its version: such a change leaves everything as it
@@ -3291,13 +3478,13 @@ void millpond_new_doc_init(millpond_new_doc *doc);
  *
  * Threads: any.
  */
-void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *doc);
+void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
 
 /**
  * Fills a task to insert with its defaults. The queue still has to be set.
  *
  *     millpond_new_task task;
- *     millpond_new_task_init(&task);
+ *     millpond_new_task_init(&task, sizeof task);
  *     task.queue = (millpond_bytes){"mail", 4};
  *     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
  *     task.delay_ms = 60000;
@@ -3306,7 +3493,7 @@ void millpond_doc_change_init(millpond_doc_change *change, const millpond_doc *d
  *
  * Threads: any.
  */
-void millpond_new_task_init(millpond_new_task *task);
+void millpond_new_task_init(millpond_new_task *task, size_t size);
 
 /**
  * Fills a change with the task as it is, at its version: all that such a change does is to release
@@ -3314,7 +3501,7 @@ void millpond_new_task_init(millpond_new_task *task);
  * was made. `task` may be NULL; then everything else has to be set.
  *
  *     millpond_task_change change;
- *     millpond_task_change_init(&change, task);
+ *     millpond_task_change_init(&change, sizeof change, task);
  *     change.retry = true;
  *     change.retry_err = (millpond_bytes){"no such address", 15};
  *     change.delay_ms = 60000;
@@ -3323,7 +3510,9 @@ void millpond_new_task_init(millpond_new_task *task);
  *
  * Threads: any.
  */
-void millpond_task_change_init(millpond_task_change *change, const millpond_task *task);
+void millpond_task_change_init(millpond_task_change *change,
+                               size_t size,
+                               const millpond_task *task);
 
 /**
  * The store of tasks of this name, for a claimant: the name that claims are made under. It has 1
@@ -3385,6 +3574,20 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
 void millpond_tasks_store_free(millpond_tasks_store *store);
 
 /**
+ * Makes a modification empty.
+ *
+ *     millpond_tasks_modification modification;
+ *     millpond_tasks_modification_init(&modification, sizeof modification);
+ *     modification.deletes = &done;
+ *     modification.delete_count = 1;
+ *
+ * Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_modification_init(millpond_tasks_modification *modification, size_t size);
+
+/**
  * Does all of a modification, or nothing. One that is empty succeeds.
  *
  * `result` is set to the tasks and documents that were inserted and changed, in the order of the
@@ -3392,7 +3595,10 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  * with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
  *
  *     millpond_task_id done = {task->id, task->version};
- *     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
+ *     millpond_tasks_modification modification;
+ *     millpond_tasks_modification_init(&modification, sizeof modification);
+ *     modification.deletes = &done;
+ *     modification.delete_count = 1;
  *     status = millpond_tasks_modify(store, &modification, NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
@@ -3437,13 +3643,47 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
  * What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
  * freed or is none.
  *
- *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
- *     for (size_t i = 0; i < data->task_count; i++)
- *         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
- *
  * Threads: any.
  */
 const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
+
+/**
+ * The task with this number, from 0; see `millpond_tasks_data`. Lives until the result is freed.
+ * NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_task *task;
+ *     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
+ *         work_on(task->value.data, task->value.length);
+ *
+ * Threads: any.
+ */
+const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
+
+/**
+ * The document with this number, from 0; see `millpond_tasks_data`. Lives until the result is
+ * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
+
+/**
+ * The queue with this number, from 0, of `millpond_tasks_queue_stats`. Lives until the result is
+ * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
+                                                             size_t index);
+
+/**
+ * The namespace with this number, from 0, of `millpond_tasks_namespace_stats`. Lives until the
+ * result is freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
+                                                                     size_t index);
 
 /**
  * Frees a result. NULL and a result that was freed before are fine.
@@ -3453,11 +3693,12 @@ const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_resul
 void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
- * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (-1 is 30,000).
+ * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET`
+ * is 30,000).
  * Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
  * so that a task that fails again and again does not block the others; the order of the queues is
- * random too. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
- * milliseconds if no task is available (`INT64_MAX` is without limit), without polling.
+ * random too. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
+ * milliseconds if no task is available, with -1 without limit, and without polling.
  * `millpond_close` on the client ends the wait.
  *
  * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
@@ -3465,12 +3706,12 @@ void millpond_tasks_result_free(millpond_tasks_result *result);
  *
  *     millpond_bytes inbox = {"inbox", 5};
  *     millpond_tasks_result *result;
- *     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &result, &error);
+ *     status = millpond_tasks_claim(store, &inbox, 1, MILLPOND_NOT_SET, 1, 0, &result, &error);
  *     if (status == MILLPOND_OK && result == NULL)
  *         puts("nothing to do");
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no queue or more than 1,000, names beyond their limits,
- * a lease below -1 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
+ * a lease below 0 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
  * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
  * was closed; those of the connection.
@@ -3492,8 +3733,8 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
 
 /**
  * The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
- * (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else each
- * call waits up to `wait_ms` milliseconds for a task (`INT64_MAX` is without limit). It waits
+ * (`MILLPOND_NOT_SET` is 30,000). With a `wait_ms` of 0 the loop is over when nothing is available;
+ * else each call waits up to `wait_ms` milliseconds for a task, with -1 without limit. It waits
  * without polling: all that wait in a process share one connection, and a task that becomes
  * available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
  * ends the wait.
@@ -3501,7 +3742,7 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
  * `claims` is set to the loop, which the caller frees with `millpond_tasks_claims_free`, or on
  * failure to NULL. Makes no call yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease or a `wait_ms` below -1, and for a name that is
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a name that is
  * not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
  *
  * Threads: any.
@@ -3541,7 +3782,7 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
- * Renews the leases of tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now,
+ * Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000) from now,
  * all of them or none.
  *
  * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
@@ -3554,7 +3795,7 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
  *                                   &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
- * -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
+ * 0 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
  * another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions
@@ -3578,7 +3819,7 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
  *
  * Threads: any.
  */
-void millpond_task_query_init(millpond_task_query *query);
+void millpond_task_query_init(millpond_task_query *query, size_t size);
 
 /**
  * The tasks of these ids, from any queue, in the same order; missing ones are left out.
@@ -3625,17 +3866,17 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
  *
  * Threads: any.
  */
-void millpond_doc_query_init(millpond_doc_query *query);
+void millpond_doc_query_init(millpond_doc_query *query, size_t size);
 
 /**
- * Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
+ * Leases all documents of a primary key for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000), or none if
  * another claimant holds one of them. The claimant that holds them can claim them again.
  *
  * `result` is set to them, by secondary key, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
- * below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
+ * below 0 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
  * of the connection.
  *
@@ -3682,7 +3923,7 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
  * content; `skip_colliding` is ignored.
  *
  *     millpond_new_doc doc;
- *     millpond_new_doc_init(&doc);
+ *     millpond_new_doc_init(&doc, sizeof doc);
  *     doc.namespace_name = (millpond_bytes){"rates", 5};
  *     doc.key = (millpond_bytes){"eur", 3};
  *     doc.content = (millpond_bytes){"1.1", 3};
@@ -3745,13 +3986,13 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
  *
  *     millpond_bytes prefix = {"mail/", 5};
  *     millpond_tasks_filter filter;
- *     millpond_tasks_filter_init(&filter);
+ *     millpond_tasks_filter_init(&filter, sizeof filter);
  *     filter.prefixes = &prefix;
  *     filter.prefix_count = 1;
  *
  * Threads: any.
  */
-void millpond_tasks_filter_init(millpond_tasks_filter *filter);
+void millpond_tasks_filter_init(millpond_tasks_filter *filter, size_t size);
 
 /**
  * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
@@ -3856,7 +4097,8 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
 /**
  * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
  * ends the job releases them, unless it deletes them or sets until when they are held. If another
- * claimant holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1 not at all.
+ * claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
+ * without limit.
  * Waiters have no order: the claimant that held the documents may get them again first.
  *
  * `result` is set to them, by secondary key, which the caller frees with
@@ -3928,8 +4170,8 @@ millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
 
 /**
  * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
- * attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for -1 as
- * the worker's options say.
+ * attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for
+ * `MILLPOND_NOT_SET` as the worker's options say.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -3962,7 +4204,7 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
 
 /**
  * Ends the job and releases the task without counting an attempt, available after `delay_ms`
- * milliseconds; 0 is at once. For -1 it is a random time of 50 to 100, so that a task is not
+ * milliseconds; 0 is at once. For `MILLPOND_NOT_SET` it is a random time of 50 to 100, so that a task is not
  * claimed and released in a tight loop. It does not count for `max_claims` either.
  *
  * Errors: as `millpond_tasks_job_finish`.
@@ -3988,7 +4230,7 @@ void millpond_tasks_job_free(millpond_tasks_job *job);
  *
  * Threads: any.
  */
-void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 /**
  * The jobs of a worker for these queues, which renews what it works on, retries what failed, and
@@ -4011,7 +4253,8 @@ void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options);
  *         millpond_tasks_job_free(job);
  *     }
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below
+ * -1 and for a name that is not UTF-8.
  * Other limits are checked by `millpond_tasks_jobs_next`.
  *
  * Threads: any.
@@ -4116,12 +4359,14 @@ void millpond_on_interrupt(bool (*check)(void));
 /**
  * Finds the script of a step by its name, such as `ick.add`. Makes no call.
  *
+ * `script` is set to it, which lives forever, or on failure to NULL.
+ *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that no step has.
  *
  * Threads: any.
  */
 millpond_status millpond_script_find(const char *name,
-                                     millpond_script *script,
+                                     const millpond_script **script,
                                      millpond_error **error);
 
 /**
@@ -4132,13 +4377,16 @@ millpond_status millpond_script_find(const char *name,
 size_t millpond_script_count(void);
 
 /**
- * The script with this number, from 0, so that all of them can be loaded beforehand.
+ * The script with this number, from 0, so that all of them can be loaded beforehand. `script` is set
+ * as by `millpond_script_find`.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_script_count` on.
  *
  * Threads: any.
  */
-millpond_status millpond_script_at(size_t index, millpond_script *script, millpond_error **error);
+millpond_status millpond_script_at(size_t index,
+                                   const millpond_script **script,
+                                   millpond_error **error);
 
 /**
  * Translates an error that a server returned for a script on a connection of your own:

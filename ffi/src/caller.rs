@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
 use millpond::{Error, ErrorKind, Result};
 
@@ -101,19 +102,30 @@ impl Caller {
         if count == 0 {
             return Ok(&[]);
         }
-        let wrong = |what: &str| Err(invalid(format!("{} {what}", argument())));
-        if data.is_null() {
-            return wrong(&format!("is NULL, but its length is {count}"));
-        }
-        if !data.is_aligned() {
-            return wrong(&format!("is {data:?}, which is not aligned"));
-        }
-        if count > isize::MAX as usize / size_of::<T>() {
-            return wrong(&format!("has the length {count}, which is more than memory holds"));
-        }
+        self.check_array(argument, data, count, size_of::<T>())?;
         // SAFETY: it is neither null nor unaligned nor too long, and the caller guarantees that
         // `count` elements are there and that none changes before the call ends.
         Ok(unsafe { std::slice::from_raw_parts(data, count) })
+    }
+
+    /// Checks that an array of `count` elements of `size` bytes can be there.
+    pub(crate) fn check_array<T>(
+        &self,
+        argument: impl FnOnce() -> String,
+        data: *const T,
+        count: usize,
+        size: usize,
+    ) -> Result<()> {
+        let wrong = match count {
+            0 => return Ok(()),
+            _ if data.is_null() => format!("is NULL, but its length is {count}"),
+            _ if !data.is_aligned() => format!("is {data:?}, which is not aligned"),
+            _ if count > isize::MAX as usize / size => {
+                format!("has the length {count}, which is more than memory holds")
+            }
+            _ => return Ok(()),
+        };
+        Err(invalid(format!("{} {wrong}", argument())))
     }
 
     /// An array of byte strings.
@@ -215,12 +227,12 @@ impl Caller {
         argument: &str,
         pointer: *mut *mut T::C,
     ) -> Result<NewHandle<T>> {
-        self.out(argument, pointer, std::ptr::null_mut()).map(NewHandle)
+        self.out(argument, pointer, ptr::null_mut()).map(NewHandle)
     }
 
     /// An out-parameter for a handle that the caller may not want, so that it may be NULL.
     pub(crate) fn optional_handle<T: Kind>(&self, pointer: *mut *mut T::C) -> Option<NewHandle<T>> {
-        let out = self.optional_out(pointer, std::ptr::null_mut());
+        let out = self.optional_out(pointer, ptr::null_mut());
         (!pointer.is_null()).then_some(NewHandle(out))
     }
 }
@@ -262,6 +274,11 @@ impl<T: Kind> NewHandle<T> {
     pub(crate) fn set(&self, object: T) {
         self.0.set(handle::make(object) as *mut T::C);
     }
+}
+
+/// The record with this number, or NULL.
+pub(crate) fn at<T>(records: &[T], index: usize) -> *const T {
+    records.get(index).map_or(ptr::null(), ptr::from_ref)
 }
 
 /// Frees a handle. Its object may be dropped here, and that must not unwind into C either.

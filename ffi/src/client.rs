@@ -9,6 +9,7 @@ use crate::caller::{self, Caller, NewHandle, invalid};
 use crate::error::millpond_error;
 use crate::fork;
 use crate::keys::millpond_bytes;
+use crate::options::{self, NOT_SET, c_bool, growing};
 use crate::status::millpond_status;
 
 /// A server or an embedded engine, and the access to its queues. Any number of threads may use
@@ -21,7 +22,10 @@ pub struct millpond_client {
 /// What `millpond_connect_with` takes, so that nothing has to be printed into a URL.
 /// `millpond_options_init` fills it; then set what you like. The URL may hold more options.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct millpond_options {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// Where the queues are; see `millpond_connect`.
     pub url: millpond_bytes,
     /// The user, as it is: nothing is unescaped. NULL: not set.
@@ -31,22 +35,37 @@ pub struct millpond_options {
     /// The name of the connections in `CLIENT LIST`. NULL: not set.
     pub client_name: millpond_bytes,
     /// The longest time for one call in milliseconds, connecting and trying again included.
-    /// -1: the default, 5,000.
+    /// `MILLPOND_NOT_SET`: the default, 5,000.
     pub timeout_ms: i64,
-    /// The longest time for one attempt to connect in milliseconds. -1: the default, 1,000.
+    /// The longest time for one attempt to connect in milliseconds. `MILLPOND_NOT_SET`: the default,
+    /// 1,000.
     pub connect_timeout_ms: i64,
     /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
-    /// over. -1: the default, 10.
+    /// over. `MILLPOND_NOT_SET`: the default, 10.
     pub retries: i64,
     /// Whether nothing is printed to standard error when opening a `file:` finds something that
     /// an operator should know, which `millpond_recovery_read` returns too.
-    pub quiet: bool,
+    pub quiet: c_bool,
+}
+
+growing! {
+    millpond_options = Self {
+        size: size_of::<Self>(),
+        url: millpond_bytes::NONE,
+        username: millpond_bytes::NONE,
+        password: millpond_bytes::NONE,
+        client_name: millpond_bytes::NONE,
+        timeout_ms: NOT_SET,
+        connect_timeout_ms: NOT_SET,
+        retries: NOT_SET,
+        quiet: c_bool::FALSE,
+    };
 }
 
 /// Fills options with their defaults. The URL still has to be set.
 ///
 ///     millpond_options options;
-///     millpond_options_init(&options);
+///     millpond_options_init(&options, sizeof options);
 ///     options.url.data = "redis://db.example";
 ///     options.url.length = strlen(options.url.data);
 ///     options.timeout_ms = 500;
@@ -56,23 +75,10 @@ pub struct millpond_options {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options) {
-    const NONE: millpond_bytes = millpond_bytes::NONE;
+pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options, size: usize) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(
-        options,
-        millpond_options {
-            url: NONE,
-            username: NONE,
-            password: NONE,
-            client_name: NONE,
-            timeout_ms: -1,
-            connect_timeout_ms: -1,
-            retries: -1,
-            quiet: false,
-        },
-    );
+    caller.init(options, size);
 }
 
 /// Connects to a server or opens an embedded engine.
@@ -143,10 +149,8 @@ pub unsafe extern "C" fn millpond_connect_with(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let client = caller.new_handle("client", client)?;
-        let [given] = caller.array(|| "options".to_owned(), options, 1)? else {
-            return Err(invalid("options is NULL"));
-        };
-        connect(&read_options(&caller, given)?, client)
+        let options = caller.structure("options", options)?;
+        connect(&read_options(&caller, &options)?, client)
     })
 }
 
@@ -165,9 +169,7 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
     if let Some(timeout) = time("options.connect_timeout_ms", given.connect_timeout_ms)? {
         options = options.connect_timeout(timeout);
     }
-    if given.retries != -1 {
-        let retries = u32::try_from(given.retries)
-            .map_err(|_| invalid(format!("options.retries is {}", given.retries)))?;
+    if let Some(retries) = options::given("options.retries", given.retries)? {
         options = options.retries(retries);
     }
     let username = optional("options.username", given.username)?;
@@ -179,7 +181,7 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
     if let Some(name) = optional("options.client_name", given.client_name)? {
         options = options.client_name(name);
     }
-    if given.quiet {
+    if given.quiet.is_true() {
         options = options.on_warning(|_| {});
     }
     Ok(options)
@@ -187,10 +189,10 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
 
 fn time(argument: &str, milliseconds: i64) -> Result<Option<Duration>> {
     match milliseconds {
-        -1 => Ok(None),
+        NOT_SET => Ok(None),
         1.. => Ok(Some(Duration::from_millis(milliseconds as u64))),
         _ => Err(invalid(format!(
-            "{argument} is {milliseconds}; it has to be 1 or more, or -1 for the default"
+            "{argument} is {milliseconds}; it has to be 1 or more, or MILLPOND_NOT_SET"
         ))),
     }
 }

@@ -7,7 +7,7 @@ use std::ptr;
 use millpond::{Error, ErrorKind};
 use once_cell::race::OnceBox;
 
-use crate::caller::{self, Caller, invalid};
+use crate::caller::{self, Caller};
 use crate::handle::Held;
 use crate::status::*;
 use crate::tasks::dependency::Refusal;
@@ -60,17 +60,6 @@ pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "\\0")).expect("no NUL is left")
 }
 
-/// The name of a kind as C has it.
-fn c_name(kind: ErrorKind) -> *const c_char {
-    static NAMES: OnceBox<Vec<(ErrorKind, CString)>> = OnceBox::new();
-    let names = NAMES.get_or_init(|| {
-        let named = |kind: &ErrorKind| (*kind, c_string(kind.name()));
-        Box::new(ErrorKind::ALL.iter().map(named).collect())
-    });
-    let name = names.iter().find(|(named, _)| *named == kind);
-    name.map_or(c"".as_ptr(), |(_, name)| name.as_ptr())
-}
-
 /// Reads a part of an error; `none` is that of NULL, `wrong` that of a handle that is not an
 /// error.
 fn read<T: Copy>(
@@ -94,16 +83,6 @@ fn read<T: Copy>(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_error_code(error: *const millpond_error) -> millpond_status {
     read(error, MILLPOND_OK, MILLPOND_INVALID_ARGUMENT, |failure| failure.kind.into())
-}
-
-/// The name of the error, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
-/// NULL; lives forever. `OK` for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_error_name(error: *const millpond_error) -> *const c_char {
-    let wrong = c_name(ErrorKind::InvalidArgument);
-    read(error, c"OK".as_ptr(), wrong, |failure| c_name(failure.kind))
 }
 
 /// One line for people, in UTF-8: what was being done, and what is wrong. Holds no password and
@@ -160,34 +139,45 @@ pub extern "C" fn millpond_error_kind_count() -> usize {
     ErrorKind::ALL.len()
 }
 
-/// One row of the table of errors, for a binding that proves that it has a class for each.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_error_kind_count` on.
+/// One row of the table of errors, for a binding that proves that it has a class for each; lives
+/// forever. NULL for an index from `millpond_error_kind_count` on.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_error_kind_at(
-    index: usize,
-    kind: *mut millpond_error_kind,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let nothing = millpond_error_kind {
-            code: MILLPOND_OK,
-            name: c"".as_ptr(),
-            retry: MILLPOND_RETRY_NEVER,
-        };
-        let out = caller.out("kind", kind, nothing)?;
-        let kind = *ErrorKind::ALL
-            .get(index)
-            .ok_or_else(|| invalid(format!("there is no kind of error {index}")))?;
-        out.set(millpond_error_kind {
-            code: kind.into(),
-            name: c_name(kind),
-            retry: kind.retry().into(),
-        });
-        Ok(())
-    })
+pub extern "C" fn millpond_error_kind_at(index: usize) -> *const millpond_error_kind {
+    kinds().get(index).map_or(ptr::null(), |kind| &raw const kind.row)
+}
+
+/// The name of a status, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
+/// NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for a number that is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_status_name(status: u32) -> *const c_char {
+    if status == MILLPOND_OK as u32 {
+        return c"OK".as_ptr();
+    }
+    let kind = kinds().iter().find(|kind| kind.row.code as u32 == status);
+    kind.map_or(c"UNKNOWN".as_ptr(), |kind| kind.row.name)
+}
+
+/// A row of the table of errors, and its name.
+struct Row {
+    row: millpond_error_kind,
+    _name: CString,
+}
+
+// SAFETY: the pointer in the row points into `_name`, which nobody changes or moves.
+unsafe impl Send for Row {}
+// SAFETY: as above; nothing changes through a reference.
+unsafe impl Sync for Row {}
+
+fn kinds() -> &'static [Row] {
+    static KINDS: OnceBox<Vec<Row>> = OnceBox::new();
+    let make = |kind: &ErrorKind| {
+        let name = c_string(kind.name());
+        let (code, retry) = ((*kind).into(), kind.retry().into());
+        Row { row: millpond_error_kind { code, name: name.as_ptr(), retry }, _name: name }
+    };
+    KINDS.get_or_init(|| Box::new(ErrorKind::ALL.iter().map(make).collect()))
 }

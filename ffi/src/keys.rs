@@ -6,7 +6,7 @@ use std::ptr;
 use crate::caller::{self, Caller};
 use crate::handle::Held;
 
-/// A string of bytes: any bytes, NUL among them.
+/// A string of bytes: any bytes, NUL among them. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_bytes {

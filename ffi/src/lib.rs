@@ -46,3 +46,5 @@ mod exclusive;
 mod fork;
 mod handle;
 mod options;
+#[cfg(debug_assertions)]
+pub mod test_panic;

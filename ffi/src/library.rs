@@ -2,15 +2,11 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::caller::Caller;
-use crate::error::millpond_error;
-use crate::status::millpond_status;
-
 /// The ABI that this header describes. The library's is `millpond_abi_version()`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_abi {
-    /// Changes when a program has to be compiled again; new functions do not change it.
+    /// Changes when a program has to be compiled again; new functions and fields do not change it.
     MILLPOND_ABI_VERSION = 1,
 }
 
@@ -35,19 +31,6 @@ const VERSION: &CStr =
 #[unsafe(no_mangle)]
 pub extern "C" fn millpond_version() -> *const c_char {
     VERSION.as_ptr()
-}
-
-/// Panics inside the library, so that a test can show what happens outside. The panic prints its
-/// location to standard error, as any would.
-///
-/// Errors: `MILLPOND_INTERNAL`, always.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_test_panic(error: *mut *mut millpond_error) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || panic!("on request"))
 }
 
 #[cfg(test)]

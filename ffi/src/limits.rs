@@ -2,12 +2,9 @@
 
 use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, ick, shuffle, tasks};
 
-use crate::caller::Caller;
-
 /// The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
-/// lists of what may have no end stops there. Filled in by `millpond_limits_init`.
+/// lists of what may have no end stops there. See `millpond_limits_data`.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub struct millpond_limits {
     /// Members of an add and a commit, messages of a write, an ack and an extend.
     pub items: usize,
@@ -29,25 +26,21 @@ pub struct millpond_limits {
     pub entries: usize,
 }
 
-/// Fills in the limits of this library. Does nothing for NULL.
+/// The limits of this library; live forever.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_limits_init(limits: *mut millpond_limits) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.optional_out(
-        limits,
-        millpond_limits {
-            items: CALL_ITEMS_MAX,
-            bytes: CALL_BYTES_MAX,
-            step_members: ick::BATCH_MEMBERS_MAX,
-            icks: ick::SHARDS_MAX as usize,
-            fields: shuffle::FIELDS_MAX,
-            queues: tasks::CLAIM_QUEUES_MAX,
-            ids: tasks::PAGE_MAX,
-            names: tasks::FILTER_NAMES_MAX,
-            entries: tasks::MODIFICATION_ENTRIES_MAX,
-        },
-    );
+pub extern "C" fn millpond_limits_data() -> *const millpond_limits {
+    static LIMITS: millpond_limits = millpond_limits {
+        items: CALL_ITEMS_MAX,
+        bytes: CALL_BYTES_MAX,
+        step_members: ick::BATCH_MEMBERS_MAX,
+        icks: ick::SHARDS_MAX as usize,
+        fields: shuffle::FIELDS_MAX,
+        queues: tasks::CLAIM_QUEUES_MAX,
+        ids: tasks::PAGE_MAX,
+        names: tasks::FILTER_NAMES_MAX,
+        entries: tasks::MODIFICATION_ENTRIES_MAX,
+    };
+    &raw const LIMITS
 }

@@ -1,8 +1,136 @@
-//! Options: structures whose fields may be left at their defaults.
+//! Structures that the program allocates, which can get fields, and values that may be left out.
+
+use std::time::Duration;
 
 use millpond::Result;
 
 use crate::caller::{Caller, invalid};
+
+/// A structure that the program allocates and that can get fields at its end. It begins with the
+/// size that it has in the program, which its `_init` sets. What lies beyond that size is neither
+/// read nor written.
+///
+/// # Safety
+/// It has the layout of C, its first field is `size: usize`, and any bytes are a value of it.
+pub(crate) unsafe trait Growing: Copy {
+    /// What its `_init` fills in, and what the fields have that a program does not know.
+    const DEFAULT: Self;
+}
+
+/// Makes structures [`Growing`]: `growing! { type = default; … }`.
+macro_rules! growing {
+    ($($type:ident = $default:expr;)*) => {$(
+        // SAFETY: the layout is checked here; the fields are numbers, pointers and `c_bool`.
+        unsafe impl $crate::options::Growing for $type {
+            const DEFAULT: Self = {
+                assert!(std::mem::offset_of!($type, size) == 0);
+                $default
+            };
+        }
+    )*};
+}
+pub(crate) use growing;
+
+impl Caller {
+    /// Fills a structure with its defaults. Does nothing for NULL.
+    pub(crate) fn init<T: Growing>(&self, structure: *mut T, size: usize) {
+        self.fill(structure, size, T::DEFAULT);
+    }
+
+    /// Writes as much of a structure as the program has. Does nothing for NULL.
+    pub(crate) fn fill<T: Growing>(&self, structure: *mut T, size: usize, value: T) {
+        if structure.is_null() || size < size_of::<usize>() {
+            return;
+        }
+        let known = size.min(size_of::<T>());
+        // SAFETY: the header says that `size` bytes can be written there.
+        unsafe {
+            (&raw const value).cast::<u8>().copy_to_nonoverlapping(structure.cast(), known);
+            structure.cast::<usize>().write_unaligned(size);
+        }
+    }
+
+    /// The structure of a call, where NULL stands for its defaults.
+    pub(crate) fn options<T: Growing>(&self, argument: &str, structure: *const T) -> Result<T> {
+        match structure.is_null() {
+            true => Ok(T::DEFAULT),
+            false => self.structure(argument, structure),
+        }
+    }
+
+    /// The structure of a call, which must not be NULL.
+    pub(crate) fn structure<T: Growing>(&self, argument: &str, structure: *const T) -> Result<T> {
+        let size = self.structure_size(|| argument.to_owned(), structure)?;
+        // SAFETY: the header says that `size` bytes can be read there.
+        Ok(unsafe { read(structure, size) })
+    }
+
+    /// An array of structures: the size of the first is the distance from each to the next.
+    pub(crate) fn structures<T: Growing>(
+        &self,
+        argument: &str,
+        first: *const T,
+        count: usize,
+    ) -> Result<impl ExactSizeIterator<Item = Result<T>>> {
+        self.check_array(|| argument.to_owned(), first, count, size_of::<usize>())?;
+        let size = match count {
+            0 => 0,
+            _ => self.structure_size(|| format!("{argument}[0]"), first)?,
+        };
+        self.check_array(|| argument.to_owned(), first, count, size)?;
+        Ok((0..count).map(move |index| {
+            // SAFETY: the header says that there are `count` structures of this size.
+            let structure = unsafe { first.byte_add(index * size) };
+            // SAFETY: as above; each begins with its size.
+            let own = unsafe { structure.cast::<usize>().read() };
+            if own != size {
+                return Err(invalid(format!(
+                    "{argument}[{index}].size is {own}, but {argument}[0].size is {size}"
+                )));
+            }
+            // SAFETY: as above.
+            Ok(unsafe { read(structure, size) })
+        }))
+    }
+
+    /// The size that a structure has in the program.
+    pub(crate) fn structure_size<T: Growing>(
+        &self,
+        argument: impl Fn() -> String,
+        structure: *const T,
+    ) -> Result<usize> {
+        if structure.is_null() {
+            return Err(invalid(format!("{} is NULL", argument())));
+        }
+        self.check_array(&argument, structure, 1, size_of::<usize>())?;
+        // SAFETY: it is neither null nor unaligned, and the header says that it begins with its size.
+        let size = unsafe { structure.cast::<usize>().read() };
+        let known = size_of::<T>();
+        if size > known {
+            return Err(invalid(format!(
+                "{}.size is {size}, but this version of Millpond knows {known} bytes of it",
+                argument()
+            )));
+        }
+        if size < size_of::<usize>() || size % align_of::<T>() != 0 {
+            let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+            let argument = argument();
+            return Err(invalid(format!("{argument}.size is {size}; {name}_init sets it")));
+        }
+        Ok(size)
+    }
+}
+
+/// The first `size` bytes of a structure; the rest is the default.
+///
+/// # Safety
+/// `size` bytes can be read there, and the structure is not longer.
+unsafe fn read<T: Growing>(structure: *const T, size: usize) -> T {
+    let mut value = T::DEFAULT;
+    // SAFETY: the caller guarantees it, and any bytes are a value.
+    unsafe { structure.cast::<u8>().copy_to_nonoverlapping((&raw mut value).cast(), size) };
+    value
+}
 
 /// A `bool` in a structure. C may leave any byte there, and not every byte is a valid Rust `bool`.
 #[repr(transparent)]
@@ -17,21 +145,34 @@ impl c_bool {
     }
 }
 
-impl Caller {
-    /// The options of a call, where NULL stands for none.
-    pub(crate) fn options<T: Copy>(&self, options: *const T, none: T) -> Result<T> {
-        let count = usize::from(!options.is_null());
-        let options = self.array(|| "options".to_owned(), options, count)?;
-        Ok(options.first().copied().unwrap_or(none))
+impl From<bool> for c_bool {
+    fn from(value: bool) -> Self {
+        Self(value.into())
     }
 }
 
-/// The value of an option, unless it was not set.
+/// An optional number that is not set. No time and no count is so low, and -1 stays free for
+/// "without limit".
+pub(crate) const NOT_SET: i64 = i64::MIN;
+
+/// The value of an optional number, unless it is not set.
 pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
     match value {
-        -1 => Ok(None),
+        NOT_SET => Ok(None),
         _ => T::try_from(value)
             .map(Some)
             .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
+    }
+}
+
+/// How long a call waits for work, as poll(2) has it; `None` does not wait.
+pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
+    match wait_ms {
+        0 => Ok(None),
+        1.. => Ok(Some(Duration::from_millis(wait_ms as u64))),
+        -1 => Ok(Some(Duration::MAX)),
+        _ => Err(invalid(format!(
+            "wait_ms is {wait_ms}; it has to be 0 or more, or -1 to wait without limit"
+        ))),
     }
 }

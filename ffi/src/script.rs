@@ -18,7 +18,6 @@ use crate::status::millpond_status;
 /// Such a connection must not resend a call by itself after a dropped connection, as some
 /// client libraries do: an exchange that runs twice can lose a member. Switch that off.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub struct millpond_script {
     /// The step, such as `ick.add`; NUL-terminated.
     pub name: *const c_char,
@@ -30,33 +29,34 @@ pub struct millpond_script {
     pub sha1: *const c_char,
 }
 
-/// A script as C sees it.
+/// A script, and what it points to.
 struct Text {
+    script: millpond_script,
     name: CString,
-    source: CString,
-    sha1: CString,
+    _source: CString,
+    _sha1: CString,
 }
+
+// SAFETY: the pointers in the script point into the other three, which nobody changes or moves.
+unsafe impl Send for Text {}
+// SAFETY: as above; nothing changes through a reference.
+unsafe impl Sync for Text {}
 
 impl Text {
     fn new(name: &str, source: &str, sha1: &str) -> Result<Self> {
         let c_string = |text: &str| {
             CString::new(text).map_err(|_| Error::new(ErrorKind::Internal, "a script has a NUL"))
         };
-        Ok(Self { name: c_string(name)?, source: c_string(source)?, sha1: c_string(sha1)? })
-    }
-
-    fn pointers(&self) -> millpond_script {
-        millpond_script {
-            name: self.name.as_ptr(),
-            source: self.source.as_ptr(),
-            source_length: self.source.count_bytes(),
-            sha1: self.sha1.as_ptr(),
-        }
+        let (name, source, sha1) = (c_string(name)?, c_string(source)?, c_string(sha1)?);
+        let script = millpond_script {
+            name: name.as_ptr(),
+            source: source.as_ptr(),
+            source_length: source.count_bytes(),
+            sha1: sha1.as_ptr(),
+        };
+        Ok(Self { script, name, _source: source, _sha1: sha1 })
     }
 }
-
-const NOTHING: millpond_script =
-    millpond_script { name: ptr::null(), source: ptr::null(), source_length: 0, sha1: ptr::null() };
 
 /// The scripts of all queues.
 fn all() -> Result<&'static [Text]> {
@@ -71,19 +71,21 @@ fn all() -> Result<&'static [Text]> {
 
 /// Finds the script of a step by its name, such as `ick.add`. Makes no call.
 ///
+/// `script` is set to it, which lives forever, or on failure to NULL.
+///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that no step has.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_script_find(
     name: *const c_char,
-    script: *mut millpond_script,
+    script: *mut *const millpond_script,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let script = caller.out("script", script, NOTHING)?;
+        let script = caller.out("script", script, ptr::null())?;
         if name.is_null() {
             return Err(invalid("name is NULL"));
         }
@@ -93,7 +95,7 @@ pub unsafe extern "C" fn millpond_script_find(
         let found = found.ok_or_else(|| {
             invalid(format!("name is {name:?}, which no script has; there are ick.add and others"))
         })?;
-        script.set(found.pointers());
+        script.set(&raw const found.script);
         Ok(())
     })
 }
@@ -108,7 +110,8 @@ pub extern "C" fn millpond_script_count() -> usize {
     caller.run_or(0, || all().map_or(0, <[Text]>::len))
 }
 
-/// The script with this number, from 0, so that all of them can be loaded beforehand.
+/// The script with this number, from 0, so that all of them can be loaded beforehand. `script` is set
+/// as by `millpond_script_find`.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_script_count` on.
 ///
@@ -116,16 +119,16 @@ pub extern "C" fn millpond_script_count() -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_script_at(
     index: usize,
-    script: *mut millpond_script,
+    script: *mut *const millpond_script,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let script = caller.out("script", script, NOTHING)?;
+        let script = caller.out("script", script, ptr::null())?;
         let found =
             all()?.get(index).ok_or_else(|| invalid(format!("there is no script {index}")))?;
-        script.set(found.pointers());
+        script.set(&raw const found.script);
         Ok(())
     })
 }

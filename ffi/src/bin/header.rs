@@ -71,6 +71,7 @@ fn for_ffi(root: &Path) -> String {
     let mut config = config(root);
     config.header = None;
     config.include_guard = None;
+    config.after_includes = None;
     config.sys_includes.clear();
     config.cpp_compat = false;
     config.documentation = false;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use millpond::{Result, ick};
 
-use crate::caller::{self, Caller, invalid};
+use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
 use crate::ick::entries::{Entries, millpond_ick_entries};
+use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches to work on, each committed when the next is requested. Freed
@@ -43,20 +44,9 @@ impl Batches {
     }
 }
 
-/// How long a call waits for work.
-pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
-    match wait_ms {
-        -1 => Ok(None),
-        0.. => Ok(Some(Duration::from_millis(wait_ms as u64))),
-        _ => Err(invalid(format!(
-            "wait_ms is {wait_ms}; it has to be 0 or more, or -1 to end when there is nothing"
-        ))),
-    }
-}
-
 /// The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
-/// 250,000. With a `wait_ms` of -1 the loop is over when there is nothing left; else each call
-/// waits up to `wait_ms` milliseconds for work (`INT64_MAX` is without limit). It waits without
+/// 250,000. With a `wait_ms` of 0 the loop is over when there is nothing left; else each call
+/// waits up to `wait_ms` milliseconds for work, with -1 without limit. It waits without
 /// polling: it is woken when members are added, and polls every five seconds for producers that do
 /// not publish notifications. `millpond_close` on the client ends the wait.
 ///
@@ -65,7 +55,7 @@ pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
 ///
 ///     millpond_ick_batches *batches;
 ///     millpond_ick_entries *entries;
-///     if (millpond_ick_batches_new(client, "files", 5, 100, -1, &batches, &error) != MILLPOND_OK)
+///     if (millpond_ick_batches_new(client, "files", 5, 100, 0, &batches, &error) != MILLPOND_OK)
 ///         return failed(error);
 ///     while (millpond_ick_batches_next(batches, &entries, &error) == MILLPOND_OK && entries != NULL) {
 ///         work_on(entries);

@@ -8,9 +8,10 @@ use millpond::ick::IckChannel;
 use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::{Batches, millpond_ick_batches, wait_time};
+use crate::ick::batches::{Batches, millpond_ick_batches};
 use crate::ick::steps::{millpond_ick_added, millpond_ick_pair};
 use crate::keys::{Keys, millpond_keys};
+use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// Several Icks that share the members of one dirty list, so that as many consumers can work at

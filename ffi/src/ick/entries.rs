@@ -5,7 +5,7 @@ use std::ptr;
 
 use millpond::ick::Entry;
 
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, at};
 use crate::handle::Held;
 
 /// A list of members with their scores, such as the result of a reserve. The caller frees it with
@@ -67,12 +67,25 @@ fn read<T: Copy>(
     caller.run_or(empty, || caller.held("entries", entries).map_or(empty, part))
 }
 
-/// The entries as an array of `millpond_ick_entries_length`, lowest score first. Valid until the
-/// entries are freed. NULL for NULL and for a handle that was freed or is none.
+/// The entry with this number, from 0, lowest score first. Valid until the entries are freed. NULL
+/// past the end, for NULL and for a handle that was freed or is none.
 ///
-///     const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
-///     for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
-///         index_document(entry[i].member, entry[i].member_length);
+///     const millpond_ick_entry *entry;
+///     for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
+///         index_document(entry->member, entry->member_length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_ick_entries_at(
+    entries: *const millpond_ick_entries,
+    index: usize,
+) -> *const millpond_ick_entry {
+    read(entries, ptr::null(), |entries| at(&entries.list, index))
+}
+
+/// The first of the entries, `millpond_ick_entries_length` of which lie one after the other,
+/// `millpond_ick_entries_stride` bytes apart. Valid as long as they are. NULL for NULL and for a
+/// handle that was freed or is none.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -90,6 +103,15 @@ pub unsafe extern "C" fn millpond_ick_entries_length(
     entries: *const millpond_ick_entries,
 ) -> usize {
     read(entries, 0, |entries| entries.list.len())
+}
+
+/// How many bytes lie between the beginnings of an entry and of the next. Always the same in one
+/// library, and not always the size that an entry has in the program: it can get fields.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_ick_entries_stride() -> usize {
+    size_of::<millpond_ick_entry>()
 }
 
 /// The bytes of all members, one after the other without gaps, in the order of the entries: for

@@ -10,9 +10,10 @@ use millpond::{Error, ErrorKind, Result};
 use crate::caller::{self, Caller, invalid};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::{Batches, millpond_ick_batches, wait_time};
+use crate::ick::batches::{Batches, millpond_ick_batches};
 use crate::ick::entries::{Entries, millpond_ick_entries};
 use crate::keys::millpond_bytes;
+use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// The right to consume an Ick, for as long as it is held. A native thread renews it three times a

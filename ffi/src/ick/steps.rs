@@ -10,10 +10,10 @@ use crate::client::millpond_client;
 use crate::error::millpond_error;
 use crate::ick::entries::{Entries, millpond_ick_entries};
 use crate::keys::{Keys, millpond_bytes, millpond_keys};
-use crate::options::c_bool;
+use crate::options::{c_bool, growing};
 use crate::status::millpond_status;
 
-/// A member to flag, and its score.
+/// A member to flag, and its score. Its layout is fixed.
 #[repr(C)]
 pub struct millpond_ick_pair {
     /// The member: any bytes. May be NULL if the length is 0.
@@ -26,7 +26,7 @@ pub struct millpond_ick_pair {
     pub score_is_now: c_bool,
 }
 
-/// What an add changed. A member that is passed twice can count in both.
+/// What an add changed. A member that is passed twice can count in both. Its layout is fixed.
 #[repr(C)]
 #[derive(Default)]
 pub struct millpond_ick_added {
@@ -38,11 +38,15 @@ pub struct millpond_ick_added {
 
 /// The sizes and score ranges of an Ick. Scores are exact. The minimum and the maximum of a set
 /// that is empty are 0 and mean nothing.
+///
+/// `millpond_ick_stats_init` prepares it, and then any number of reads fill it.
 #[repr(C)]
-#[derive(Default)]
+#[derive(Clone, Copy)]
 pub struct millpond_ick_stats {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// Whether there is such an Ick. If not, everything else is 0.
-    pub exists: bool,
+    pub exists: c_bool,
     /// Members that are flagged and not reserved.
     pub pset_size: u64,
     /// Members that are reserved and not committed.
@@ -61,6 +65,22 @@ pub struct millpond_ick_stats {
     pub total_min: f64,
     /// The highest score in both sets.
     pub total_max: f64,
+}
+
+growing! {
+    millpond_ick_stats = Self {
+        size: size_of::<Self>(),
+        exists: c_bool::FALSE,
+        pset_size: 0,
+        cset_size: 0,
+        total_size: 0,
+        pset_min: 0.0,
+        pset_max: 0.0,
+        cset_min: 0.0,
+        cset_max: 0.0,
+        total_min: 0.0,
+        total_max: 0.0,
+    };
 }
 
 /// One of the two sets of an Ick.
@@ -114,7 +134,8 @@ impl From<Stats> for millpond_ick_stats {
         let (cset_min, cset_max) = stats.consumer_range.unwrap_or_default();
         let (total_min, total_max) = stats.total_range().unwrap_or_default();
         Self {
-            exists: true,
+            size: size_of::<Self>(),
+            exists: true.into(),
             pset_size: stats.producer_size,
             cset_size: stats.consumer_size,
             total_size: stats.total_size(),
@@ -273,8 +294,22 @@ pub unsafe extern "C" fn millpond_ick_exchange(
     })
 }
 
+/// Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_ick_stats_init(stats: *mut millpond_ick_stats, size: usize) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(stats, size);
+}
+
 /// Reads the sizes and score ranges of both sets. An Ick that is not there is no error: see
 /// `exists`.
+///
+///     millpond_ick_stats stats;
+///     millpond_ick_stats_init(&stats, sizeof stats);
+///     status = millpond_ick_stats_read(client, "files", 5, &stats, &error);
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
 /// else; those of the connection.
@@ -291,9 +326,11 @@ pub unsafe extern "C" fn millpond_ick_stats_read(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let out = caller.out("stats", stats, millpond_ick_stats::default())?;
-        let found = caller.ick(client, name, name_length)?.stats()?;
-        out.set(found.map_or_else(Default::default, Into::into));
+        let size = caller.structure_size(|| "stats".to_owned(), stats)?;
+        caller.init(stats, size);
+        if let Some(found) = caller.ick(client, name, name_length)?.stats()? {
+            caller.fill(stats, size, found.into());
+        }
         Ok(())
     })
 }

@@ -7,7 +7,7 @@ use millpond::shuffle::{Message, Receipt};
 
 use super::receipt::millpond_shuffle_receipt;
 use super::write::millpond_shuffle_field;
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, at};
 use crate::handle::Held;
 
 /// A list of messages, such as the result of a read. The caller frees it with
@@ -91,14 +91,27 @@ fn read<T: Copy>(
     caller.run_or(empty, || caller.held("batch", batch).map_or(empty, part))
 }
 
-/// The messages as an array of `millpond_shuffle_batch_length`, in the order in which they were
-/// read. Lives until the batch is freed. NULL for NULL and for a handle that was freed or is none.
+/// The message with this number, from 0, in the order in which they were read. Lives until the batch
+/// is freed. NULL past the end, for NULL and for a handle that was freed or is none.
 ///
-///     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
-///     for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
-///         work_on(message[i].fields, message[i].field_count);
-///         millpond_shuffle_ack(consumer, &message[i].receipt, 1, NULL, &error);
+///     const millpond_shuffle_message *message;
+///     for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
+///         work_on(message->fields, message->field_count);
+///         millpond_shuffle_ack(consumer, &message->receipt, 1, NULL, &error);
 ///     }
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_batch_at(
+    batch: *const millpond_shuffle_batch,
+    index: usize,
+) -> *const millpond_shuffle_message {
+    read(batch, ptr::null(), |batch| at(&batch.messages, index))
+}
+
+/// The first of the messages, `millpond_shuffle_batch_length` of which lie one after the other,
+/// `millpond_shuffle_batch_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
+/// handle that was freed or is none.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -116,6 +129,15 @@ pub unsafe extern "C" fn millpond_shuffle_batch_length(
     batch: *const millpond_shuffle_batch,
 ) -> usize {
     read(batch, 0, |batch| batch.messages.len())
+}
+
+/// How many bytes lie between the beginnings of a message and of the next. Always the same in one
+/// library, and not always the size that a message has in the program: it can get fields.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_shuffle_batch_stride() -> usize {
+    size_of::<millpond_shuffle_message>()
 }
 
 /// The fields of all messages, one after the other without gaps, in the order of the messages: for

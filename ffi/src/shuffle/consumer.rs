@@ -11,9 +11,7 @@ use super::queue::{Queue, millpond_shuffle_queue};
 use super::receipt::millpond_shuffle_receipt;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
-use crate::ick::batches::wait_time;
-use crate::options::c_bool;
-use crate::options::given;
+use crate::options::{NOT_SET, c_bool, given, growing, wait_time};
 use crate::status::millpond_status;
 
 /// One consumer of a group of a queue's consumers. Each message goes to one consumer of each group;
@@ -31,8 +29,10 @@ pub(crate) type Consumer = Box<ShuffleConsumer>;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_consumer_options {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The stream to read from first, as long as it has messages, for a consumer that
-    /// processes one tenant's messages more cheaply together. -1: the default, none.
+    /// processes one tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default, none.
     pub prefer_stream: i64,
     /// The number of deliveries after which a reclaimed message becomes a dead letter instead: a
     /// message that kills its consumers must not kill all of them. 0, the default, is never.
@@ -43,10 +43,16 @@ pub struct millpond_shuffle_consumer_options {
     pub default_stream: c_bool,
 }
 
-impl millpond_shuffle_consumer_options {
-    const NOT_GIVEN: Self =
-        Self { prefer_stream: -1, max_deliveries: 0, default_stream: c_bool::FALSE };
+growing! {
+    millpond_shuffle_consumer_options = Self {
+        size: size_of::<Self>(),
+        prefer_stream: NOT_SET,
+        max_deliveries: 0,
+        default_stream: c_bool::FALSE,
+    };
+}
 
+impl millpond_shuffle_consumer_options {
     fn apply(&self, consumer: ShuffleConsumer) -> Result<ShuffleConsumer> {
         Ok(consumer
             .prefer_stream(given::<StreamNumber>("prefer_stream", self.prefer_stream)?)
@@ -61,10 +67,11 @@ impl millpond_shuffle_consumer_options {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
     options: *mut millpond_shuffle_consumer_options,
+    size: usize,
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(options, millpond_shuffle_consumer_options::NOT_GIVEN);
+    caller.init(options, size);
 }
 
 /// A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
@@ -77,8 +84,7 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
 ///     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
 ///                                            &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream and not
-/// -1. An empty group or consumer is refused by the step that needs it.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An empty group or consumer is refused by the step that needs it.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -99,15 +105,15 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
         let queue = caller.held::<Queue>("queue", queue)?;
         let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
         let consumer = caller.bytes(|| "consumer".to_owned(), consumer, consumer_length)?;
-        let options = caller.options(options, millpond_shuffle_consumer_options::NOT_GIVEN)?;
+        let options = caller.options("options", options)?;
         made.set(Box::new(options.apply(queue.consumer(group, consumer))?));
         Ok(())
     })
 }
 
 /// Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
-/// message would return. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
-/// milliseconds if there is no message (`INT64_MAX` is without limit), without polling.
+/// message would return. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
+/// milliseconds if there is no message, with -1 without limit, and without polling.
 /// `millpond_close` on the client ends the wait.
 ///
 /// `batch` is set to the messages, which may be none and which the caller frees with

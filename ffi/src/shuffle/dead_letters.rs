@@ -7,7 +7,7 @@ use millpond::shuffle::{DeadLetter, MessageId};
 
 use super::batch::{Batch, millpond_shuffle_message};
 use super::queue::{Queue, millpond_shuffle_queue};
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, at};
 use crate::error::millpond_error;
 use crate::handle::Held;
 use crate::status::millpond_status;
@@ -35,7 +35,7 @@ pub struct millpond_shuffle_dead_letter {
     /// How many bytes the consumer's name has.
     pub consumer_length: usize,
     /// The message as it was, and how often it was delivered.
-    pub message: millpond_shuffle_message,
+    pub message: *const millpond_shuffle_message,
 }
 
 /// What a handle of dead letters refers to.
@@ -62,7 +62,7 @@ impl DeadLetters {
                 group_length: letter.group.len(),
                 consumer: letter.consumer.as_ptr().cast(),
                 consumer_length: letter.consumer.len(),
-                message: *message,
+                message,
             }
         });
         Self { list: list.collect(), _messages: messages, _letters: letters }
@@ -107,8 +107,21 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
     })
 }
 
-/// The dead letters as an array of `millpond_shuffle_dead_letters_length`, the oldest first. Lives
-/// until they are freed. NULL for NULL and for a handle that was freed or is none.
+/// The dead letter with this number, from 0, the oldest first. Lives until they are freed. NULL past
+/// the end, for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_at(
+    letters: *const millpond_shuffle_dead_letters,
+    index: usize,
+) -> *const millpond_shuffle_dead_letter {
+    read(letters, ptr::null(), |letters| at(&letters.list, index))
+}
+
+/// The first of the dead letters, `millpond_shuffle_dead_letters_length` of which lie one after the
+/// other, `millpond_shuffle_dead_letters_stride` bytes apart. Lives as long as they do. NULL for NULL
+/// and for a handle that was freed or is none.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -128,7 +141,16 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_length(
     read(letters, 0, |letters| letters.list.len())
 }
 
-/// The id of a dead letter: its `id_time_ms` and `id_sequence`.
+/// How many bytes lie between the beginnings of a dead letter and of the next. Always the same in one
+/// library, and not always the size that one has in the program: it can get fields.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_shuffle_dead_letters_stride() -> usize {
+    size_of::<millpond_shuffle_dead_letter>()
+}
+
+/// The id of a dead letter: its `id_time_ms` and `id_sequence`. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_id {

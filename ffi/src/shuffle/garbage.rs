@@ -31,15 +31,15 @@ impl Garbage {
 
 /// Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
 /// those that were cordoned first. `time_digits`, 1 to 10, limits it to deadlines that begin with
-/// as many of the first digits of the time: with 6, to those of the same 10,000 seconds. -1 is for
-/// all. Makes no call yet.
+/// as many of the first digits of the time: with 6, to those of the same 10,000 seconds. `MILLPOND_NOT_SET` is
+/// for all. Makes no call yet.
 ///
 /// `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
 /// or on failure to NULL.
 ///
 ///     millpond_shuffle_garbage *garbage;
 ///     millpond_keys *values;
-///     if (millpond_shuffle_gc(queue, -1, &garbage, &error) != MILLPOND_OK)
+///     if (millpond_shuffle_gc(queue, MILLPOND_NOT_SET, &garbage, &error) != MILLPOND_OK)
 ///         return failed(error);
 ///     while (millpond_shuffle_garbage_next(garbage, &values, &error) == MILLPOND_OK &&
 ///            values != NULL) {
@@ -48,7 +48,7 @@ impl Garbage {
 ///     }
 ///     millpond_shuffle_garbage_free(garbage);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below -1 or above 255; another invalid
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another invalid
 /// one is refused when the first batch is requested.
 ///
 /// Delivery: at least once: what was returned and not deleted yet is returned again by the

@@ -8,7 +8,7 @@ use super::consumer::{Consumer, millpond_shuffle_consumer};
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
-use crate::ick::batches::wait_time;
+use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// The loop of a consumer: batches of messages. A message is done when it is acknowledged and not
@@ -31,9 +31,9 @@ impl Messages {
     }
 }
 
-/// The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of -1 the loop is
+/// The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of 0 the loop is
 /// over when there is nothing left; else each call waits up to `wait_ms` milliseconds for a
-/// message (`INT64_MAX` is without limit). It waits without polling: all that wait in a process
+/// message, with -1 without limit. It waits without polling: all that wait in a process
 /// share one connection, and a message wakes one of them. `millpond_close` on the client ends the
 /// wait.
 ///
@@ -42,7 +42,7 @@ impl Messages {
 ///
 ///     millpond_shuffle_messages *messages;
 ///     millpond_shuffle_batch *batch;
-///     if (millpond_shuffle_messages_new(consumer, 100, -1, &messages, &error) != MILLPOND_OK)
+///     if (millpond_shuffle_messages_new(consumer, 100, 0, &messages, &error) != MILLPOND_OK)
 ///         return failed(error);
 ///     while (millpond_shuffle_messages_next(messages, &batch, &error) == MILLPOND_OK &&
 ///            batch != NULL) {

@@ -10,7 +10,7 @@ use super::tracking::track_keys;
 use crate::caller::{self, Caller};
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::options::given;
+use crate::options::{NOT_SET, given, growing};
 use crate::status::millpond_status;
 
 /// A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
@@ -28,28 +28,39 @@ pub(crate) type Queue = Box<ShuffleQueue>;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_options {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// How many streams the queue has. The first write to a queue sets it; a write to one that has
     /// another number is refused, and `millpond_shuffle_resize` changes it. Readers need not set it.
-    /// -1: not set; writers use the number that the queue has, and a new queue gets 16.
+    /// `MILLPOND_NOT_SET`: writers use the number that the queue has, and a new queue gets 16.
     pub streams: i64,
-    /// How many of the streams a tenant may write to. -1: the default, 2, or 1 if the queue has one stream.
+    /// How many of the streams a tenant may write to. `MILLPOND_NOT_SET`: the default, 2, or 1 if the
+    /// queue has one stream.
     pub streams_per_shard: i64,
     /// How long a stream lives after it was last written to, in milliseconds. **When that time is over
     /// the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
-    /// should have the same. -1: not set; nothing that is written expires.
+    /// should have the same. `MILLPOND_NOT_SET`: nothing that is written expires.
     pub ttl_ms: i64,
     /// How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
-    /// that are older. -1: not set; they stay until `millpond_shuffle_delete_dead_letters`.
+    /// that are older. `MILLPOND_NOT_SET`: they stay until `millpond_shuffle_delete_dead_letters`.
     pub dead_ttl_ms: i64,
-    /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. -1: the
-    /// default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+    /// A `millpond_shuffle_track_keys`: where the records of tracked messages are.
+    /// `MILLPOND_NOT_SET`: the default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
     pub track_keys: i64,
 }
 
-impl millpond_shuffle_options {
-    const NOT_GIVEN: Self =
-        Self { streams: -1, streams_per_shard: -1, ttl_ms: -1, dead_ttl_ms: -1, track_keys: -1 };
+growing! {
+    millpond_shuffle_options = Self {
+        size: size_of::<Self>(),
+        streams: NOT_SET,
+        streams_per_shard: NOT_SET,
+        ttl_ms: NOT_SET,
+        dead_ttl_ms: NOT_SET,
+        track_keys: NOT_SET,
+    };
+}
 
+impl millpond_shuffle_options {
     fn apply(&self, mut queue: ShuffleQueue) -> Result<ShuffleQueue> {
         if let Some(streams) = given("streams", self.streams)? {
             queue = queue.streams(streams);
@@ -73,7 +84,7 @@ impl millpond_shuffle_options {
 /// Fills options with their defaults.
 ///
 ///     millpond_shuffle_options options;
-///     millpond_shuffle_options_init(&options);
+///     millpond_shuffle_options_init(&options, sizeof options);
 ///     options.streams = 64;
 ///     options.streams_per_shard = 4;
 ///
@@ -81,10 +92,13 @@ impl millpond_shuffle_options {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_options_init(options: *mut millpond_shuffle_options) {
+pub unsafe extern "C" fn millpond_shuffle_options_init(
+    options: *mut millpond_shuffle_options,
+    size: usize,
+) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(options, millpond_shuffle_options::NOT_GIVEN);
+    caller.init(options, size);
 }
 
 /// The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
@@ -96,7 +110,7 @@ pub unsafe extern "C" fn millpond_shuffle_options_init(options: *mut millpond_sh
 ///     millpond_shuffle_queue *queue;
 ///     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 or beyond its type, and a
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and a
 /// `track_keys` that is none.
 ///
 /// Threads: any.
@@ -115,7 +129,7 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
         let out = caller.new_handle("queue", queue)?;
         let client = caller.held::<Client>("client", client)?;
         let name = caller.name(name, name_length)?;
-        let options = caller.options(options, millpond_shuffle_options::NOT_GIVEN)?;
+        let options = caller.options("options", options)?;
         out.set(Box::new(options.apply(client.shuffle_queue(name))?));
         Ok(())
     })

@@ -5,7 +5,7 @@ use millpond::shuffle::{MessageId, Receipt, Stream};
 
 use crate::caller::{Caller, invalid};
 
-/// Where a message is: what acknowledging takes.
+/// Where a message is: what acknowledging takes. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct millpond_shuffle_receipt {

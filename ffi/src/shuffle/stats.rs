@@ -6,9 +6,10 @@ use std::ptr;
 use millpond::shuffle::{self, StreamStats};
 
 use super::queue::{Queue, millpond_shuffle_queue};
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, at};
 use crate::error::millpond_error;
 use crate::handle::Held;
+use crate::options::NOT_SET;
 use crate::status::millpond_status;
 
 /// What a queue holds for a group, stream by stream. The caller frees it with
@@ -28,7 +29,8 @@ pub struct millpond_shuffle_stream_stats {
     /// Messages not yet delivered to the group. After messages were deleted in between, and on
     /// Redis before 7, it may be as high as `len` where it should be less.
     pub lag: u64,
-    /// How many milliseconds ago the oldest pending message was last delivered. -1: there is none.
+    /// How many milliseconds ago the oldest pending message was last delivered.
+    /// `MILLPOND_NOT_SET`: there is none.
     pub oldest_idle_ms: i64,
 }
 
@@ -39,7 +41,7 @@ impl From<&StreamStats> for millpond_shuffle_stream_stats {
             len: stats.len,
             pending: stats.pending,
             lag: stats.lag,
-            oldest_idle_ms: idle.unwrap_or(-1),
+            oldest_idle_ms: idle.unwrap_or(NOT_SET),
         }
     }
 }
@@ -59,7 +61,7 @@ impl Stats {
             len: stats.len(),
             pending: stats.pending(),
             lag: stats.lag(),
-            oldest_idle_ms: oldest_idle_ms.unwrap_or(-1),
+            oldest_idle_ms: oldest_idle_ms.unwrap_or(NOT_SET),
         };
         Self { streams, total }
     }
@@ -102,8 +104,21 @@ pub unsafe extern "C" fn millpond_shuffle_stats_read(
     })
 }
 
-/// The streams by their numbers, as an array of `millpond_shuffle_stats_length`. Lives until the
-/// stats are freed. NULL for NULL and for a handle that was freed or is none.
+/// The stream with this number. Lives until the stats are freed. NULL past the end, for NULL and for
+/// a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_stats_at(
+    stats: *const millpond_shuffle_stats,
+    index: usize,
+) -> *const millpond_shuffle_stream_stats {
+    read(stats, ptr::null(), |stats| at(&stats.streams, index))
+}
+
+/// The first of the streams, `millpond_shuffle_stats_length` of which lie one after the other,
+/// `millpond_shuffle_stats_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
+/// handle that was freed or is none.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -121,6 +136,15 @@ pub unsafe extern "C" fn millpond_shuffle_stats_length(
     stats: *const millpond_shuffle_stats,
 ) -> usize {
     read(stats, 0, |stats| stats.streams.len())
+}
+
+/// How many bytes lie between the beginnings of a stream and of the next. Always the same in one
+/// library, and not always the size that one has in the program: it can get fields.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_shuffle_stats_stride() -> usize {
+    size_of::<millpond_shuffle_stream_stats>()
 }
 
 /// All streams together: their sums, and the longest of the idle times. Lives until the stats are

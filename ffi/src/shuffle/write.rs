@@ -1,6 +1,7 @@
 //! Writing messages.
 
 use std::ffi::c_char;
+use std::ptr;
 
 use millpond::Result;
 use millpond::shuffle;
@@ -9,10 +10,11 @@ use super::queue::{Queue, millpond_shuffle_queue};
 use super::receipt::millpond_shuffle_receipt;
 use crate::caller::Caller;
 use crate::error::millpond_error;
+use crate::options::growing;
 use crate::status::millpond_status;
 
 /// A field of a message and its value: any bytes. In a message to write, both may be NULL if they
-/// have the length 0; in a message that was read they never are, and nothing is NUL-terminated.
+/// have the length 0; in a message that was read they never are, and nothing is NUL-terminated. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_field {
@@ -26,9 +28,13 @@ pub struct millpond_shuffle_field {
     pub value_length: usize,
 }
 
-/// A message to write.
+/// A message to write. `millpond_shuffle_new_message_init` fills it; then set its fields and its
+/// tenant.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct millpond_shuffle_new_message {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The key of the tenant.
     pub shard_key: *const c_char,
     /// How many bytes it has.
@@ -37,6 +43,38 @@ pub struct millpond_shuffle_new_message {
     pub fields: *const millpond_shuffle_field,
     /// How many there are.
     pub field_count: usize,
+}
+
+growing! {
+    millpond_shuffle_new_message = Self {
+        size: size_of::<Self>(),
+        shard_key: ptr::null(),
+        shard_key_length: 0,
+        fields: ptr::null(),
+        field_count: 0,
+    };
+}
+
+/// Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
+/// NULL.
+///
+///     millpond_shuffle_field task = {"task", 4, "resize", 6};
+///     millpond_shuffle_new_message message;
+///     millpond_shuffle_new_message_init(&message, sizeof message);
+///     message.shard_key = "tenant-7";
+///     message.shard_key_length = 8;
+///     message.fields = &task;
+///     message.field_count = 1;
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_new_message_init(
+    message: *mut millpond_shuffle_new_message,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(message, size);
 }
 
 impl Caller {
@@ -52,8 +90,9 @@ impl Caller {
         messages: *const millpond_shuffle_new_message,
         count: usize,
     ) -> Result<Vec<(&[u8], impl Iterator<Item = (&[u8], &[u8])>)>> {
-        let messages = self.array(|| "messages".to_owned(), messages, count)?;
-        let messages = messages.iter().enumerate().map(|(index, message)| {
+        let messages = self.structures("messages", messages, count)?;
+        let messages = messages.enumerate().map(|(index, message)| {
+            let message = message?;
             let of = move || format!("messages[{index}].");
             let shard_key = || format!("messages[{index}].shard_key");
             let key = self.bytes(shard_key, message.shard_key, message.shard_key_length)?;

@@ -9,8 +9,8 @@ use super::when;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
-use crate::ick::batches::wait_time;
 use crate::keys::millpond_bytes;
+use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// The loop of a claimant: batches of leased tasks. Asking for the next changes nothing about
@@ -48,11 +48,12 @@ fn claims_of(
     })
 }
 
-/// Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (-1 is 30,000).
+/// Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET`
+/// is 30,000).
 /// Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
 /// so that a task that fails again and again does not block the others; the order of the queues is
-/// random too. With a `wait_ms` of -1 it returns at once; else it waits up to `wait_ms`
-/// milliseconds if no task is available (`INT64_MAX` is without limit), without polling.
+/// random too. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
+/// milliseconds if no task is available, with -1 without limit, and without polling.
 /// `millpond_close` on the client ends the wait.
 ///
 /// `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
@@ -60,12 +61,12 @@ fn claims_of(
 ///
 ///     millpond_bytes inbox = {"inbox", 5};
 ///     millpond_tasks_result *result;
-///     status = millpond_tasks_claim(store, &inbox, 1, -1, 1, -1, &result, &error);
+///     status = millpond_tasks_claim(store, &inbox, 1, MILLPOND_NOT_SET, 1, 0, &result, &error);
 ///     if (status == MILLPOND_OK && result == NULL)
 ///         puts("nothing to do");
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for no queue or more than 1,000, names beyond their limits,
-/// a lease below -1 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
+/// a lease below 0 or above 100 years, a `max` of 0 or above 1,000, and a `wait_ms` below -1;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
 /// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
 /// was closed; those of the connection.
@@ -101,8 +102,8 @@ pub unsafe extern "C" fn millpond_tasks_claim(
 }
 
 /// The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
-/// (-1 is 30,000). With a `wait_ms` of -1 the loop is over when nothing is available; else each
-/// call waits up to `wait_ms` milliseconds for a task (`INT64_MAX` is without limit). It waits
+/// (`MILLPOND_NOT_SET` is 30,000). With a `wait_ms` of 0 the loop is over when nothing is available;
+/// else each call waits up to `wait_ms` milliseconds for a task, with -1 without limit. It waits
 /// without polling: all that wait in a process share one connection, and a task that becomes
 /// available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
 /// ends the wait.
@@ -110,7 +111,7 @@ pub unsafe extern "C" fn millpond_tasks_claim(
 /// `claims` is set to the loop, which the caller frees with `millpond_tasks_claims_free`, or on
 /// failure to NULL. Makes no call yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease or a `wait_ms` below -1, and for a name that is
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a name that is
 /// not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
 ///
 /// Threads: any.

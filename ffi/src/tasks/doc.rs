@@ -6,7 +6,7 @@ use millpond::tasks::{Doc, DocChange, DocId, NewDoc, When};
 use super::when::when;
 use crate::caller::Caller;
 use crate::keys::millpond_bytes;
-use crate::options::c_bool;
+use crate::options::{Growing, NOT_SET, c_bool, growing};
 
 /// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
 /// a time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live
@@ -67,7 +67,7 @@ impl millpond_doc {
     }
 }
 
-/// A document at a version: what deletes, depends and renewals take.
+/// A document at a version: what deletes, depends and renewals take. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_id {
@@ -99,6 +99,8 @@ impl millpond_doc_id {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_new_doc {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The namespace, 1 to 64 characters, which need not be there.
     pub namespace_name: millpond_bytes,
     /// The primary key, at most 256 characters.
@@ -118,8 +120,9 @@ pub struct millpond_new_doc {
     pub skip_colliding: c_bool,
 }
 
-impl millpond_new_doc {
-    const NOT_GIVEN: Self = Self {
+growing! {
+    millpond_new_doc = Self {
+        size: size_of::<Self>(),
         namespace_name: millpond_bytes::NONE,
         key: millpond_bytes::NONE,
         id: millpond_bytes::NONE,
@@ -127,7 +130,9 @@ impl millpond_new_doc {
         content: millpond_bytes::NONE,
         skip_colliding: c_bool::FALSE,
     };
+}
 
+impl millpond_new_doc {
     pub(super) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<NewDoc> {
         let namespace = caller.text(|| of("namespace_name"), self.namespace_name)?;
         let mut doc = NewDoc::new(namespace, caller.text(|| of("key"), self.key)?)
@@ -149,7 +154,7 @@ impl millpond_new_doc {
 /// the key.
 ///
 ///     millpond_new_doc doc;
-///     millpond_new_doc_init(&doc);
+///     millpond_new_doc_init(&doc, sizeof doc);
 ///     doc.namespace_name = (millpond_bytes){"accounts", 8};
 ///     doc.key = (millpond_bytes){"ann", 3};
 ///
@@ -157,10 +162,10 @@ impl millpond_new_doc {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_new_doc_init(doc: *mut millpond_new_doc) {
+pub unsafe extern "C" fn millpond_new_doc_init(doc: *mut millpond_new_doc, size: usize) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(doc, millpond_new_doc::NOT_GIVEN);
+    caller.init(doc, size);
 }
 
 /// A change of a document. `millpond_doc_change_init` fills it from the document; then set what you
@@ -168,37 +173,42 @@ pub unsafe extern "C" fn millpond_new_doc_init(doc: *mut millpond_new_doc) {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_change {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The document, and the version that it has to have.
     pub doc: millpond_doc_id,
     /// The new content: a JSON text. NULL: the content stays.
     pub content: millpond_bytes,
     /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch; a
-    /// time in the past releases it. -1: not set; without a `delay_ms` it is held as it was.
+    /// time in the past releases it. `MILLPOND_NOT_SET`: without a `delay_ms` it is held as it was.
     pub at_ms: i64,
     /// How many milliseconds from now the claimant that changes it holds it, by the
-    /// engine's clock; 0 releases it. -1: not set.
+    /// engine's clock; 0 releases it. `MILLPOND_NOT_SET`: as `at_ms` says.
     pub delay_ms: i64,
 }
 
-impl millpond_doc_change {
-    const NONE: Self = Self {
+growing! {
+    millpond_doc_change = Self {
+        size: size_of::<Self>(),
         doc: millpond_doc_id {
             namespace_name: millpond_bytes::NONE,
             id: millpond_bytes::NONE,
             version: 0,
         },
         content: millpond_bytes::NONE,
-        at_ms: -1,
-        delay_ms: -1,
+        at_ms: NOT_SET,
+        delay_ms: NOT_SET,
     };
+}
 
+impl millpond_doc_change {
     fn of(doc: &millpond_doc) -> Self {
         let id = millpond_doc_id {
             namespace_name: doc.namespace_name,
             id: doc.id,
             version: doc.version,
         };
-        Self { doc: id, ..Self::NONE }
+        Self { doc: id, ..Self::DEFAULT }
     }
 
     pub(super) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<DocChange> {
@@ -225,13 +235,14 @@ impl millpond_doc_change {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_doc_change_init(
     change: *mut millpond_doc_change,
+    size: usize,
     doc: *const millpond_doc,
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     let doc = caller.array(String::new, doc, usize::from(!doc.is_null()));
     let doc = doc.ok().and_then(<[_]>::first);
-    caller.optional_out(change, doc.map_or(millpond_doc_change::NONE, millpond_doc_change::of));
+    caller.fill(change, size, doc.map_or(millpond_doc_change::DEFAULT, millpond_doc_change::of));
 }
 
 impl Caller {

@@ -12,7 +12,7 @@ use super::result::{Parts, TasksResult, millpond_tasks_data, millpond_tasks_resu
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::given;
+use crate::options::{given, wait_time};
 use crate::status::millpond_status;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
@@ -126,7 +126,8 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
 
 /// Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
 /// ends the job releases them, unless it deletes them or sets until when they are held. If another
-/// claimant holds one of them it waits up to `wait_ms` milliseconds, for 0 and -1 not at all.
+/// claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
+/// without limit.
 /// Waiters have no order: the claimant that held the documents may get them again first.
 ///
 /// `result` is set to them, by secondary key, which the caller frees with
@@ -156,7 +157,7 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
         let job = caller.held::<Job>("job", job)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
         let key = caller.key(key, key_length)?;
-        let wait = Duration::from_millis(given("wait_ms", wait_ms)?.unwrap_or(0));
+        let wait = wait_time(wait_ms)?.unwrap_or_default();
         result.set(Parts::docs(&job.job.claim_docs_within(namespace, key, wait)?));
         Ok(())
     })
@@ -234,8 +235,8 @@ pub unsafe extern "C" fn millpond_tasks_job_fail(
 }
 
 /// Ends the job and schedules another attempt, with the reason in `err`; if that was the last
-/// attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for -1 as
-/// the worker's options say.
+/// attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for
+/// `MILLPOND_NOT_SET` as the worker's options say.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -286,7 +287,7 @@ pub unsafe extern "C" fn millpond_tasks_job_move(
 }
 
 /// Ends the job and releases the task without counting an attempt, available after `delay_ms`
-/// milliseconds; 0 is at once. For -1 it is a random time of 50 to 100, so that a task is not
+/// milliseconds; 0 is at once. For `MILLPOND_NOT_SET` it is a random time of 50 to 100, so that a task is not
 /// claimed and released in a tight loop. It does not count for `max_claims` either.
 ///
 /// Errors: as `millpond_tasks_job_finish`.

@@ -10,11 +10,11 @@ use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::c_bool;
-use crate::options::given;
+use crate::options::{NOT_SET, c_bool, given, growing};
 use crate::status::millpond_status;
 
 /// Where a task stands in the total order of its queue: by time, and by id where that is the same.
+/// Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_position {
@@ -28,9 +28,11 @@ pub struct millpond_task_position {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_query {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The page after this position, as the `next` of the page before. NULL: the first.
     pub after: *const millpond_task_position,
-    /// How many tasks to read: at most 10,000. -1: the default, 1,000.
+    /// How many tasks to read: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
     pub limit: i64,
     /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
     /// and still have a next one. NULL: not set.
@@ -39,14 +41,17 @@ pub struct millpond_task_query {
     pub omit_values: c_bool,
 }
 
-impl millpond_task_query {
-    const NOT_GIVEN: Self = Self {
+growing! {
+    millpond_task_query = Self {
+        size: size_of::<Self>(),
         after: std::ptr::null(),
-        limit: -1,
+        limit: NOT_SET,
         claimant: millpond_bytes::NONE,
         omit_values: c_bool::FALSE,
     };
+}
 
+impl millpond_task_query {
     fn read(&self, caller: &Caller) -> Result<TaskQuery> {
         let mut query = TaskQuery::new();
         let count = usize::from(!self.after.is_null());
@@ -71,10 +76,10 @@ impl millpond_task_query {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_task_query_init(query: *mut millpond_task_query) {
+pub unsafe extern "C" fn millpond_task_query_init(query: *mut millpond_task_query, size: usize) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(query, millpond_task_query::NOT_GIVEN);
+    caller.init(query, size);
 }
 
 /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
@@ -134,7 +139,7 @@ pub unsafe extern "C" fn millpond_tasks_list(
         let store = caller.held::<Store>("store", store)?;
         let queue = millpond_bytes { data: queue, length: queue_length };
         let queue = caller.text(|| "queue".to_owned(), queue)?;
-        let query = caller.options(query, millpond_task_query::NOT_GIVEN)?.read(&caller)?;
+        let query = caller.options("query", query)?.read(&caller)?;
         result.set(Parts::task_page(store.list(queue, query)?));
         Ok(())
     })

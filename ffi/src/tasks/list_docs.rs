@@ -9,14 +9,13 @@ use super::doc::millpond_new_doc;
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::when;
-use crate::caller::{Caller, invalid};
+use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::c_bool;
-use crate::options::given;
+use crate::options::{NOT_SET, c_bool, given, growing};
 use crate::status::millpond_status;
 
-/// Where a document stands in the total order of its namespace.
+/// Where a document stands in the total order of its namespace. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_position {
@@ -33,9 +32,11 @@ pub struct millpond_doc_position {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_query {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The page after this position, as the `next_doc` of the page before. NULL: the first.
     pub after: *const millpond_doc_position,
-    /// How many documents: at most 10,000. -1: the default, 1,000.
+    /// How many documents: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
     pub limit: i64,
     /// From this primary key on. Empty: from the first.
     pub start: millpond_bytes,
@@ -45,15 +46,18 @@ pub struct millpond_doc_query {
     pub omit_contents: c_bool,
 }
 
-impl millpond_doc_query {
-    const NOT_GIVEN: Self = Self {
+growing! {
+    millpond_doc_query = Self {
+        size: size_of::<Self>(),
         after: std::ptr::null(),
-        limit: -1,
+        limit: NOT_SET,
         start: millpond_bytes::NONE,
         end: millpond_bytes::NONE,
         omit_contents: c_bool::FALSE,
     };
+}
 
+impl millpond_doc_query {
     fn read(&self, caller: &Caller) -> Result<DocQuery> {
         let mut query = DocQuery::new()
             .start(caller.text(|| "start".to_owned(), self.start)?)
@@ -82,20 +86,20 @@ impl millpond_doc_query {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_doc_query_init(query: *mut millpond_doc_query) {
+pub unsafe extern "C" fn millpond_doc_query_init(query: *mut millpond_doc_query, size: usize) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(query, millpond_doc_query::NOT_GIVEN);
+    caller.init(query, size);
 }
 
-/// Leases all documents of a primary key for `lease_ms` milliseconds (-1 is 30,000), or none if
+/// Leases all documents of a primary key for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000), or none if
 /// another claimant holds one of them. The claimant that holds them can claim them again.
 ///
 /// `result` is set to them, by secondary key, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
-/// below -1 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
+/// below 0 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
 /// of the connection.
 ///
@@ -168,7 +172,7 @@ pub unsafe extern "C" fn millpond_tasks_get_doc(
 /// content; `skip_colliding` is ignored.
 ///
 ///     millpond_new_doc doc;
-///     millpond_new_doc_init(&doc);
+///     millpond_new_doc_init(&doc, sizeof doc);
 ///     doc.namespace_name = (millpond_bytes){"rates", 5};
 ///     doc.key = (millpond_bytes){"eur", 3};
 ///     doc.content = (millpond_bytes){"1.1", 3};
@@ -197,9 +201,7 @@ pub unsafe extern "C" fn millpond_tasks_put_doc(
     caller.run(error, || {
         let result = caller.optional_handle(result);
         let store = caller.held::<Store>("store", store)?;
-        let [doc] = caller.array(|| "doc".to_owned(), doc, 1)? else {
-            return Err(invalid("doc is NULL"));
-        };
+        let doc = caller.structure("doc", doc)?;
         let doc = store.put_doc(doc.read(&caller, |field| format!("doc.{field}"))?)?;
         if let Some(result) = result {
             result.set(Parts::docs(&[doc]));
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn millpond_tasks_list_docs(
         let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
-        let query = caller.options(query, millpond_doc_query::NOT_GIVEN)?.read(&caller)?;
+        let query = caller.options("query", query)?.read(&caller)?;
         result.set(Parts::doc_page(store.list_docs(namespace, query)?));
         Ok(())
     })

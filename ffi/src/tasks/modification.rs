@@ -1,6 +1,7 @@
 //! Modifications: what is to happen to tasks and documents, all or nothing.
 
 use std::ffi::c_char;
+use std::ptr;
 
 use millpond::Result;
 use millpond::tasks::{Modification, NewTask};
@@ -9,19 +10,20 @@ use super::doc::{millpond_doc_change, millpond_doc_id, millpond_new_doc};
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::task::{millpond_new_task, millpond_task_change, millpond_task_id};
-use crate::caller::{Caller, invalid};
+use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
+use crate::options::growing;
 use crate::status::millpond_status;
 
 /// Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
-/// task or document may be named only once; at most 100,000 entries. Set all of it to 0 first.
-///
-///     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
-///                                           .inserts = &next, .insert_count = 1};
+/// task or document may be named only once; at most 100,000 entries.
+/// `millpond_tasks_modification_init` makes it empty; then set what is to happen.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_modification {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// Tasks to insert. Refused if a task of that id is there, in any queue.
     pub inserts: *const millpond_new_task,
     /// How many there are.
@@ -65,49 +67,85 @@ pub struct millpond_tasks_modification {
     pub doc_depend_count: usize,
 }
 
+growing! {
+    millpond_tasks_modification = Self {
+        size: size_of::<Self>(),
+        inserts: ptr::null(),
+        insert_count: 0,
+        changes: ptr::null(),
+        change_count: 0,
+        deletes: ptr::null(),
+        delete_count: 0,
+        depends: ptr::null(),
+        depend_count: 0,
+        doc_inserts: ptr::null(),
+        doc_insert_count: 0,
+        doc_puts: ptr::null(),
+        doc_put_count: 0,
+        doc_changes: ptr::null(),
+        doc_change_count: 0,
+        doc_deletes: ptr::null(),
+        doc_delete_count: 0,
+        doc_depends: ptr::null(),
+        doc_depend_count: 0,
+    };
+}
+
+/// Makes a modification empty.
+///
+///     millpond_tasks_modification modification;
+///     millpond_tasks_modification_init(&modification, sizeof modification);
+///     modification.deletes = &done;
+///     modification.delete_count = 1;
+///
+/// Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_modification_init(
+    modification: *mut millpond_tasks_modification,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(modification, size);
+}
+
 impl Caller {
     /// The modification of a call.
     pub(super) fn modification(
         &self,
         modification: *const millpond_tasks_modification,
     ) -> Result<Modification> {
-        if modification.is_null() {
-            return Err(invalid("modification is NULL"));
-        }
-        let [given] = self.array(|| "modification".to_owned(), modification, 1)? else {
-            return Ok(Modification::new());
-        };
+        let given = self.structure("modification", modification)?;
         let mut read = Modification::new();
-        let named = |list: &'static str| move || list.to_owned();
 
-        let inserts = self.array(named("inserts"), given.inserts, given.insert_count)?;
-        for (index, task) in inserts.iter().enumerate() {
-            read = read.insert(task.read(self, |field| format!("inserts[{index}].{field}"))?);
+        let inserts = self.structures("inserts", given.inserts, given.insert_count)?;
+        for (index, task) in inserts.enumerate() {
+            read = read.insert(task?.read(self, |field| format!("inserts[{index}].{field}"))?);
         }
-        let changes = self.array(named("changes"), given.changes, given.change_count)?;
-        for (index, change) in changes.iter().enumerate() {
-            read = read.change(change.read(self, |field| format!("changes[{index}].{field}"))?);
+        let changes = self.structures("changes", given.changes, given.change_count)?;
+        for (index, change) in changes.enumerate() {
+            read = read.change(change?.read(self, |field| format!("changes[{index}].{field}"))?);
         }
         let deletes = self.task_ids("deletes", given.deletes, given.delete_count)?;
         read = deletes.into_iter().fold(read, Modification::delete);
         let depends = self.task_ids("depends", given.depends, given.depend_count)?;
         read = depends.into_iter().fold(read, Modification::depend);
 
-        let inserts =
-            self.array(named("doc_inserts"), given.doc_inserts, given.doc_insert_count)?;
-        for (index, doc) in inserts.iter().enumerate() {
-            read =
-                read.insert_doc(doc.read(self, |field| format!("doc_inserts[{index}].{field}"))?);
+        let inserts = self.structures("doc_inserts", given.doc_inserts, given.doc_insert_count)?;
+        for (index, doc) in inserts.enumerate() {
+            let of = |field: &str| format!("doc_inserts[{index}].{field}");
+            read = read.insert_doc(doc?.read(self, of)?);
         }
-        let puts = self.array(named("doc_puts"), given.doc_puts, given.doc_put_count)?;
-        for (index, doc) in puts.iter().enumerate() {
-            read = read.put_doc(doc.read(self, |field| format!("doc_puts[{index}].{field}"))?);
+        let puts = self.structures("doc_puts", given.doc_puts, given.doc_put_count)?;
+        for (index, doc) in puts.enumerate() {
+            read = read.put_doc(doc?.read(self, |field| format!("doc_puts[{index}].{field}"))?);
         }
-        let changes =
-            self.array(named("doc_changes"), given.doc_changes, given.doc_change_count)?;
-        for (index, change) in changes.iter().enumerate() {
+        let changes = self.structures("doc_changes", given.doc_changes, given.doc_change_count)?;
+        for (index, change) in changes.enumerate() {
             let of = |field: &str| format!("doc_changes[{index}].{field}");
-            read = read.change_doc(change.read(self, of)?);
+            read = read.change_doc(change?.read(self, of)?);
         }
         let deletes = self.doc_ids("doc_deletes", given.doc_deletes, given.doc_delete_count)?;
         read = deletes.into_iter().fold(read, Modification::delete_doc);
@@ -123,7 +161,10 @@ impl Caller {
 /// with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
 ///
 ///     millpond_task_id done = {task->id, task->version};
-///     millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
+///     millpond_tasks_modification modification;
+///     millpond_tasks_modification_init(&modification, sizeof modification);
+///     modification.deletes = &done;
+///     modification.delete_count = 1;
 ///     status = millpond_tasks_modify(store, &modification, NULL, &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that

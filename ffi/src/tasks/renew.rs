@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// Renews the leases of tasks and documents for `lease_ms` milliseconds (-1 is 30,000) from now,
+/// Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000) from now,
 /// all of them or none.
 ///
 /// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
@@ -21,7 +21,7 @@ use crate::status::millpond_status;
 ///                                   &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
-/// -1 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
+/// 0 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
 /// another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions

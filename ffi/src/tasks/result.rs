@@ -12,7 +12,7 @@ use super::list::millpond_task_position;
 use super::list_docs::millpond_doc_position;
 use super::stats::{millpond_task_namespace_stats, millpond_task_queue_stats};
 use super::task::millpond_task;
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, at};
 use crate::keys::millpond_bytes;
 
 /// The result of a step on tasks or documents. The caller frees it with
@@ -22,12 +22,17 @@ pub struct millpond_tasks_result {
 }
 
 /// What is in a result. Which fields are set depends on the step; the others are empty.
+///
+/// Records can get fields, so that a program that was compiled before must not index an array of them:
+/// use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
 #[repr(C)]
 pub struct millpond_tasks_data {
     /// The tasks; of a modification those that were inserted, and then those that were changed.
     pub tasks: *const millpond_task,
     /// How many there are.
     pub task_count: usize,
+    /// How many bytes lie between the beginnings of one and of the next.
+    pub task_size: usize,
     /// How many of them were inserted.
     pub inserted_count: usize,
     /// The documents; of a modification those that were inserted, those that were put, and then those
@@ -35,6 +40,8 @@ pub struct millpond_tasks_data {
     pub docs: *const millpond_doc,
     /// How many there are.
     pub doc_count: usize,
+    /// How many bytes lie between the beginnings of one and of the next.
+    pub doc_size: usize,
     /// How many of them were inserted or put.
     pub inserted_doc_count: usize,
     /// Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
@@ -45,10 +52,14 @@ pub struct millpond_tasks_data {
     pub queues: *const millpond_task_queue_stats,
     /// How many there are.
     pub queue_count: usize,
+    /// How many bytes lie between the beginnings of one and of the next.
+    pub queue_size: usize,
     /// The namespaces, of `millpond_tasks_namespace_stats`.
     pub namespaces: *const millpond_task_namespace_stats,
     /// How many there are.
     pub namespace_count: usize,
+    /// How many bytes lie between the beginnings of one and of the next.
+    pub namespace_size: usize,
     /// All texts, one after the other without gaps: of each task, of each document, of the next
     /// position, of each queue, of each namespace, each in the order of its fields. For
     /// interpreters, which copy them in one go; not NUL-terminated.
@@ -63,12 +74,12 @@ pub(crate) type TasksResult = Box<Parts>;
 /// The parts of a result, each without gaps, and what points to them.
 pub(crate) struct Parts {
     data: millpond_tasks_data,
-    _tasks: Box<[millpond_task]>,
-    _docs: Box<[millpond_doc]>,
+    tasks: Box<[millpond_task]>,
+    docs: Box<[millpond_doc]>,
     _next: Option<Box<millpond_task_position>>,
     _next_doc: Option<Box<millpond_doc_position>>,
-    _queues: Box<[millpond_task_queue_stats]>,
-    _namespaces: Box<[millpond_task_namespace_stats]>,
+    queues: Box<[millpond_task_queue_stats]>,
+    namespaces: Box<[millpond_task_namespace_stats]>,
     _text: Box<[u8]>,
 }
 
@@ -162,27 +173,31 @@ impl Parts {
         let data = millpond_tasks_data {
             tasks: tasks.as_ptr(),
             task_count: tasks.len(),
+            task_size: size_of::<millpond_task>(),
             inserted_count: 0,
             docs: docs.as_ptr(),
             doc_count: docs.len(),
+            doc_size: size_of::<millpond_doc>(),
             inserted_doc_count: 0,
             next: next.as_deref().map_or(ptr::null(), ptr::from_ref),
             next_doc: next_doc.as_deref().map_or(ptr::null(), ptr::from_ref),
             queues: queues.as_ptr(),
             queue_count: queues.len(),
+            queue_size: size_of::<millpond_task_queue_stats>(),
             namespaces: namespaces.as_ptr(),
             namespace_count: namespaces.len(),
+            namespace_size: size_of::<millpond_task_namespace_stats>(),
             text: text.as_ptr().cast(),
             text_length: text.len(),
         };
         Box::new(Self {
             data,
-            _tasks: tasks,
-            _docs: docs,
+            tasks,
+            docs,
             _next: next,
             _next_doc: next_doc,
-            _queues: queues,
-            _namespaces: namespaces,
+            queues,
+            namespaces,
             _text: text,
         })
     }
@@ -212,22 +227,77 @@ impl Content<'_> {
     }
 }
 
+fn read<T>(
+    result: *const millpond_tasks_result,
+    part: impl FnOnce(&Parts) -> *const T,
+) -> *const T {
+    // SAFETY: no pointer is read, only the handle.
+    let caller = unsafe { Caller::trusted() };
+    let found = || caller.held::<TasksResult>("result", result).map(|result| part(&result));
+    caller.run_or(ptr::null(), || found().unwrap_or(ptr::null()))
+}
+
 /// What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
 /// freed or is none.
-///
-///     const millpond_tasks_data *data = millpond_tasks_result_data(result);
-///     for (size_t i = 0; i < data->task_count; i++)
-///         work_on(data->tasks[i].value.data, data->tasks[i].value.length);
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_result_data(
     result: *const millpond_tasks_result,
 ) -> *const millpond_tasks_data {
-    // SAFETY: no pointer is read, only the handle.
-    let caller = unsafe { Caller::trusted() };
-    let data = || caller.held::<TasksResult>("result", result).map(|result| result.data());
-    caller.run_or(ptr::null(), || data().unwrap_or(ptr::null()))
+    read(result, Parts::data)
+}
+
+/// The task with this number, from 0; see `millpond_tasks_data`. Lives until the result is freed.
+/// NULL past the end, for NULL and for a handle that was freed or is none.
+///
+///     const millpond_task *task;
+///     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
+///         work_on(task->value.data, task->value.length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_result_task(
+    result: *const millpond_tasks_result,
+    index: usize,
+) -> *const millpond_task {
+    read(result, |result| at(&result.tasks, index))
+}
+
+/// The document with this number, from 0; see `millpond_tasks_data`. Lives until the result is
+/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_result_doc(
+    result: *const millpond_tasks_result,
+    index: usize,
+) -> *const millpond_doc {
+    read(result, |result| at(&result.docs, index))
+}
+
+/// The queue with this number, from 0, of `millpond_tasks_queue_stats`. Lives until the result is
+/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_result_queue(
+    result: *const millpond_tasks_result,
+    index: usize,
+) -> *const millpond_task_queue_stats {
+    read(result, |result| at(&result.queues, index))
+}
+
+/// The namespace with this number, from 0, of `millpond_tasks_namespace_stats`. Lives until the
+/// result is freed. NULL past the end, for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_result_namespace(
+    result: *const millpond_tasks_result,
+    index: usize,
+) -> *const millpond_task_namespace_stats {
+    read(result, |result| at(&result.namespaces, index))
 }
 
 /// Frees a result. NULL and a result that was freed before are fine.

@@ -10,12 +10,12 @@ use millpond::tasks::{Failure, Modification};
 use super::job::{Job, millpond_tasks_job};
 use super::modification::millpond_tasks_modification;
 use super::store::{Store, millpond_tasks_store};
-use super::worker::{self, millpond_tasks_worker_options};
+use super::worker::millpond_tasks_worker_options;
 use crate::caller::{Caller, invalid};
 use crate::error::{self, millpond_error};
 use crate::handle;
 use crate::keys::millpond_bytes;
-use crate::options::given;
+use crate::options::{NOT_SET, given};
 use crate::status::millpond_status;
 
 /// How a job ends.
@@ -52,8 +52,8 @@ pub struct millpond_task_outcome {
     pub err: millpond_bytes,
     /// The queue that it moves to.
     pub queue: millpond_bytes,
-    /// In how many milliseconds it is tried again or available. -1: not set, as the worker's options
-    /// say, or of a release a short random time.
+    /// In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
+    /// options say, or of a release a short random time.
     pub delay_ms: i64,
 }
 
@@ -63,7 +63,7 @@ impl millpond_task_outcome {
         modification: ptr::null(),
         err: millpond_bytes::NONE,
         queue: millpond_bytes::NONE,
-        delay_ms: -1,
+        delay_ms: NOT_SET,
     };
 
     fn read(
@@ -145,8 +145,9 @@ pub unsafe extern "C" fn millpond_tasks_run(
         let handler = handler.ok_or_else(|| invalid("handler is NULL"))?;
         let store = caller.held::<Store>("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
-        let on_error = worker::options(&caller, options)?.on_error;
-        for job in worker::of(&caller, &store, queues, options)?.jobs() {
+        let options = caller.options("options", options)?;
+        let on_error = options.on_error;
+        for job in options.apply(&caller, store.worker(queues))?.jobs() {
             let handle = handle::make(Job::new(job?));
             let job = caller.held::<Job>("job", handle as *const millpond_tasks_job)?;
             let mut outcome = millpond_task_outcome::DONE;

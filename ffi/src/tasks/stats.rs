@@ -8,7 +8,7 @@ use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::given;
+use crate::options::{NOT_SET, given, growing};
 use crate::status::millpond_status;
 
 /// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
@@ -59,6 +59,8 @@ impl millpond_task_namespace_stats {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_filter {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The exact names.
     pub exact: *const millpond_bytes,
     /// How many there are.
@@ -67,25 +69,25 @@ pub struct millpond_tasks_filter {
     pub prefixes: *const millpond_bytes,
     /// How many there are.
     pub prefix_count: usize,
-    /// How many at most, the first by name. -1: the default, 100,000, the most.
+    /// How many at most, the first by name. `MILLPOND_NOT_SET`: the default, 100,000, the most.
     pub limit: i64,
 }
 
-impl millpond_tasks_filter {
-    const NOT_GIVEN: Self = Self {
+growing! {
+    millpond_tasks_filter = Self {
+        size: size_of::<Self>(),
         exact: std::ptr::null(),
         exact_count: 0,
         prefixes: std::ptr::null(),
         prefix_count: 0,
-        limit: -1,
+        limit: NOT_SET,
     };
 }
 
 impl Caller {
     fn filter(&self, filter: *const millpond_tasks_filter) -> Result<Filter> {
-        let given_filter = self.options(filter, millpond_tasks_filter::NOT_GIVEN)?;
-        let millpond_tasks_filter { exact, exact_count, prefixes, prefix_count, limit } =
-            given_filter;
+        let millpond_tasks_filter { exact, exact_count, prefixes, prefix_count, limit, .. } =
+            self.options("filter", filter)?;
         let exact = self.texts("exact", exact, exact_count)?;
         let prefixes = self.texts("prefixes", prefixes, prefix_count)?;
         let filter = exact.into_iter().fold(Filter::new(), Filter::exact);
@@ -101,16 +103,19 @@ impl Caller {
 ///
 ///     millpond_bytes prefix = {"mail/", 5};
 ///     millpond_tasks_filter filter;
-///     millpond_tasks_filter_init(&filter);
+///     millpond_tasks_filter_init(&filter, sizeof filter);
 ///     filter.prefixes = &prefix;
 ///     filter.prefix_count = 1;
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_filter_init(filter: *mut millpond_tasks_filter) {
+pub unsafe extern "C" fn millpond_tasks_filter_init(
+    filter: *mut millpond_tasks_filter,
+    size: usize,
+) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(filter, millpond_tasks_filter::NOT_GIVEN);
+    caller.init(filter, size);
 }
 
 /// What is in the queues that hold tasks, by name: exact at one point in time for each queue, and

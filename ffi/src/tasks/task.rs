@@ -8,8 +8,7 @@ use millpond::tasks::{NewTask, Task, TaskChange, TaskId, When};
 use super::when::when;
 use crate::caller::{Caller, invalid};
 use crate::keys::millpond_bytes;
-use crate::options::c_bool;
-use crate::options::given;
+use crate::options::{Growing, NOT_SET, c_bool, given, growing};
 
 /// A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
 /// the result that the task is in.
@@ -39,7 +38,7 @@ pub struct millpond_task {
     pub created_ms: u64,
     /// When it was inserted, claimed, renewed or changed last.
     pub modified_ms: u64,
-    /// When it is deleted, leased or not. -1: never.
+    /// When it is deleted, leased or not. `MILLPOND_NOT_SET`: never.
     pub expires_ms: i64,
     /// How often it was claimed; renewals do not count.
     pub claims: u64,
@@ -73,7 +72,7 @@ impl millpond_task {
             at_ms: task.at_ms,
             created_ms: task.created_ms,
             modified_ms: task.modified_ms,
-            expires_ms: task.expires_ms.map_or(-1, |ms| ms as i64),
+            expires_ms: task.expires_ms.map_or(NOT_SET, |ms| ms as i64),
             claims: task.claims.into(),
             attempt: task.attempt.into(),
             priority: task.priority.into(),
@@ -81,7 +80,7 @@ impl millpond_task {
     }
 }
 
-/// A task at a version: what deletes, depends and renewals take.
+/// A task at a version: what deletes, depends and renewals take. Its layout is fixed.
 ///
 ///     millpond_task_id done = {task->id, task->version};
 #[repr(C)]
@@ -103,6 +102,8 @@ impl millpond_task_id {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_new_task {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The queue, which need not be there.
     pub queue: millpond_bytes,
     /// Its id, unique in the store: 1 to 64 characters. NULL: the default, 16 random
@@ -113,12 +114,13 @@ pub struct millpond_new_task {
     /// What went wrong before.
     pub err: millpond_bytes,
     /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-    /// counts for its age. -1: not set; without a `delay_ms` it is available at once.
+    /// counts for its age. `MILLPOND_NOT_SET`: without a `delay_ms` it is available at once.
     pub at_ms: i64,
-    /// In how many milliseconds it can be claimed, by the engine's clock. -1: not set.
+    /// In how many milliseconds it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`:
+    /// as `at_ms` says.
     pub delay_ms: i64,
-    /// How many milliseconds until it is deleted, done or not, leased or not. -1: the default,
-    /// without limit.
+    /// How many milliseconds until it is deleted, done or not, leased or not. `MILLPOND_NOT_SET`: the
+    /// default, without limit.
     pub ttl_ms: i64,
     /// How often it was tried before.
     pub attempt: u64,
@@ -129,20 +131,23 @@ pub struct millpond_new_task {
     pub skip_colliding: c_bool,
 }
 
-impl millpond_new_task {
-    const NOT_GIVEN: Self = Self {
+growing! {
+    millpond_new_task = Self {
+        size: size_of::<Self>(),
         queue: millpond_bytes::NONE,
         id: millpond_bytes::NONE,
         value: millpond_bytes::NONE,
         err: millpond_bytes::NONE,
-        at_ms: -1,
-        delay_ms: -1,
-        ttl_ms: -1,
+        at_ms: NOT_SET,
+        delay_ms: NOT_SET,
+        ttl_ms: NOT_SET,
         attempt: 0,
         priority: 0,
         skip_colliding: c_bool::FALSE,
     };
+}
 
+impl millpond_new_task {
     pub(super) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<NewTask> {
         let mut task = NewTask::new(caller.text(|| of("queue"), self.queue)?)
             .err(caller.text(|| of("err"), self.err)?)
@@ -172,7 +177,7 @@ impl millpond_new_task {
 /// Fills a task to insert with its defaults. The queue still has to be set.
 ///
 ///     millpond_new_task task;
-///     millpond_new_task_init(&task);
+///     millpond_new_task_init(&task, sizeof task);
 ///     task.queue = (millpond_bytes){"mail", 4};
 ///     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
 ///     task.delay_ms = 60000;
@@ -181,10 +186,10 @@ impl millpond_new_task {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_new_task_init(task: *mut millpond_new_task) {
+pub unsafe extern "C" fn millpond_new_task_init(task: *mut millpond_new_task, size: usize) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(task, millpond_new_task::NOT_GIVEN);
+    caller.init(task, size);
 }
 
 /// A change of a task. `millpond_task_change_init` fills it from the task; then set what you
@@ -192,6 +197,8 @@ pub unsafe extern "C" fn millpond_new_task_init(task: *mut millpond_new_task) {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_change {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
     /// The task's id.
     pub id: millpond_bytes,
     /// The queue; another one moves the task there, with its id.
@@ -205,11 +212,11 @@ pub struct millpond_task_change {
     /// How often it was tried.
     pub attempt: u64,
     /// From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-    /// future the claimant that changes it holds it. -1: not set; without a `delay_ms` the task
-    /// is released.
+    /// future the claimant that changes it holds it. `MILLPOND_NOT_SET`: without a `delay_ms` the
+    /// task is released.
     pub at_ms: i64,
     /// In how many milliseconds it can be claimed, by the engine's clock; until then the
-    /// claimant that changes it holds it. -1: not set.
+    /// claimant that changes it holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
     pub delay_ms: i64,
     /// Whether it was tried and failed: counts `attempt` up, and puts `retry_err` behind `err` on a
     /// line of its own.
@@ -222,22 +229,25 @@ pub struct millpond_task_change {
     pub quarantine_attempts: u64,
 }
 
-impl millpond_task_change {
-    const NONE: Self = Self {
+growing! {
+    millpond_task_change = Self {
+        size: size_of::<Self>(),
         id: millpond_bytes::NONE,
         queue: millpond_bytes::NONE,
         value: millpond_bytes::NONE,
         err: millpond_bytes::NONE,
         version: 0,
         attempt: 0,
-        at_ms: -1,
-        delay_ms: -1,
+        at_ms: NOT_SET,
+        delay_ms: NOT_SET,
         retry: c_bool::FALSE,
         retry_err: millpond_bytes::NONE,
         quarantine_queue: millpond_bytes::NONE,
         quarantine_attempts: 0,
     };
+}
 
+impl millpond_task_change {
     fn of(task: &millpond_task) -> Self {
         Self {
             id: task.id,
@@ -246,7 +256,7 @@ impl millpond_task_change {
             err: task.err,
             version: task.version,
             attempt: task.attempt,
-            ..Self::NONE
+            ..Self::DEFAULT
         }
     }
 
@@ -287,7 +297,7 @@ impl millpond_task_change {
 /// was made. `task` may be NULL; then everything else has to be set.
 ///
 ///     millpond_task_change change;
-///     millpond_task_change_init(&change, task);
+///     millpond_task_change_init(&change, sizeof change, task);
 ///     change.retry = true;
 ///     change.retry_err = (millpond_bytes){"no such address", 15};
 ///     change.delay_ms = 60000;
@@ -298,13 +308,14 @@ impl millpond_task_change {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_task_change_init(
     change: *mut millpond_task_change,
+    size: usize,
     task: *const millpond_task,
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     let task = caller.array(String::new, task, usize::from(!task.is_null()));
     let task = task.ok().and_then(<[_]>::first);
-    caller.optional_out(change, task.map_or(millpond_task_change::NONE, millpond_task_change::of));
+    caller.fill(change, size, task.map_or(millpond_task_change::DEFAULT, millpond_task_change::of));
 }
 
 impl Caller {

@@ -12,9 +12,8 @@ use super::when;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::exclusive::Exclusive;
-use crate::ick::batches::wait_time;
 use crate::keys::millpond_bytes;
-use crate::options::given;
+use crate::options::{NOT_SET, given, growing, wait_time};
 use crate::status::millpond_status;
 
 /// The jobs of a worker, one after the other. Freed with `millpond_tasks_jobs_free`.
@@ -51,15 +50,20 @@ pub type millpond_task_error_handler = Option<
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_worker_options {
-    /// How many milliseconds a task is leased; a native thread renews it three times a lease. -1: the
-    /// default, 30,000.
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
+    /// How many milliseconds a task is leased; a native thread renews it three times a lease.
+    /// `MILLPOND_NOT_SET`: the default, 30,000.
     pub lease_ms: i64,
-    /// How many milliseconds to wait for a task when none is available. -1: the loop is over then.
+    /// How many milliseconds to wait for a task when none is available. 0, the default: the loop is
+    /// over then. -1: without limit.
     pub wait_ms: i64,
     /// How many milliseconds a task is delayed after its first failure; then twice as long each
-    /// time, each time minus a random part of up to a half. -1: the default, 30,000.
+    /// time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
+    /// 30,000.
     pub backoff_ms: i64,
-    /// How many milliseconds a failed task is delayed at most. -1: the default, an hour.
+    /// How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
+    /// default, an hour.
     pub backoff_max_ms: i64,
     /// After this many attempts a task goes to the error queue; 0 is never.
     pub max_attempts: u32,
@@ -75,19 +79,22 @@ pub struct millpond_tasks_worker_options {
     pub on_error: millpond_task_error_handler,
 }
 
-impl millpond_tasks_worker_options {
-    const NOT_GIVEN: Self = Self {
-        lease_ms: -1,
-        wait_ms: -1,
-        backoff_ms: -1,
-        backoff_max_ms: -1,
+growing! {
+    millpond_tasks_worker_options = Self {
+        size: size_of::<Self>(),
+        lease_ms: NOT_SET,
+        wait_ms: 0,
+        backoff_ms: NOT_SET,
+        backoff_max_ms: NOT_SET,
         max_attempts: 0,
         max_claims: 0,
         error_queue: millpond_bytes::NONE,
         on_error: None,
     };
+}
 
-    fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
+impl millpond_tasks_worker_options {
+    pub(super) fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
         let time = |option: &str, given_ms: i64, otherwise: Duration| {
             given(option, given_ms).map(|ms| ms.map_or(otherwise, Duration::from_millis))
         };
@@ -108,34 +115,17 @@ impl millpond_tasks_worker_options {
     }
 }
 
-pub(super) fn options(
-    caller: &Caller,
-    options: *const millpond_tasks_worker_options,
-) -> Result<millpond_tasks_worker_options> {
-    caller.options(options, millpond_tasks_worker_options::NOT_GIVEN)
-}
-
-/// The worker that a call asks for.
-pub(super) fn of(
-    caller: &Caller,
-    store: &Store,
-    queues: Vec<&str>,
-    options: *const millpond_tasks_worker_options,
-) -> Result<Worker> {
-    let options = self::options(caller, options)?;
-    options.apply(caller, store.worker(queues))
-}
-
 /// Fills options with their defaults. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_worker_options_init(
     options: *mut millpond_tasks_worker_options,
+    size: usize,
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.optional_out(options, millpond_tasks_worker_options::NOT_GIVEN);
+    caller.init(options, size);
 }
 
 /// The jobs of a worker for these queues, which renews what it works on, retries what failed, and
@@ -158,7 +148,8 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
 ///         millpond_tasks_job_free(job);
 ///     }
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below -1 and for a name that is not UTF-8.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below
+/// -1 and for a name that is not UTF-8.
 /// Other limits are checked by `millpond_tasks_jobs_next`.
 ///
 /// Threads: any.
@@ -177,7 +168,8 @@ pub unsafe extern "C" fn millpond_tasks_jobs_new(
         let jobs = caller.new_handle("jobs", jobs)?;
         let store = caller.held::<Store>("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
-        jobs.set(Jobs(Exclusive::new(of(&caller, &store, queues, options)?.jobs())));
+        let options = caller.options("options", options)?;
+        jobs.set(Jobs(Exclusive::new(options.apply(&caller, store.worker(queues))?.jobs())));
         Ok(())
     })
 }
