@@ -18,7 +18,8 @@ static const size_t ick_length = sizeof ick - 1;
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -40,16 +41,16 @@ int main(int count, char **arguments) {
     millpond_ick_entries *batch;
     ok(millpond_ick_batches_new(client, ick, ick_length, 100, 1000, &batches, &error), &error);
     while (ok(millpond_ick_batches_next(batches, &batch, &error), &error), batch != NULL) {
-        const millpond_ick_entry *entry = millpond_ick_entries_data(batch);
-        for (size_t i = 0; i < millpond_ick_entries_length(batch); i++) {
-            printf("working on %.*s\n", (int)entry[i].member_length, entry[i].member);
+        const millpond_ick_entry *entry;
+        for (size_t i = 0; (entry = millpond_ick_entries_at(batch, i)) != NULL; i++) {
+            printf("working on %.*s\n", (int)entry->member_length, entry->member);
             worked++;
         }
         millpond_ick_entries_free(batch);
     }
     millpond_ick_batches_free(batches);
 
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     ok(millpond_ick_stats_read(client, ick, ick_length, &stats, &error), &error);
     assert(stats.cset_size == 0 && "what was worked on is committed");
     assert(worked == 3 || strcmp(url, "memory:") != 0);

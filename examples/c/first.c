@@ -16,13 +16,14 @@ static const size_t ick_length = sizeof ick - 1;
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
-static int is(millpond_ick_entry entry, const char *member) {
-    return entry.member_length == strlen(member) &&
-           memcmp(entry.member, member, entry.member_length) == 0;
+static int is(const millpond_ick_entry *entry, const char *member) {
+    return entry->member_length == strlen(member) &&
+           memcmp(entry->member, member, entry->member_length) == 0;
 }
 
 int main(int count, char **arguments) {
@@ -46,13 +47,14 @@ int main(int count, char **arguments) {
     /* Take a batch. It stays reserved until it is committed. */
     millpond_ick_entries *batch;
     ok(millpond_ick_reserve(client, ick, ick_length, 10, false, &batch, &error), &error);
-    const millpond_ick_entry *entry = millpond_ick_entries_data(batch);
-    assert(millpond_ick_entries_length(batch) == 2 && is(entry[0], "a.txt") && is(entry[1], "b.txt"));
+    const millpond_ick_entry *first = millpond_ick_entries_at(batch, 0),
+                             *second = millpond_ick_entries_at(batch, 1);
+    assert(millpond_ick_entries_length(batch) == 2 && is(first, "a.txt") && is(second, "b.txt"));
 
     /* While we work, a.txt changes again. The commit does not remove that flag. */
     millpond_ick_pair changed = {"a.txt", 5, 4.0, false};
-    millpond_bytes done[] = {{entry[0].member, entry[0].member_length},
-                             {entry[1].member, entry[1].member_length}};
+    millpond_bytes done[] = {{first->member, first->member_length},
+                             {second->member, second->member_length}};
     uint64_t committed;
     ok(millpond_ick_add(client, ick, ick_length, &changed, 1, NULL, &error), &error);
     ok(millpond_ick_commit(client, ick, ick_length, done, 2, &committed, &error), &error);
@@ -60,8 +62,8 @@ int main(int count, char **arguments) {
     millpond_ick_entries_free(batch);
 
     ok(millpond_ick_reserve(client, ick, ick_length, 10, false, &batch, &error), &error);
-    entry = millpond_ick_entries_data(batch);
-    assert(millpond_ick_entries_length(batch) == 1 && is(entry[0], "a.txt") && entry[0].score == 4.0);
+    first = millpond_ick_entries_at(batch, 0);
+    assert(millpond_ick_entries_length(batch) == 1 && is(first, "a.txt") && first->score == 4.0);
     millpond_ick_entries_free(batch);
     printf("a.txt changed while it was being worked on, and came again\n");
 

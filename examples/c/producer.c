@@ -19,7 +19,8 @@ static const size_t ick_length = sizeof ick - 1;
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -44,7 +45,7 @@ int main(int count, char **arguments) {
     assert(added.new_members <= 1);
     assert(added.lowered_members == 0);
 
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     ok(millpond_ick_stats_read(client, ick, ick_length, &stats, &error), &error);
     assert(stats.pset_size <= 4 || strcmp(url, "memory:") != 0);
     printf("flagged; %llu documents wait, %llu are being worked on\n",

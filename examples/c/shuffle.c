@@ -19,7 +19,8 @@ static const char group[] = "workers";
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -40,7 +41,7 @@ static uint64_t finish(millpond_shuffle_consumer *consumer, const millpond_shuff
     millpond_error *error;
     assert(length <= 100);
     for (size_t i = 0; i < length; i++)
-        done[i] = millpond_shuffle_batch_messages(batch)[i].receipt;
+        done[i] = millpond_shuffle_batch_at(batch, i)->receipt;
     ok(millpond_shuffle_ack_and_delete(consumer, done, length, &acknowledged, &error), &error);
     return acknowledged;
 }
@@ -58,7 +59,7 @@ static void finish_all(millpond_shuffle_consumer *consumer) {
         finish(consumer, batch);
         millpond_shuffle_batch_free(batch);
     } while (left > 0);
-    ok(millpond_shuffle_messages_new(consumer, 100, -1, &messages, &error), &error);
+    ok(millpond_shuffle_messages_new(consumer, 100, 0, &messages, &error), &error);
     while (ok(millpond_shuffle_messages_next(messages, &batch, &error), &error), batch != NULL) {
         finish(consumer, batch);
         millpond_shuffle_batch_free(batch);
@@ -75,7 +76,7 @@ int main(int count, char **arguments) {
     /* 64 streams, of which each tenant writes to 4: its shard. */
     millpond_shuffle_queue *queue;
     millpond_shuffle_options options;
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = 64;
     options.streams_per_shard = 4;
     ok(millpond_shuffle_queue_new(client, name, strlen(name), &options, &queue, &error), &error);
@@ -85,8 +86,11 @@ int main(int count, char **arguments) {
     /* One tenant writes a thousand messages, and then another one writes one. */
     millpond_shuffle_field image = {"image", 5, "many.png", 8};
     static millpond_shuffle_new_message burst[BURST];
-    for (size_t i = 0; i < BURST; i++)
-        burst[i] = (millpond_shuffle_new_message){"busy", 4, &image, 1};
+    for (size_t i = 0; i < BURST; i++) {
+        millpond_shuffle_new_message_init(&burst[i], sizeof burst[i]);
+        burst[i].shard_key = "busy", burst[i].shard_key_length = 4;
+        burst[i].fields = &image, burst[i].field_count = 1;
+    }
     ok(millpond_shuffle_write_many(queue, burst, BURST, NULL, &error), &error);
     millpond_shuffle_field fields[] = {{"image", 5, "one.png", 7}, {"size", 4, "40x40", 5}};
     ok(millpond_shuffle_write(queue, "quiet", 5, fields, 2, NULL, &error), &error);
@@ -94,11 +98,11 @@ int main(int count, char **arguments) {
     /* The busy one has four of the streams, and consumers read from all that have messages, in
        turn: the quiet one's message is among the first five. */
     millpond_shuffle_batch *batch;
-    ok(millpond_shuffle_read(consumer, 5, -1, &batch, &error), &error);
-    const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
+    ok(millpond_shuffle_read(consumer, 5, 0, &batch, &error), &error);
+    const millpond_shuffle_message *message;
     int quiet = 0;
-    for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++) {
-        const millpond_shuffle_field *size = millpond_shuffle_message_field(&message[i], "size", 4);
+    for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
+        const millpond_shuffle_field *size = millpond_shuffle_message_field(message, "size", 4);
         quiet += size != NULL && size->value_length == 5 && memcmp(size->value, "40x40", 5) == 0;
     }
     assert(quiet == 1);
@@ -110,7 +114,7 @@ int main(int count, char **arguments) {
     millpond_shuffle_consumer *other = consumer_of(queue, "worker-2");
     ok(millpond_shuffle_reclaim(other, 0, 100, &batch, NULL, &error), &error);
     assert(millpond_shuffle_batch_length(batch) == 5);
-    assert(millpond_shuffle_batch_messages(batch)->deliveries == 2);
+    assert(millpond_shuffle_batch_at(batch, 0)->deliveries == 2);
     uint64_t finished = finish(other, batch);
     assert(finished == 5);
     millpond_shuffle_batch_free(batch);

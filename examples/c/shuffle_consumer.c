@@ -21,7 +21,8 @@ static const char group[] = "printers";
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -39,9 +40,9 @@ static void write_some(millpond_shuffle_queue *queue) {
    that ends before leaves the rest of the batch pending, and another consumer reclaims it: at least
    once. */
 static int print(millpond_shuffle_consumer *consumer, const millpond_shuffle_batch *batch) {
-    const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
+    const millpond_shuffle_message *message;
     int printed = 0;
-    for (; printed < (int)millpond_shuffle_batch_length(batch); printed++, message++) {
+    for (; (message = millpond_shuffle_batch_at(batch, (size_t)printed)) != NULL; printed++) {
         const millpond_shuffle_field *page = millpond_shuffle_message_field(message, "page", 4);
         const millpond_shuffle_field *tenant = millpond_shuffle_message_field(message, "tenant", 6);
         millpond_error *error;
@@ -68,7 +69,7 @@ int main(int count, char **arguments) {
         write_some(queue);
 
     millpond_shuffle_consumer_options options;
-    millpond_shuffle_consumer_options_init(&options);
+    millpond_shuffle_consumer_options_init(&options, sizeof options);
     options.max_deliveries = 5;
     ok(millpond_shuffle_consumer_new(queue, group, strlen(group), own_name, strlen(own_name),
                                      &options, &consumer, &error),

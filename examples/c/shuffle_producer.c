@@ -23,7 +23,8 @@ static const char name[] = "{examples/jobs}";
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -34,7 +35,7 @@ int main(int count, char **arguments) {
     millpond_error *error;
     ok(millpond_connect(url, strlen(url), &client, &error), &error);
     millpond_shuffle_options options;
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = 16;
     options.streams_per_shard = 4;
     options.track_keys = MILLPOND_SHUFFLE_TRACK_QUEUE;
@@ -49,7 +50,9 @@ int main(int count, char **arguments) {
         const char *tenant = tenants[i / PAGES], *page = pages[i % PAGES];
         fields[i][0] = (millpond_shuffle_field){"tenant", 6, tenant, strlen(tenant)};
         fields[i][1] = (millpond_shuffle_field){"page", 4, page, strlen(page)};
-        jobs[i] = (millpond_shuffle_new_message){tenant, strlen(tenant), fields[i], 2};
+        millpond_shuffle_new_message_init(&jobs[i], sizeof jobs[i]);
+        jobs[i].shard_key = tenant, jobs[i].shard_key_length = strlen(tenant);
+        jobs[i].fields = fields[i], jobs[i].field_count = 2;
     }
     ok(millpond_shuffle_write_many(queue, jobs, TENANTS * PAGES, receipts, &error), &error);
 

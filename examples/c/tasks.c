@@ -20,7 +20,8 @@ static millpond_bytes text(const char *literal) {
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -41,7 +42,7 @@ static millpond_tasks_result *claim_order(millpond_tasks_store *store, int64_t l
     millpond_bytes orders = text("orders");
     millpond_tasks_result *result;
     millpond_error *error;
-    ok(millpond_tasks_claim(store, &orders, 1, lease_ms, 1, -1, &result, &error), &error);
+    ok(millpond_tasks_claim(store, &orders, 1, lease_ms, 1, 0, &result, &error), &error);
     assert(result != NULL);
     return result;
 }
@@ -52,7 +53,7 @@ static void open_shop(millpond_tasks_store *store) {
     millpond_new_doc account;
     millpond_error *error;
     ok(millpond_tasks_insert(store, "orders", 6, order, strlen(order), NULL, &error), &error);
-    millpond_new_doc_init(&account);
+    millpond_new_doc_init(&account, sizeof account);
     account.namespace_name = text("accounts");
     account.key = text("7");
     account.content = text("{\"balance\": 100}");
@@ -65,21 +66,22 @@ static void settle(millpond_tasks_store *store, const millpond_task *order) {
     millpond_tasks_result *account, *done;
     millpond_error *error;
     ok(millpond_tasks_claim_docs(store, "accounts", 8, "7", 1, 30000, &account, &error), &error);
-    const millpond_doc *before = millpond_tasks_result_data(account)->docs;
+    const millpond_doc *before = millpond_tasks_result_doc(account, 0);
     millpond_task_id settled = {order->id, order->version};
     millpond_new_task invoice;
-    millpond_new_task_init(&invoice);
+    millpond_new_task_init(&invoice, sizeof invoice);
     invoice.queue = text("invoices");
     invoice.value = order->value;
     millpond_doc_change change;
-    millpond_doc_change_init(&change, before);
+    millpond_doc_change_init(&change, sizeof change, before);
     change.content = text("{\"balance\": 70}");
     change.delay_ms = 0; /* And release it. */
-    millpond_tasks_modification modification = {.deletes = &settled, .delete_count = 1,
-                                          .inserts = &invoice, .insert_count = 1,
-                                          .doc_changes = &change, .doc_change_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .deletes = &settled,
+                                                .delete_count = 1, .inserts = &invoice,
+                                                .insert_count = 1, .doc_changes = &change,
+                                                .doc_change_count = 1};
     ok(millpond_tasks_modify(store, &modification, &done, &error), &error);
-    assert(millpond_tasks_result_data(done)->docs->version == before->version + 1);
+    assert(millpond_tasks_result_doc(done, 0)->version == before->version + 1);
     millpond_tasks_result_free(done);
     millpond_tasks_result_free(account);
 }
@@ -104,17 +106,18 @@ int main(int count, char **arguments) {
 
     /* Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well. */
     millpond_tasks_result *anns = claim_order(ann, 0), *bobs = claim_order(bob, 30000);
-    const millpond_task *late = millpond_tasks_result_data(anns)->tasks;
-    assert(late->version == 1 && millpond_tasks_result_data(bobs)->tasks->version == 2);
-    settle(bob, millpond_tasks_result_data(bobs)->tasks);
+    const millpond_task *late = millpond_tasks_result_task(anns, 0);
+    assert(late->version == 1 && millpond_tasks_result_task(bobs, 0)->version == 2);
+    settle(bob, millpond_tasks_result_task(bobs, 0));
 
     /* Ann's version is stale, so her modification is refused: no second invoice. */
     millpond_task_id gone = {late->id, late->version};
     millpond_new_task second;
-    millpond_new_task_init(&second);
+    millpond_new_task_init(&second, sizeof second);
     second.queue = text("invoices");
-    millpond_tasks_modification modification = {.deletes = &gone, .delete_count = 1,
-                                          .inserts = &second, .insert_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .deletes = &gone,
+                                                .delete_count = 1, .inserts = &second,
+                                                .insert_count = 1};
     millpond_status status = millpond_tasks_modify(ann, &modification, NULL, &error);
     assert(status == MILLPOND_DEPENDENCY && millpond_error_dependency(error)->delete_count == 1);
     printf("one order, one invoice: %s (%d)\n", millpond_error_message(error), (int)status);
@@ -127,14 +130,14 @@ int main(int count, char **arguments) {
     millpond_bytes invoices = text("invoices");
     millpond_tasks_worker_options options;
     bool is_on = false;
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.backoff_ms = options.backoff_max_ms = 0;
     options.max_attempts = 2;
     ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
     millpond_tasks_result *page;
     ok(millpond_tasks_list(bob, "invoices/err", 12, NULL, &page, &error), &error);
     assert(millpond_tasks_result_data(page)->task_count == 1);
-    const millpond_task *aside = millpond_tasks_result_data(page)->tasks;
+    const millpond_task *aside = millpond_tasks_result_task(page, 0);
     assert(aside->attempt == 2 && aside->err.length == 2 * strlen("the printer is off") + 1);
     printf("after %d attempts in %.*s: %.*s\n", (int)aside->attempt, (int)aside->queue.length,
            aside->queue.data, (int)strlen("the printer is off"), aside->err.data);
@@ -142,11 +145,12 @@ int main(int count, char **arguments) {
     /* It is switched on, and the invoice moved back. */
     is_on = true;
     millpond_task_change again;
-    millpond_task_change_init(&again, aside);
+    millpond_task_change_init(&again, sizeof again, aside);
     again.queue = invoices;
     again.attempt = 0;
     again.err = text("");
-    modification = (millpond_tasks_modification){.changes = &again, .change_count = 1};
+    modification = (millpond_tasks_modification){.size = sizeof modification, .changes = &again,
+                                                 .change_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
     ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
@@ -155,15 +159,16 @@ int main(int count, char **arguments) {
     millpond_tasks_filter all;
     millpond_bytes any = text("");
     bool empty;
-    millpond_tasks_filter_init(&all);
+    millpond_tasks_filter_init(&all, sizeof all);
     all.prefixes = &any;
     all.prefix_count = 1;
     ok(millpond_tasks_are_empty(bob, &all, &empty, &error), &error);
     assert(empty);
     ok(millpond_tasks_list_docs(bob, "accounts", 8, NULL, &page, &error), &error);
-    const millpond_doc *account = millpond_tasks_result_data(page)->docs;
+    const millpond_doc *account = millpond_tasks_result_doc(page, 0);
     millpond_doc_id closed = {account->namespace_name, account->id, account->version};
-    modification = (millpond_tasks_modification){.doc_deletes = &closed, .doc_delete_count = 1};
+    modification = (millpond_tasks_modification){.size = sizeof modification,
+                                                 .doc_deletes = &closed, .doc_delete_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
     millpond_tasks_store_free(ann);

@@ -24,7 +24,8 @@ static millpond_bytes text(const char *literal) {
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -42,7 +43,7 @@ int main(int count, char **arguments) {
     millpond_new_task mails[MAILS];
     for (int i = 0; i < MAILS; i++) {
         snprintf(values[i], sizeof values[i], "{\"to\": \"%s\"}", to[i]);
-        millpond_new_task_init(&mails[i]);
+        millpond_new_task_init(&mails[i], sizeof mails[i]);
         mails[i].queue = text("mails");
         mails[i].value = text(values[i]);
     }
@@ -53,7 +54,8 @@ int main(int count, char **arguments) {
     mails[5].id = text("welcome");
     mails[5].skip_colliding = true;
 
-    millpond_tasks_modification modification = {.inserts = mails, .insert_count = MAILS};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = mails,
+                                                .insert_count = MAILS};
     millpond_tasks_result *result;
     ok(millpond_tasks_modify(store, &modification, &result, &error), &error);
     size_t inserted = millpond_tasks_result_data(result)->inserted_count;

@@ -22,7 +22,8 @@ static millpond_bytes text(const char *literal) {
 static void ok(millpond_status status, millpond_error **error) {
     if (status == MILLPOND_OK)
         return;
-    fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+    fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+            millpond_error_message(*error));
     exit(1);
 }
 
@@ -54,11 +55,12 @@ static void send(millpond_tasks_job *job, millpond_task_outcome *outcome, void *
     }
     printf("sending %.*s\n", (int)mail->value.length, mail->value.data);
     sent->done = (millpond_task_id){mail->id, mail->version};
-    millpond_new_task_init(&sent->note);
+    millpond_new_task_init(&sent->note, sizeof sent->note);
     sent->note.queue = text("archive");
     sent->note.value = mail->value;
-    sent->modification = (millpond_tasks_modification){.deletes = &sent->done, .delete_count = 1,
-                                                 .inserts = &sent->note, .insert_count = 1};
+    sent->modification = (millpond_tasks_modification){.size = sizeof sent->modification,
+                                                       .deletes = &sent->done, .delete_count = 1,
+                                                       .inserts = &sent->note, .insert_count = 1};
     outcome->end = MILLPOND_TASK_FINISH;
     outcome->modification = &sent->modification;
 }
@@ -70,15 +72,17 @@ static int empty_archive(millpond_tasks_store *store) {
     millpond_tasks_result *result;
     millpond_error *error;
     int archived = 0;
-    ok(millpond_tasks_claims_new(store, &archive, 1, -1, 100, -1, &claims, &error), &error);
+    ok(millpond_tasks_claims_new(store, &archive, 1, MILLPOND_NOT_SET, 100, 0, &claims, &error), &error);
     while (ok(millpond_tasks_claims_next(claims, &result, &error), &error), result != NULL) {
-        const millpond_tasks_data *data = millpond_tasks_result_data(result);
+        const millpond_task *note;
         millpond_task_id done[100];
-        for (size_t i = 0; i < data->task_count; i++)
-            done[i] = (millpond_task_id){data->tasks[i].id, data->tasks[i].version};
-        millpond_tasks_modification deletes = {.deletes = done, .delete_count = data->task_count};
+        size_t taken = 0;
+        for (; (note = millpond_tasks_result_task(result, taken)) != NULL; taken++)
+            done[taken] = (millpond_task_id){note->id, note->version};
+        millpond_tasks_modification deletes = {.size = sizeof deletes, .deletes = done,
+                                               .delete_count = taken};
         ok(millpond_tasks_modify(store, &deletes, NULL, &error), &error);
-        archived += (int)data->task_count;
+        archived += (int)taken;
         millpond_tasks_result_free(result);
     }
     millpond_tasks_claims_free(claims);
@@ -101,7 +105,7 @@ int main(int count, char **arguments) {
     millpond_bytes mails = text("mails");
     millpond_tasks_worker_options options;
     struct sent sent;
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.wait_ms = 1000;
     options.max_attempts = 5;
     options.max_claims = 10;

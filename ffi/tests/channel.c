@@ -39,7 +39,7 @@ static void spreads_and_drains(const struct backend *backend) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < 4; i++) {
         millpond_keys *name;
-        millpond_ick_stats stats;
+        millpond_ick_stats stats = {.size = sizeof stats};
         OK(millpond_ick_channel_ick_name(channel, i, &name, &error));
         CHECK(millpond_keys_length(name) == 1);
         const millpond_bytes *bytes = millpond_keys_data(name);
@@ -63,7 +63,7 @@ static void spreads_and_drains(const struct backend *backend) {
     millpond_ick_batches *batches;
     millpond_ick_entries *entries;
     size_t seen = 0;
-    OK(millpond_ick_channel_batches(smaller, all, 4, 10, -1, &batches, &error));
+    OK(millpond_ick_channel_batches(smaller, all, 4, 10, 0, &batches, &error));
     millpond_ick_channel_free(smaller);
     do {
         OK(millpond_ick_batches_next(batches, &entries, &error));
@@ -74,9 +74,9 @@ static void spreads_and_drains(const struct backend *backend) {
     millpond_ick_batches_free(batches);
 
     FAILS(MILLPOND_INVALID_ARGUMENT, "there is no ick 4",
-          millpond_ick_channel_batches(channel, (uint32_t[]){4}, 1, 1, -1, &batches, &error));
+          millpond_ick_channel_batches(channel, (uint32_t[]){4}, 1, 1, 0, &batches, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "at least one ick",
-          millpond_ick_channel_batches(channel, NULL, 0, 1, -1, &batches, &error));
+          millpond_ick_channel_batches(channel, NULL, 0, 1, 0, &batches, &error));
     CHECK(batches == NULL);
     millpond_ick_channel *none;
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 65536 icks, not 0",

@@ -17,7 +17,8 @@ void check_failed(const char *file, int line, const char *what) {
 void check_ok(const char *file, int line, const char *call, millpond_status status,
               millpond_error **error) {
     if (status != MILLPOND_OK) {
-        fprintf(stderr, "%s: %s\n", millpond_error_name(*error), millpond_error_message(*error));
+        fprintf(stderr, "%s: %s\n", millpond_status_name(millpond_error_code(*error)),
+                millpond_error_message(*error));
         check_failed(file, line, call);
     }
     if (*error != NULL)
@@ -29,7 +30,7 @@ void check_fails(const char *file, int line, const char *call, millpond_status s
     if (status != expected || millpond_error_code(*error) != expected ||
         strstr(millpond_error_message(*error), says) == NULL) {
         fprintf(stderr, "status %d instead of %d; %s: %s\nin place of: %s\n", (int)status,
-                (int)expected, millpond_error_name(*error), millpond_error_message(*error), says);
+                (int)expected, millpond_status_name(millpond_error_code(*error)), millpond_error_message(*error), says);
         check_failed(file, line, call);
     }
     millpond_error_free(*error);

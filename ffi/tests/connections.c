@@ -39,7 +39,7 @@ static void a_lost_lease(const struct backend *backend) {
 
     add(client, "lost", "a 1");
     OK(millpond_ick_lease_acquire(client, S("lost"), 6000, &lease, &error));
-    OK(millpond_ick_lease_batches(lease, 1, -1, &batches, &error));
+    OK(millpond_ick_lease_batches(lease, 1, 0, &batches, &error));
     OK(millpond_ick_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
 
@@ -96,14 +96,14 @@ static void a_server_that_stops(const struct backend *shared) {
     strcat(patient.url, "?timeout=60s");
     millpond_client *client = connect_to(&patient), *hasty;
     millpond_ick_lease *lease;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     millpond_error *error;
     pthread_t threads[2];
     bool lost = true;
     millpond_options options;
 
     OK(millpond_ick_lease_acquire(client, S("stops"), 3600000, &lease, &error));
-    millpond_options_init(&options);
+    millpond_options_init(&options, sizeof options);
     options.url = (millpond_bytes){backend.url, strlen(backend.url)};
     options.timeout_ms = 2000;
     OK(millpond_connect_with(&options, &hasty, &error));
@@ -149,13 +149,13 @@ static void a_server_that_stops(const struct backend *shared) {
 static void options_beside_the_url(const struct backend *backend) {
     redisContext *redis = redis_connect(backend);
     millpond_client *client;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     millpond_error *error;
     millpond_options options, wrong;
 
     freeReplyObject(redis_command(redis, "ACL SETUSER me on >p@ss:word ~* &* +@all"));
-    millpond_options_init(&options);
-    millpond_options_init(NULL);
+    millpond_options_init(&options, sizeof options);
+    millpond_options_init(NULL, 8);
     options.url = (millpond_bytes){backend->url, strlen(backend->url)};
     options.username = (millpond_bytes){S("me")};
     options.password = (millpond_bytes){S("p@ss:word")};
@@ -227,7 +227,7 @@ static void hostile_peers(const struct backend *backend) {
             millpond_options options;
             millpond_client *client;
             millpond_error *error;
-            millpond_options_init(&options);
+            millpond_options_init(&options, sizeof options);
             options.url = (millpond_bytes){url, strlen(url)};
             options.timeout_ms = timeout_ms;
             OK(millpond_connect_with(&options, &client, &error));

@@ -28,7 +28,7 @@ static void shuffle_steps_over_hiredis(const struct backend *backend) {
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 2);
     CHECK(reply->element[1]->integer == shard[0]);
     freeReplyObject(reply);
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_messages(batch)->receipt.stream == shard[0]);
     BATCH(batch, "task=1");
 
@@ -74,12 +74,12 @@ static void takes_from_the_default_stream(const struct backend *backend) {
     uint64_t count;
 
     freeReplyObject(redis_command(redis, "XADD plain 5-6 task old"));
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     BATCH(batch, "");
-    millpond_shuffle_consumer_options_init(&options);
+    millpond_shuffle_consumer_options_init(&options, sizeof options);
     options.default_stream = true;
     OK(millpond_shuffle_consumer_new(queue, S("g"), S("c"), &options, &moving, &error));
-    OK(millpond_shuffle_read(moving, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(moving, 10, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 1);
     millpond_shuffle_receipt receipt = millpond_shuffle_batch_messages(batch)->receipt;
     CHECK(receipt.stream == -1 && receipt.id_time_ms == 5 && receipt.id_sequence == 6);

@@ -148,7 +148,7 @@ static void reads_unless_embedded(void *argument) {
     millpond_error *error;
     if (strcmp(shuffled->backend->kind, "redis") != 0) {
         FAILS(MILLPOND_FORKED, "fork",
-              millpond_shuffle_read(shuffled->consumer, 1, -1, &batch, &error));
+              millpond_shuffle_read(shuffled->consumer, 1, 0, &batch, &error));
         FAILS(MILLPOND_FORKED, "fork",
               millpond_shuffle_messages_next(shuffled->messages, &batch, &error));
         return;
@@ -203,7 +203,7 @@ static void a_child_of_one_that_waits(const struct backend *backend) {
     pthread_t thread;
     shuffled.queue = queue_of(shuffled.client, "forked waiting");
     shuffled.consumer = consumer_of(shuffled.queue, "g", "c");
-    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, INT64_MAX, &shuffled.messages, &error));
+    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, -1, &shuffled.messages, &error));
     CHECK(pthread_create(&thread, NULL, wait_for_one, &shuffled) == 0);
     for (int i = 0; i < 10; i++)
         in_child(end_shuffled, &shuffled);
@@ -273,7 +273,7 @@ static void a_child_uses_its_parents_client(const struct backend *backend) {
     struct inherited inherited = {.backend = backend};
     struct backend named = *backend;
     millpond_error *error;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     char ids[256];
     strcat(named.url, strchr(named.url, '?') ? "&client_name=inherits" : "?client_name=inherits");
     inherited.client = connect_to(&named);

@@ -25,7 +25,7 @@ static void claims_unless_embedded(void *argument) {
     /* A job is its process's, wherever the store is. */
     FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
     FAILS(MILLPOND_FORKED, "process that claimed it",
-          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), -1, &result, &error));
+          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), 0, &result, &error));
     OK(millpond_tasks_job_version(parents->job, &version, &error));
     OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
     CHECK(version == 1 && !lost);
@@ -41,7 +41,8 @@ static void claims_unless_embedded(void *argument) {
     OK(millpond_tasks_claims_next(parents->claims, &result, &error));
     CHECK(is(task_of(result)->value, "\"of the child\""));
     millpond_task_id done = {task_of(result)->id, task_of(result)->version};
-    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .deletes = &done,
+                                                .delete_count = 1};
     OK(millpond_tasks_modify(parents->store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_next(parents->jobs, &job, &error));
@@ -68,9 +69,9 @@ static void a_child_leaves_its_parents_jobs_alone(const struct backend *backend)
     bool lost;
 
     parents.store = store_of(parents.client, "forked tasks", NULL);
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = 4000;
-    OK(millpond_tasks_claims_new(parents.store, &queue, 1, -1, 1, 1, &parents.claims, &error));
+    OK(millpond_tasks_claims_new(parents.store, &queue, 1, MILLPOND_NOT_SET, 1, 1, &parents.claims, &error));
     OK(millpond_tasks_jobs_new(parents.store, &queue, 1, &options, &parents.jobs, &error));
     /* The loop has waited, so it has a listener. */
     OK(millpond_tasks_claims_next(parents.claims, &result, &error));

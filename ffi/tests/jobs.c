@@ -13,7 +13,7 @@ static millpond_tasks_jobs *jobs_of(millpond_tasks_store *store, int64_t lease_m
     millpond_tasks_worker_options options;
     millpond_tasks_jobs *jobs;
     millpond_error *error;
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = lease_ms;
     options.max_attempts = 2;
     options.max_claims = 2;
@@ -86,21 +86,23 @@ static void end_in_every_way(const struct backend *backend) {
     task = task_of(result);
     CHECK(task->attempt == 1 && is(task->err, "no") && task->at_ms == task->modified_ms + 60000);
     millpond_task_id gone = {task->id, task->version};
-    millpond_tasks_modification delete = {.deletes = &gone, .delete_count = 1};
+    millpond_tasks_modification delete = {.size = sizeof delete, .deletes = &gone,
+                                          .delete_count = 1};
     OK(millpond_tasks_modify(store, &delete, NULL, &error));
     millpond_tasks_result_free(result);
 
     /* Tried again when the worker says, and once too often. */
     insert(store, "q", "3");
     job = next(jobs);
-    OK(millpond_tasks_job_retry(job, S("no"), -1, &error));
+    OK(millpond_tasks_job_retry(job, S("no"), MILLPOND_NOT_SET, &error));
     millpond_tasks_job_free(job);
     result = only(store, "q");
     task = task_of(result);
     CHECK(task->at_ms >= task->modified_ms + 15000 && task->at_ms <= task->modified_ms + 30000);
     millpond_task_change change;
-    millpond_tasks_modification changes = {.changes = &change, .change_count = 1};
-    millpond_task_change_init(&change, task);
+    millpond_tasks_modification changes = {.size = sizeof changes, .changes = &change,
+                                           .change_count = 1};
+    millpond_task_change_init(&change, sizeof change, task);
     OK(millpond_tasks_modify(store, &changes, NULL, &error));
     millpond_tasks_result_free(result);
     job = next(jobs);
@@ -123,7 +125,7 @@ static void end_in_every_way(const struct backend *backend) {
     insert(store, "q", "5");
     millpond_bytes queue = B("q");
     for (int i = 0; i < 2; i++) {
-        OK(millpond_tasks_claim(store, &queue, 1, 0, 1, -1, &result, &error));
+        OK(millpond_tasks_claim(store, &queue, 1, 0, 1, 0, &result, &error));
         millpond_tasks_result_free(result);
     }
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
@@ -139,11 +141,12 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_tasks_jobs *jobs = jobs_of(store, 60000);
     millpond_tasks_result *result, *docs;
     millpond_new_doc new[2];
-    millpond_tasks_modification inserts = {.doc_inserts = new, .doc_insert_count = 2};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .doc_inserts = new,
+                                           .doc_insert_count = 2};
     millpond_error *error;
 
     for (int i = 0; i < 2; i++) {
-        millpond_new_doc_init(&new[i]);
+        millpond_new_doc_init(&new[i], sizeof new[i]);
         new[i].namespace_name = (millpond_bytes)B("n");
         new[i].key = (millpond_bytes)B("k");
         new[i].id = i ? (millpond_bytes)B("b") : (millpond_bytes)B("a");
@@ -151,7 +154,7 @@ static void finish_with_documents(const struct backend *backend) {
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
     insert(store, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &docs, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &docs, &error));
     const millpond_tasks_data *data = millpond_tasks_result_data(docs);
     CHECK(data->doc_count == 2 && strncmp(data->docs[0].claimant.data, "ann/", 4) == 0);
 
@@ -160,14 +163,15 @@ static void finish_with_documents(const struct backend *backend) {
     millpond_task_id done = {task->id, 12345};
     millpond_new_task next_task;
     millpond_doc_change change;
-    millpond_new_task_init(&next_task);
+    millpond_new_task_init(&next_task, sizeof next_task);
     next_task.queue = (millpond_bytes)B("out");
-    millpond_doc_change_init(&change, &data->docs[0]);
+    millpond_doc_change_init(&change, sizeof change, &data->docs[0]);
     change.content = (millpond_bytes)B("7");
     change.delay_ms = 0;
-    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1,
-                                          .inserts = &next_task, .insert_count = 1,
-                                          .doc_changes = &change, .doc_change_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .deletes = &done,
+                                                .delete_count = 1, .inserts = &next_task,
+                                                .insert_count = 1, .doc_changes = &change,
+                                                .doc_change_count = 1};
     OK(millpond_tasks_job_finish(job, &modification, &result, &error));
     const millpond_tasks_data *finished = millpond_tasks_result_data(result);
     CHECK(finished->task_count == 1 && finished->inserted_count == 1);
@@ -196,31 +200,32 @@ static void are_renewed(const struct backend *backend) {
     millpond_tasks_jobs *jobs = jobs_of(ann, lease_ms);
     millpond_tasks_result *result;
     millpond_new_doc doc;
-    millpond_tasks_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .doc_inserts = &doc,
+                                           .doc_insert_count = 1};
     millpond_error *error;
     uint64_t version;
     bool lost = true;
 
-    millpond_new_doc_init(&doc);
+    millpond_new_doc_init(&doc, sizeof doc);
     doc.namespace_name = (millpond_bytes)B("n");
     doc.key = (millpond_bytes)B("k");
     OK(millpond_tasks_modify(ann, &inserts, NULL, &error));
     insert(ann, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &result, &error));
     millpond_tasks_result_free(result);
     /* For longer than a lease no other claimant gets either. */
     for (int64_t start = now_ms(); now_ms() - start < lease_ms * 3 / 2; sleep_ms(100)) {
         CHECK(claim(bob, "q") == NULL);
         FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
-              millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &result, &error));
+              millpond_tasks_claim_docs(bob, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
     }
     OK(millpond_tasks_job_version(job, &version, &error));
     OK(millpond_tasks_job_is_lost(job, &lost, &error));
     CHECK(version >= 3 && !lost && millpond_tasks_job_data(job)->tasks->version == 1);
     OK(millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), -1, &result, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
     millpond_tasks_result_free(result);
 
     /* One that another claimant changed is lost with the next renewal. */
@@ -233,7 +238,8 @@ static void are_renewed(const struct backend *backend) {
     millpond_task_id stolen = {millpond_tasks_job_data(job)->tasks->id, 0};
     do {
         OK(millpond_tasks_job_version(job, &stolen.version, &error));
-        millpond_tasks_modification delete = {.deletes = &stolen, .delete_count = 1};
+        millpond_tasks_modification delete = {.size = sizeof delete, .deletes = &stolen,
+                                              .delete_count = 1};
         FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
               millpond_tasks_modify(ann, &delete, NULL, &error));
         CHECK(millpond_tasks_modify(same, &delete, NULL, NULL) != MILLPOND_INVALID_ARGUMENT);
@@ -261,7 +267,7 @@ struct handling {
 static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
     struct handling *handling = context;
     const millpond_task *task = millpond_tasks_job_data(job)->tasks;
-    CHECK(outcome->end == MILLPOND_TASK_DONE && outcome->delay_ms == -1);
+    CHECK(outcome->end == MILLPOND_TASK_DONE && outcome->delay_ms == MILLPOND_NOT_SET);
     handling->called++;
     /* Each priority has one task, so their order is known. */
     switch (task->priority) {
@@ -269,12 +275,13 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         break;
     case 8:
         handling->task = (millpond_task_id){B("eight"), task->version};
-        millpond_new_task_init(&handling->next);
+        millpond_new_task_init(&handling->next, sizeof handling->next);
         handling->next.queue = (millpond_bytes)B("out");
-        handling->modification = (millpond_tasks_modification){.deletes = &handling->task,
-                                                         .delete_count = 1,
-                                                         .inserts = &handling->next,
-                                                         .insert_count = 1};
+        handling->modification = (millpond_tasks_modification){.size = sizeof handling->modification,
+                                                               .deletes = &handling->task,
+                                                               .delete_count = 1,
+                                                               .inserts = &handling->next,
+                                                               .insert_count = 1};
         outcome->end = MILLPOND_TASK_FINISH;
         outcome->modification = &handling->modification;
         break;
@@ -297,7 +304,7 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         break;
     case 3: /* Given back, once. */
         outcome->end = task->claims == 1 ? MILLPOND_TASK_RELEASE : MILLPOND_TASK_DONE;
-        outcome->delay_ms = task->claims == 1 ? 0 : -1;
+        outcome->delay_ms = task->claims == 1 ? 0 : MILLPOND_NOT_SET;
         break;
     default:
         outcome->end = 77;
@@ -310,19 +317,20 @@ static void a_handler_decides_how_jobs_end(const struct backend *backend) {
     millpond_bytes queue = B("q");
     millpond_tasks_worker_options options;
     millpond_new_task tasks[8];
-    millpond_tasks_modification inserts = {.inserts = tasks, .insert_count = 8};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .inserts = tasks,
+                                           .insert_count = 8};
     millpond_error *error;
 
     OK(millpond_tasks_run(handling.store, &queue, 1, NULL, handle, &handling, &error));
     CHECK(handling.called == 0);
     for (uint64_t i = 0; i < 8; i++) {
-        millpond_new_task_init(&tasks[i]);
+        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         tasks[i].queue = queue;
         tasks[i].priority = i + 2;
     }
     tasks[6].id = (millpond_bytes)B("eight");
     OK(millpond_tasks_modify(handling.store, &inserts, NULL, &error));
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.wait_ms = 1;
     FAILS(MILLPOND_INVALID_ARGUMENT, "end is 77",
           millpond_tasks_run(handling.store, &queue, 1, &options, handle, &handling, &error));

@@ -10,10 +10,10 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
     millpond_ick_batches *batches;
     millpond_ick_entries *entries;
     millpond_error *error;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
 
     add(client, "ends", "a 1 b 2 c 3");
-    OK(millpond_ick_batches_new(client, S("ends"), 2, -1, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("ends"), 2, 0, &batches, &error));
     OK(millpond_ick_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1 b 2");
     OK(millpond_ick_batches_next(batches, &entries, &error));
@@ -34,7 +34,7 @@ static void a_loop_that_is_left(const struct backend *backend) {
     uint64_t committed = 77;
 
     add(client, "left", "a 1 b 2");
-    OK(millpond_ick_batches_new(client, S("left"), 1, -1, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("left"), 1, 0, &batches, &error));
     OK(millpond_ick_batches_commit(batches, &committed, &error));
     CHECK(committed == 0);
     OK(millpond_ick_batches_next(batches, &entries, &error));
@@ -112,7 +112,7 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
                             .changed = PTHREAD_COND_INITIALIZER};
     pthread_t threads[2];
 
-    OK(millpond_ick_batches_new(client, S("woken"), 1, INT64_MAX, &asking.batches, &error));
+    OK(millpond_ick_batches_new(client, S("woken"), 1, -1, &asking.batches, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
     /* One waits forever, so the other has to be refused at once. */
@@ -135,7 +135,7 @@ static void close_ends_the_wait(const struct backend *backend) {
                             .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
 
-    OK(millpond_ick_batches_new(client, S("closed"), 1, INT64_MAX, &asking.batches, &error));
+    OK(millpond_ick_batches_new(client, S("closed"), 1, -1, &asking.batches, &error));
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
     /* Whether it waits already or is about to: it ends. */
     sleep_ms(50);
@@ -163,7 +163,7 @@ static void can_be_interrupted(const struct backend *backend) {
 
     waiting = pthread_self();
     checks = 0;
-    OK(millpond_ick_batches_new(client, S("interrupted"), 1, INT64_MAX, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("interrupted"), 1, -1, &batches, &error));
     millpond_on_interrupt(stop_at_the_third);
     FAILS(MILLPOND_CANCELLED, "interrupted", millpond_ick_batches_next(batches, &entries, &error));
     CHECK(checks == 3);
@@ -184,7 +184,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
                             .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
 
-    OK(millpond_ick_batches_new(consumer, S("another"), 1, INT64_MAX, &asking.batches, &error));
+    OK(millpond_ick_batches_new(consumer, S("another"), 1, -1, &asking.batches, &error));
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
     add(producer, "another", "a 1");
     wait_until(&asking, &asking.returned);

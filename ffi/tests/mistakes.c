@@ -49,8 +49,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("name is NULL", millpond_ick_lease_keys(NULL, 1, &keys, &error));
     WRONG("lease is NULL", millpond_ick_lease_acquire(client, S("x"), 1000, NULL, &error));
     WRONG("name is NULL", millpond_ick_lease_acquire(client, NULL, 2, 1000, &lease, &error));
-    WRONG("batches is NULL", millpond_ick_batches_new(client, S("x"), 1, -1, NULL, &error));
-    WRONG("name is NULL", millpond_ick_batches_new(client, NULL, 2, 1, -1, &batches, &error));
+    WRONG("batches is NULL", millpond_ick_batches_new(client, S("x"), 1, 0, NULL, &error));
+    WRONG("name is NULL", millpond_ick_batches_new(client, NULL, 2, 1, 0, &batches, &error));
     WRONG("channel is NULL", millpond_ick_channel_new(client, S("x"), 1, 0, NULL, &error));
     WRONG("name is NULL", millpond_ick_channel_new(client, NULL, 2, 1, 0, &channel, &error));
     OK(millpond_ick_channel_new(client, S("x"), 1, 0, &channel, &error));
@@ -58,12 +58,12 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("readable is NULL", millpond_ick_channel_readable(channel, NULL, &error));
     WRONG("number is NULL", millpond_ick_channel_ick_of(channel, S("x"), NULL, &error));
     WRONG("name is NULL", millpond_ick_channel_ick_name(channel, 0, NULL, &error));
-    WRONG("numbers is NULL", millpond_ick_channel_batches(channel, NULL, 1, 1, -1, &batches, &error));
+    WRONG("numbers is NULL", millpond_ick_channel_batches(channel, NULL, 1, 1, 0, &batches, &error));
     millpond_ick_channel_free(channel);
 
     /* Nothing of it was done, and the error may be NULL. */
     CHECK(millpond_ick_add(NULL, S("x"), pairs, 1, NULL, NULL) == MILLPOND_INVALID_ARGUMENT);
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     OK(millpond_ick_stats_read(client, S("x"), &stats, &error));
     CHECK(!stats.exists);
     millpond_client_free(client);
@@ -77,7 +77,7 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_keys *keys;
     millpond_ick_lease *lease;
     millpond_ick_channel *channel;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     millpond_bytes token;
     uint32_t number;
     bool lost;
@@ -91,7 +91,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_peek(handle, S("x"), MILLPOND_ICK_PRODUCER, 1, &entries, &error));
     WRONG(says, millpond_ick_delete(handle, S("x"), false, NULL, &error));
     WRONG(says, millpond_ick_lease_acquire(handle, S("x"), 1000, &lease, &error));
-    WRONG(says, millpond_ick_batches_new(handle, S("x"), 1, -1, &batches, &error));
+    WRONG(says, millpond_ick_batches_new(handle, S("x"), 1, 0, &batches, &error));
     WRONG(says, millpond_ick_channel_new(handle, S("x"), 1, 0, &channel, &error));
     WRONG(says, millpond_ick_lease_is_lost(handle, &lost, &error));
     CHECK(lost);
@@ -99,7 +99,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_lease_reserve(handle, 1, &entries, &error));
     WRONG(says, millpond_ick_lease_commit(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_ick_lease_exchange(handle, 1, NULL, 0, &entries, &error));
-    WRONG(says, millpond_ick_lease_batches(handle, 1, -1, &batches, &error));
+    WRONG(says, millpond_ick_lease_batches(handle, 1, 0, &batches, &error));
     WRONG(says, millpond_ick_lease_release(handle, NULL, &error));
     WRONG(says, millpond_ick_batches_next(handle, &entries, &error));
     WRONG(says, millpond_ick_batches_commit(handle, NULL, &error));
@@ -108,7 +108,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_channel_ick_of(handle, S("x"), &number, &error));
     WRONG(says, millpond_ick_channel_ick_name(handle, 0, &keys, &error));
     WRONG(says, millpond_ick_channel_add(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_channel_batches(handle, &number, 1, 1, -1, &batches, &error));
+    WRONG(says, millpond_ick_channel_batches(handle, &number, 1, 1, 0, &batches, &error));
     CHECK(millpond_ick_entries_data(handle) == NULL && millpond_ick_entries_length(handle) == 0);
     CHECK(millpond_ick_entries_bytes(handle) == NULL && millpond_ick_entries_bytes_length(handle) == 0);
     CHECK(millpond_keys_data(handle) == NULL && millpond_keys_length(handle) == 0);
@@ -173,7 +173,7 @@ static void freed_early(const struct backend *backend) {
     millpond_error *error;
 
     add(client, "early", "a 1");
-    OK(millpond_ick_batches_new(client, S("early"), 1, -1, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("early"), 1, 0, &batches, &error));
     OK(millpond_ick_lease_acquire(client, S("early"), 1000, &lease, &error));
     OK(millpond_ick_channel_new(client, S("early"), 1, 0, &channel, &error));
     millpond_client_free(client);

@@ -24,15 +24,15 @@ redisReply *redis_command(redisContext *redis, const char *format, ...) {
 
 redisReply *redis_script(redisContext *redis, const char *step, const millpond_keys *keys,
                          size_t key_count, size_t count, const char *const *arguments) {
-    millpond_script script;
+    const millpond_script *script;
     millpond_error *error;
     char number[8];
     const char *words[40] = {"EVALSHA", NULL, number};
     size_t lengths[40] = {7, 40}, length = 3;
 
     OK(millpond_script_find(step, &script, &error));
-    words[1] = script.sha1;
-    CHECK(strlen(script.sha1) == 40);
+    words[1] = script->sha1;
+    CHECK(strlen(script->sha1) == 40);
     lengths[2] = (size_t)snprintf(number, sizeof number, "%zu", key_count);
     CHECK(key_count <= millpond_keys_length(keys) && length + key_count + count <= 40);
     for (size_t i = 0; i < key_count; i++) {
@@ -48,7 +48,7 @@ redisReply *redis_script(redisContext *redis, const char *step, const millpond_k
     if (reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOSCRIPT", 8) == 0) {
         freeReplyObject(reply);
         words[0] = "EVAL", lengths[0] = 4;
-        words[1] = script.source, lengths[1] = script.source_length;
+        words[1] = script->source, lengths[1] = script->source_length;
         reply = redisCommandArgv(redis, (int)length, words, lengths);
         CHECK(reply != NULL);
     }

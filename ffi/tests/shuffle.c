@@ -14,7 +14,7 @@ static void writes_and_reads(const struct backend *backend) {
     millpond_error *error;
     uint64_t count = 77;
 
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     BATCH(batch, "");
     uint32_t shard[2];
     OK(millpond_shuffle_shard(16, 2, S("tenant"), shard, &error));
@@ -22,7 +22,7 @@ static void writes_and_reads(const struct backend *backend) {
     CHECK(first.stream == shard[0] && second.stream == shard[1]);
     CHECK(len_of(queue) == 2 && backlog_of(queue) == 2 && pending_of(queue, "g") == 0);
 
-    OK(millpond_shuffle_read(consumer, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 1, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 1);
     millpond_shuffle_receipt taken = millpond_shuffle_batch_messages(batch)->receipt;
     CHECK(same(taken, first) || same(taken, second));
@@ -35,7 +35,7 @@ static void writes_and_reads(const struct backend *backend) {
     OK(millpond_shuffle_ack(consumer, &taken, 1, &count, &error));
     CHECK(count == 0 && len_of(queue) == 2 && backlog_of(queue) == 1 && pending_of(queue, "g") == 0);
 
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 1);
     millpond_shuffle_batch_free(batch);
     OK(millpond_shuffle_ack_and_delete(consumer, (millpond_shuffle_receipt[]){first, second}, 2,
@@ -59,7 +59,7 @@ static void any_bytes_in_order(const struct backend *backend) {
     millpond_shuffle_field fields[] = {{S("b"), S("a\0b")}, {S("a"), S("\xff\xfe")},
                                        {S("b"), NULL, 0},   {NULL, 0, S("x")}};
     OK(millpond_shuffle_write(queue, S("\0\xff"), fields, 4, NULL, &error));
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
     CHECK(millpond_shuffle_batch_length(batch) == 1 && message->field_count == 4);
     for (size_t i = 0; i < 4; i++) {
@@ -113,7 +113,7 @@ static void writes_many(const struct backend *backend) {
         int value = snprintf(values[i], sizeof values[i], "%d", i);
         fields[i] = (millpond_shuffle_field){"n", 1, values[i], (size_t)value};
         messages[i] =
-            (millpond_shuffle_new_message){keys[i % TENANTS], (size_t)tenant, &fields[i], 1};
+            (millpond_shuffle_new_message){sizeof *messages, keys[i % TENANTS], (size_t)tenant, &fields[i], 1};
         seen[i] = false;
     }
     OK(millpond_shuffle_write_many(queue, messages, MANY, receipts, &error));
@@ -125,7 +125,7 @@ static void writes_many(const struct backend *backend) {
     }
     CHECK(len_of(queue) == MANY);
     for (;;) {
-        OK(millpond_shuffle_read(consumer, 10000, -1, &batch, &error));
+        OK(millpond_shuffle_read(consumer, 10000, 0, &batch, &error));
         const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
         size_t length = millpond_shuffle_batch_length(batch);
         for (size_t i = 0; i < length; i++) {
@@ -171,7 +171,7 @@ static void settings(const struct backend *backend) {
     millpond_shuffle_consumer_options of_consumer;
     millpond_shuffle_field field = {S("n"), S("1")};
 
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = 5, options.streams_per_shard = 1, options.ttl_ms = 60000;
     OK(millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
     int64_t last = put(queue, "t", "1").stream;
@@ -188,17 +188,17 @@ static void settings(const struct backend *backend) {
     }
     CHECK(put(queue, other, "3").stream == shard);
 
-    millpond_shuffle_consumer_options_init(&of_consumer);
+    millpond_shuffle_consumer_options_init(&of_consumer, sizeof of_consumer);
     of_consumer.prefer_stream = last;
     OK(millpond_shuffle_consumer_new(queue, S("g"), S("c"), &of_consumer, &consumer, &error));
     /* Until it joins the stream, its group takes all in turn. */
-    OK(millpond_shuffle_read(consumer, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 1, 0, &batch, &error));
     millpond_shuffle_batch_free(batch);
-    OK(millpond_shuffle_read(consumer, 10, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 10, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 2);
     millpond_shuffle_batch_free(batch);
     put(queue, other, "4"), put(queue, "t", "5"), put(queue, "t", "6");
-    OK(millpond_shuffle_read(consumer, 2, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 2, 0, &batch, &error));
     BATCH(batch, "task=5; task=6");
     millpond_shuffle_consumer_free(consumer);
     millpond_shuffle_queue_free(queue);
@@ -209,7 +209,7 @@ static void settings(const struct backend *backend) {
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 65536 streams, not 0",
           millpond_shuffle_write(queue, S("t"), &field, 1, NULL, &error));
     millpond_shuffle_queue_free(queue);
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.ttl_ms = 999;
     OK(millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "999ms; it has to be between a second",
@@ -219,11 +219,11 @@ static void settings(const struct backend *backend) {
     FAILS(MILLPOND_INVALID_ARGUMENT, "ttl_ms is -2, which is out of range",
           millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
     CHECK(queue == NULL);
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = INT64_C(1) << 32;
     FAILS(MILLPOND_INVALID_ARGUMENT, "streams is 4294967296",
           millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.track_keys = 3;
     FAILS(MILLPOND_INVALID_ARGUMENT, "it has to be MILLPOND_SHUFFLE_TRACK_GLOBAL or",
           millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
@@ -245,7 +245,7 @@ static void sizes(const struct backend *backend) {
     millpond_shuffle_field field = {S("n"), S("1")};
     uint32_t now = 77;
 
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = 5;
     OK(millpond_shuffle_queue_new(client, S("sizes"), &options, &queue, &error));
     put(queue, "t", "1");

@@ -14,11 +14,11 @@ static void groups(const struct backend *backend) {
     millpond_error *error;
     millpond_shuffle_receipt receipt = put(queue, "t", "1");
 
-    OK(millpond_shuffle_read(one, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(one, 1, 0, &batch, &error));
     BATCH(batch, "task=1");
-    OK(millpond_shuffle_read(other, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(other, 1, 0, &batch, &error));
     BATCH(batch, "");
-    OK(millpond_shuffle_read(two, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(two, 1, 0, &batch, &error));
     BATCH(batch, "task=1");
     OK(millpond_shuffle_ack(one, &receipt, 1, NULL, &error));
     CHECK(pending_of(queue, "one") == 0 && pending_of(queue, "two") == 1 && backlog_of(queue) == 1);
@@ -39,7 +39,7 @@ static void groups(const struct backend *backend) {
     put(queue, "t", "2");
     OK(millpond_shuffle_stats_read(queue, S("one"), &stats, &error));
     total = millpond_shuffle_stats_total(stats);
-    CHECK(total->len == 2 && total->pending == 0 && total->lag == 1 && total->oldest_idle_ms == -1);
+    CHECK(total->len == 2 && total->pending == 0 && total->lag == 1 && total->oldest_idle_ms == MILLPOND_NOT_SET);
     millpond_shuffle_stats_free(stats);
 
     millpond_shuffle_consumer_free(one);
@@ -58,11 +58,11 @@ static void silent_consumers(const struct backend *backend) {
     millpond_error *error;
     uint64_t count = 77;
 
-    millpond_shuffle_consumer_options_init(&options);
+    millpond_shuffle_consumer_options_init(&options, sizeof options);
     options.max_deliveries = 2;
     OK(millpond_shuffle_consumer_new(queue, S("g"), S("oth\0er"), &options, &other, &error));
     millpond_shuffle_receipt receipt = put(queue, "t", "1");
-    OK(millpond_shuffle_read(silent, 1, -1, &batch, &error));
+    OK(millpond_shuffle_read(silent, 1, 0, &batch, &error));
     BATCH(batch, "task=1");
     OK(millpond_shuffle_extend(silent, &receipt, 1, &count, &error));
     CHECK(count == 1);
@@ -85,11 +85,11 @@ static void silent_consumers(const struct backend *backend) {
     OK(millpond_shuffle_dead_letters_read(queue, 100, &letters, &error));
     CHECK(millpond_shuffle_dead_letters_length(letters) == 1);
     const millpond_shuffle_dead_letter *letter = millpond_shuffle_dead_letters_data(letters);
-    CHECK(letter->id_time_ms > 0 && same(letter->message.receipt, receipt));
+    CHECK(letter->id_time_ms > 0 && same(letter->message->receipt, receipt));
     CHECK(letter->group_length == 1 && letter->group[0] == 'g');
     CHECK(letter->consumer_length == 6 && memcmp(letter->consumer, "oth\0er", 6) == 0);
-    CHECK(letter->message.deliveries == 2);
-    const millpond_shuffle_field *task = millpond_shuffle_message_field(&letter->message, S("task"));
+    CHECK(letter->message->deliveries == 2);
+    const millpond_shuffle_field *task = millpond_shuffle_message_field(letter->message, S("task"));
     CHECK(task != NULL && task->value_length == 1 && task->value[0] == '1');
     millpond_shuffle_id ids[] = {{letter->id_time_ms, letter->id_sequence}, {1, 1}};
     millpond_shuffle_dead_letters_free(letters);
@@ -116,7 +116,7 @@ static void freed_in_any_order(const struct backend *backend) {
     millpond_shuffle_messages *messages;
     millpond_shuffle_batch *batch;
     millpond_error *error;
-    OK(millpond_shuffle_messages_new(consumer, 10, -1, &messages, &error));
+    OK(millpond_shuffle_messages_new(consumer, 10, 0, &messages, &error));
     millpond_shuffle_consumer_free(consumer);
     OK(millpond_shuffle_messages_next(messages, &batch, &error));
     millpond_shuffle_messages_free(messages);

@@ -16,7 +16,7 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
 
     for (int i = 0; i < 3; i++)
         put(queue, "t", "x");
-    OK(millpond_shuffle_messages_new(consumer, 2, -1, &messages, &error));
+    OK(millpond_shuffle_messages_new(consumer, 2, 0, &messages, &error));
     OK(millpond_shuffle_messages_next(messages, &batch, &error));
     BATCH(batch, "task=x; task=x");
     OK(millpond_shuffle_messages_next(messages, &batch, &error));
@@ -27,7 +27,7 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
     OK(millpond_shuffle_pending_count(queue, S("g"), &pending, &error));
     CHECK(pending == 3);
     millpond_shuffle_messages_free(messages);
-    OK(millpond_shuffle_messages_new(consumer, 0, -1, &messages, &error));
+    OK(millpond_shuffle_messages_new(consumer, 0, 0, &messages, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 10000 messages, not 0",
           millpond_shuffle_messages_next(messages, &batch, &error));
     millpond_shuffle_messages_free(messages);
@@ -89,7 +89,7 @@ static void *ask(void *argument) {
     millpond_status status =
         asking->messages != NULL
             ? millpond_shuffle_messages_next(asking->messages, &batch, &error)
-            : millpond_shuffle_read(asking->consumer, 1, INT64_MAX, &batch, &error);
+            : millpond_shuffle_read(asking->consumer, 1, -1, &batch, &error);
     pthread_mutex_lock(&asking->lock);
     if (status == MILLPOND_INVALID_ARGUMENT) {
         CHECK(strstr(millpond_error_message(error), "another thread") != NULL);
@@ -120,7 +120,7 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
     struct asking asking = ASKING(consumer);
     pthread_t threads[2];
 
-    OK(millpond_shuffle_messages_new(consumer, 1, INT64_MAX, &asking.messages, &error));
+    OK(millpond_shuffle_messages_new(consumer, 1, -1, &asking.messages, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
     /* One waits forever, so the other has to be refused at once. */
@@ -177,7 +177,7 @@ static void close_ends_the_wait(const struct backend *backend) {
         pthread_t thread;
 
         if (with_loop)
-            OK(millpond_shuffle_messages_new(consumer, 1, INT64_MAX, &asking.messages, &error));
+            OK(millpond_shuffle_messages_new(consumer, 1, -1, &asking.messages, &error));
         CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
         /* Whether it waits already or is about to: it ends. */
         sleep_ms(50);
@@ -209,11 +209,11 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_error *error;
 
     waiting = pthread_self();
-    OK(millpond_shuffle_messages_new(consumer, 1, INT64_MAX, &messages, &error));
+    OK(millpond_shuffle_messages_new(consumer, 1, -1, &messages, &error));
     millpond_on_interrupt(stop_at_the_third);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
-          millpond_shuffle_read(consumer, 1, INT64_MAX, &batch, &error));
+          millpond_shuffle_read(consumer, 1, -1, &batch, &error));
     CHECK(checks == 3 && batch == NULL);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",

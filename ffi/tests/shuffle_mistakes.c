@@ -13,7 +13,7 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_keys *keys;
     millpond_error *error;
     millpond_shuffle_field fields[] = {{S("a"), S("1")}, {NULL, 3, S("1")}, {S("a"), NULL, 3}};
-    millpond_shuffle_new_message many[] = {{S("t"), fields, 1}, {NULL, 3, fields, 1}};
+    millpond_shuffle_new_message many[] = {{sizeof *many, S("t"), fields, 1}, {sizeof *many, NULL, 3, fields, 1}};
     millpond_shuffle_receipt receipts[] = {{0, 1, 0}, {-2, 1, 0}}, receipt;
     uint32_t number;
     uint64_t len;
@@ -31,8 +31,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("consumer is NULL",
           millpond_shuffle_consumer_new(queue, S("g"), NULL, 1, NULL, &second, &error));
     CHECK(second == NULL);
-    millpond_shuffle_options_init(NULL);
-    millpond_shuffle_consumer_options_init(NULL);
+    millpond_shuffle_options_init(NULL, 8);
+    millpond_shuffle_consumer_options_init(NULL, 8);
 
     WRONG("shard_key is NULL", millpond_shuffle_write(queue, NULL, 1, fields, 1, NULL, &error));
     WRONG("fields is NULL", millpond_shuffle_write(queue, S("t"), NULL, 1, NULL, &error));
@@ -54,10 +54,10 @@ static void null_and_lengths(const struct backend *backend) {
           millpond_shuffle_write_many(queue, many, SIZE_MAX / 8, &receipt, &error));
     WRONG("messages[1].shard_key is NULL",
           millpond_shuffle_write_many(queue, many, 2, NULL, &error));
-    many[1] = (millpond_shuffle_new_message){S("t"), fields, 2};
+    many[1] = (millpond_shuffle_new_message){sizeof *many, S("t"), fields, 2};
     WRONG("messages[1].fields[1].field is NULL",
           millpond_shuffle_write_many(queue, many, 2, NULL, &error));
-    many[1] = (millpond_shuffle_new_message){S("t"), NULL, 2};
+    many[1] = (millpond_shuffle_new_message){sizeof *many, S("t"), NULL, 2};
     WRONG("messages[1].fields is NULL", millpond_shuffle_write_many(queue, many, 2, NULL, &error));
     WRONG("track_field is NULL",
           millpond_shuffle_write_tracked(queue, S("t"), fields, 1, NULL, 1, 0, NULL, &error));
@@ -65,7 +65,7 @@ static void null_and_lengths(const struct backend *backend) {
           millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("a"), 0, NULL, &error));
     WRONG("value is NULL", millpond_shuffle_delete_tracked(queue, NULL, 1, NULL, NULL, &error));
     WRONG("values is NULL", millpond_shuffle_cordon_deadline_exceeded(queue, 1, NULL, &error));
-    WRONG("garbage is NULL", millpond_shuffle_gc(queue, -1, NULL, &error));
+    WRONG("garbage is NULL", millpond_shuffle_gc(queue, MILLPOND_NOT_SET, NULL, &error));
 
     WRONG("numbers is NULL", millpond_shuffle_shard(1, 1, S("t"), NULL, &error));
     WRONG("shard_key is NULL", millpond_shuffle_shard(1, 1, NULL, 1, &number, &error));
@@ -77,8 +77,8 @@ static void null_and_lengths(const struct backend *backend) {
           millpond_shuffle_pending_count(queue, NULL, 0, &len, &error));
     WRONG("stats is NULL", millpond_shuffle_stats_read(queue, S("g"), NULL, &error));
     WRONG("letters is NULL", millpond_shuffle_dead_letters_read(queue, 1, NULL, &error));
-    WRONG("batch is NULL", millpond_shuffle_read(consumer, 1, -1, NULL, &error));
-    WRONG("1 to 10000 messages, not 0", millpond_shuffle_read(consumer, 0, -1, &batch, &error));
+    WRONG("batch is NULL", millpond_shuffle_read(consumer, 1, 0, NULL, &error));
+    WRONG("1 to 10000 messages, not 0", millpond_shuffle_read(consumer, 0, 0, &batch, &error));
     CHECK(batch == NULL);
     WRONG("receipts is NULL", millpond_shuffle_ack(consumer, NULL, 1, NULL, &error));
     WRONG("receipts[1].stream is -2", millpond_shuffle_ack(consumer, receipts, 2, NULL, &error));
@@ -87,8 +87,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("receipts[1].stream is -2", millpond_shuffle_extend(consumer, receipts, 2, NULL, &error));
     WRONG("batch is NULL", millpond_shuffle_reclaim(consumer, 1, 1, NULL, NULL, &error));
     WRONG("over 100 years", millpond_shuffle_reclaim(consumer, UINT64_MAX, 1, &batch, NULL, &error));
-    WRONG("messages is NULL", millpond_shuffle_messages_new(consumer, 1, -1, NULL, &error));
-    OK(millpond_shuffle_messages_new(consumer, 1, -1, &messages, &error));
+    WRONG("messages is NULL", millpond_shuffle_messages_new(consumer, 1, 0, NULL, &error));
+    OK(millpond_shuffle_messages_new(consumer, 1, 0, &messages, &error));
     WRONG("batch is NULL", millpond_shuffle_messages_next(messages, NULL, &error));
     millpond_shuffle_messages_free(messages);
     WRONG("keys is NULL", millpond_shuffle_keys(S("x"), NULL, &error));
@@ -126,18 +126,18 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_shuffle_write_tracked(handle, S("t"), NULL, 0, S("f"), 0, NULL, &error));
     WRONG(says, millpond_shuffle_delete_tracked(handle, S("v"), NULL, NULL, &error));
     WRONG(says, millpond_shuffle_cordon_deadline_exceeded(handle, 1, &values, &error));
-    WRONG(says, millpond_shuffle_gc(handle, -1, &garbage, &error));
+    WRONG(says, millpond_shuffle_gc(handle, MILLPOND_NOT_SET, &garbage, &error));
     WRONG(says, millpond_shuffle_garbage_next(handle, &values, &error));
     WRONG(says, millpond_shuffle_garbage_counts(handle, NULL, NULL, &error));
     WRONG(says, millpond_shuffle_stats_read(handle, S("g"), &stats, &error));
     WRONG(says, millpond_shuffle_dead_letters_read(handle, 1, &letters, &error));
     WRONG(says, millpond_shuffle_consumer_new(handle, S("g"), S("c"), NULL, &consumer, &error));
-    WRONG(says, millpond_shuffle_read(handle, 1, -1, &batch, &error));
+    WRONG(says, millpond_shuffle_read(handle, 1, 0, &batch, &error));
     WRONG(says, millpond_shuffle_ack(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_shuffle_ack_and_delete(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_shuffle_extend(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_shuffle_reclaim(handle, 0, 1, &batch, NULL, &error));
-    WRONG(says, millpond_shuffle_messages_new(handle, 1, -1, &messages, &error));
+    WRONG(says, millpond_shuffle_messages_new(handle, 1, 0, &messages, &error));
     WRONG(says, millpond_shuffle_messages_next(handle, &batch, &error));
     CHECK(millpond_shuffle_batch_messages(handle) == NULL);
     CHECK(millpond_shuffle_batch_length(handle) == 0);

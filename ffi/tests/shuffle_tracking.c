@@ -10,7 +10,7 @@ static millpond_shuffle_queue *tracked_queue(millpond_client *client, const char
     millpond_shuffle_queue *queue;
     millpond_shuffle_options options;
     millpond_error *error;
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.track_keys = MILLPOND_SHUFFLE_TRACK_QUEUE;
     OK(millpond_shuffle_queue_new(client, name, strlen(name), &options, &queue, &error));
     return queue;
@@ -75,7 +75,7 @@ static void many_at_once(const struct backend *backend) {
     millpond_shuffle_queue *queue = queue_of(client, "tracked in one step");
     millpond_error *error;
     millpond_shuffle_field fields[] = {{S("job"), S("j-1")}, {S("job"), S("j-2")}};
-    millpond_shuffle_new_message messages[] = {{S("a"), &fields[0], 1}, {S("b"), &fields[1], 1}};
+    millpond_shuffle_new_message messages[] = {{sizeof *messages, S("a"), &fields[0], 1}, {sizeof *messages, S("b"), &fields[1], 1}};
     millpond_shuffle_receipt receipts[2], receipt;
     bool deleted;
     OK(millpond_shuffle_write_tracked_many(queue, messages, 2, S("job"), 0, receipts, &error));
@@ -105,7 +105,7 @@ static void collects(const struct backend *backend) {
     OK(millpond_shuffle_cordon_deadline_exceeded(queue, 60000, &values, &error));
     CHECK(are(values, 0, NULL));
 
-    OK(millpond_shuffle_gc(queue, -1, &garbage, &error));
+    OK(millpond_shuffle_gc(queue, MILLPOND_NOT_SET, &garbage, &error));
     OK(millpond_shuffle_garbage_counts(garbage, &scanned, &deleted, &error));
     CHECK(scanned == 0 && deleted == 0);
     bool long_ago = false, just_now = false;

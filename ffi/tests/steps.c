@@ -33,7 +33,7 @@ static void adds(const struct backend *backend) {
     FAILS(MILLPOND_INVALID_ARGUMENT, "ick.add: score 1 is NaN",
           millpond_ick_add(client, S("adds bad"), bad, 2, &added, &error));
     CHECK(added.new_members == 0);
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     OK(millpond_ick_stats_read(client, S("adds bad"), &stats, &error));
     CHECK(!stats.exists);
 
@@ -104,7 +104,7 @@ static void reads(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_error *error;
     millpond_ick_entries *entries;
-    millpond_ick_stats stats = {.exists = true, .total_size = 9};
+    millpond_ick_stats stats = {.size = sizeof stats, .exists = true, .total_size = 9};
 
     OK(millpond_ick_stats_read(client, S("reads"), &stats, &error));
     CHECK(!stats.exists && stats.total_size == 0 && stats.total_max == 0);
@@ -261,7 +261,7 @@ static void warnings(const struct backend *backend) {
     CHECK(system(command) == 0);
     snprintf(url, sizeof url, "file:%s", folder);
     millpond_options options;
-    millpond_options_init(&options);
+    millpond_options_init(&options, sizeof options);
     CHECK(!options.quiet);
     options.url.data = url;
     options.url.length = strlen(url);

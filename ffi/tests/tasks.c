@@ -29,7 +29,7 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(task->id.length == 16 && is(task->queue, "in") && is(task->claimant, "ann"));
     CHECK(is(task->err, "") && task->err.data != NULL && is(task->value, "{\"n\": 1}"));
     CHECK(task->version == 0 && task->claims == 0 && task->attempt == 0 && task->priority == 0);
-    CHECK(task->at_ms >= before && task->at_ms <= after && task->expires_ms == -1);
+    CHECK(task->at_ms >= before && task->at_ms <= after && task->expires_ms == MILLPOND_NOT_SET);
     CHECK(task->created_ms == task->at_ms && task->modified_ms == task->at_ms);
 
     /* Its texts are in one buffer, in the order of the fields. */
@@ -37,7 +37,7 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(memcmp(data->text + 16, "inann{\"n\": 1}", 13) == 0);
 
     millpond_tasks_result *claimed;
-    OK(millpond_tasks_claim(store, &queue, 1, 60000, 1, -1, &claimed, &error));
+    OK(millpond_tasks_claim(store, &queue, 1, 60000, 1, 0, &claimed, &error));
     const millpond_task *held = task_of(claimed);
     CHECK(held->id.length == 16 && memcmp(held->id.data, task->id.data, 16) == 0);
     CHECK(held->version == 1 && held->claims == 1 && is(held->claimant, "ann"));
@@ -46,7 +46,8 @@ static void insert_claim_delete(const struct backend *backend) {
     CHECK(claim(store, "in") == NULL);
 
     millpond_task_id done = {held->id, held->version};
-    millpond_tasks_modification modification = {.deletes = &done, .delete_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .deletes = &done,
+                                                .delete_count = 1};
     OK(millpond_tasks_modify(store, &modification, &result, &error));
     data = millpond_tasks_result_data(result);
     CHECK(data->task_count == 0 && data->doc_count == 0 && data->text_length == 0);
@@ -57,7 +58,7 @@ static void insert_claim_delete(const struct backend *backend) {
     millpond_tasks_result_free(claimed);
 
     /* Nothing is done, and that succeeds. */
-    modification = (millpond_tasks_modification){0};
+    modification = (millpond_tasks_modification){.size = sizeof modification};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_store_free(store);
     store = store_of(client, "first", NULL);
@@ -72,11 +73,12 @@ static void all_of_a_new_task(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "new", "ann");
     millpond_tasks_result *result;
     millpond_new_task tasks[5];
-    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 5};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
+                                                .insert_count = 5};
     millpond_error *error;
 
     for (int i = 0; i < 5; i++) {
-        millpond_new_task_init(&tasks[i]);
+        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         tasks[i].queue = (millpond_bytes)B("q");
     }
     tasks[0].id = (millpond_bytes)B("all");
@@ -99,7 +101,7 @@ static void all_of_a_new_task(const struct backend *backend) {
     CHECK(is(task[0].value, "\"gr\xc3\xbc\xc3\x9f 12345678901234567890\""));
     CHECK(task[0].attempt == 3 && task[0].priority == 9);
     CHECK(task[0].expires_ms == (int64_t)task[0].created_ms + 60000);
-    CHECK(task[1].at_ms == task[1].created_ms + 60000 && task[1].expires_ms == -1);
+    CHECK(task[1].at_ms == task[1].created_ms + 60000 && task[1].expires_ms == MILLPOND_NOT_SET);
     CHECK(is(task[2].value, "null") && task[3].value.data == NULL && task[3].value.length == 0);
     CHECK(task[4].id.length == 16 && task[4].value.data == NULL);
     millpond_tasks_result_free(result);
@@ -131,13 +133,14 @@ static void changes(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "changes", "ann");
     millpond_tasks_result *result, *before;
     millpond_task_change change;
-    millpond_tasks_modification modification = {.changes = &change, .change_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .changes = &change,
+                                                .change_count = 1};
     millpond_error *error;
 
     /* As it is: a release. */
     insert(store, "q", "1");
     before = claim(store, "q");
-    millpond_task_change_init(&change, task_of(before));
+    millpond_task_change_init(&change, sizeof change, task_of(before));
     OK(millpond_tasks_modify(store, &modification, &result, &error));
     CHECK(millpond_tasks_result_data(result)->inserted_count == 0);
     const millpond_task *task = task_of(result);
@@ -146,7 +149,7 @@ static void changes(const struct backend *backend) {
     millpond_tasks_result_free(before);
 
     /* All that a caller can set. */
-    millpond_task_change_init(&change, task);
+    millpond_task_change_init(&change, sizeof change, task);
     change.queue = (millpond_bytes)B("r");
     change.value = (millpond_bytes){NULL, 0};
     change.err = (millpond_bytes)B("oh");
@@ -161,7 +164,7 @@ static void changes(const struct backend *backend) {
     CHECK(task->at_ms == task->modified_ms + 60000);
 
     /* A retry, at a time. */
-    millpond_task_change_init(&change, task);
+    millpond_task_change_init(&change, sizeof change, task);
     change.at_ms = 5;
     change.retry = true;
     change.retry_err = (millpond_bytes)B("no");
@@ -174,7 +177,7 @@ static void changes(const struct backend *backend) {
 
     /* One too many. */
     for (uint64_t attempts = 9; attempts >= 8; attempts--) {
-        millpond_task_change_init(&change, task);
+        millpond_task_change_init(&change, sizeof change, task);
         change.retry = true;
         change.quarantine_queue = (millpond_bytes)B("bad");
         change.quarantine_attempts = attempts;
@@ -190,12 +193,13 @@ static void changes(const struct backend *backend) {
 
     /* By hand, without a record. */
     millpond_new_task new;
-    millpond_new_task_init(&new);
+    millpond_new_task_init(&new, sizeof new);
     new.queue = (millpond_bytes)B("q");
     new.id = (millpond_bytes)B("known");
-    millpond_tasks_modification inserts = {.inserts = &new, .insert_count = 1};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .inserts = &new,
+                                           .insert_count = 1};
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
-    millpond_task_change_init(&change, NULL);
+    millpond_task_change_init(&change, sizeof change, NULL);
     change.id = (millpond_bytes)B("known");
     change.queue = (millpond_bytes)B("q");
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
@@ -214,15 +218,16 @@ static void dependencies(const struct backend *backend) {
     millpond_new_task new[2];
     millpond_new_doc docs[2];
     for (int i = 0; i < 2; i++) {
-        millpond_new_task_init(&new[i]);
-        millpond_new_doc_init(&docs[i]);
+        millpond_new_task_init(&new[i], sizeof new[i]);
+        millpond_new_doc_init(&docs[i], sizeof docs[i]);
         new[i].queue = i ? (millpond_bytes)B("free") : (millpond_bytes)B("held");
         docs[i].key = new[i].queue;
         new[i].id = docs[i].id = i ? (millpond_bytes)B("f") : (millpond_bytes)B("h");
         docs[i].namespace_name = (millpond_bytes)B("n");
     }
-    millpond_tasks_modification modification = {.inserts = new, .insert_count = 2,
-                                          .doc_inserts = docs, .doc_insert_count = 2};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = new,
+                                                .insert_count = 2, .doc_inserts = docs,
+                                                .doc_insert_count = 2};
     OK(millpond_tasks_modify(ann, &modification, NULL, &error));
     millpond_tasks_result_free(claim(ann, "held"));
     millpond_tasks_result *result;
@@ -231,17 +236,17 @@ static void dependencies(const struct backend *backend) {
 
     /* Everything that can be wrong, at once: all of it is reported. */
     millpond_task_change change;
-    millpond_task_change_init(&change, NULL);
+    millpond_task_change_init(&change, sizeof change, NULL);
     change.id = (millpond_bytes)B("c");
     change.queue = (millpond_bytes)B("q");
     change.version = 1;
     millpond_task_id deletes[] = {{B("d"), 2}, {B("h"), 1}}, depend = {B("e"), 3};
     millpond_doc_change doc_change;
-    millpond_doc_change_init(&doc_change, NULL);
+    millpond_doc_change_init(&doc_change, sizeof doc_change, NULL);
     doc_change.doc = (millpond_doc_id){B("n"), B("c"), 4};
     millpond_doc_id doc_deletes[] = {{B("n"), B("d"), 5}, {B("n"), B("h"), 1}},
                     doc_depend = {B("n"), B("e"), 6};
-    modification = (millpond_tasks_modification){&new[1], 1, &change, 1, deletes, 2, &depend, 1,
+    modification = (millpond_tasks_modification){sizeof modification, &new[1], 1, &change, 1, deletes, 2, &depend, 1,
                                            &docs[1], 1, NULL, 0, &doc_change, 1, doc_deletes, 2,
                                            &doc_depend, 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
@@ -263,20 +268,21 @@ static void dependencies(const struct backend *backend) {
     CHECK(is(refused->doc_claims->id, "h") && refused->doc_claims->version == 1);
     CHECK(refused->has_missing && refused->has_missing_docs && refused->has_collisions);
     CHECK(refused->has_claims && refused->has_claimed_docs && !refused->only_claims);
-    CHECK(strcmp(millpond_error_name(error), "DEPENDENCY") == 0);
+    CHECK(strcmp(millpond_status_name(millpond_error_code(error)), "DEPENDENCY") == 0);
     CHECK(millpond_error_retry(error) == MILLPOND_RETRY_NEVER);
     CHECK(strcmp(millpond_error_operation(error), "tasks.modify") == 0);
     millpond_error_free(error);
 
     /* Only what another claimant holds. */
-    modification = (millpond_tasks_modification){.deletes = &deletes[1], .delete_count = 1};
+    modification = (millpond_tasks_modification){.size = sizeof modification,
+                                                 .deletes = &deletes[1], .delete_count = 1};
     CHECK(millpond_tasks_modify(bob, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     refused = millpond_error_dependency(error);
     CHECK(refused->only_claims && refused->has_claims && !refused->has_claimed_docs);
     CHECK(!refused->has_missing && !refused->has_missing_docs && !refused->has_collisions);
     CHECK(refused->delete_count == 0 && refused->claim_count == 1);
     millpond_error_free(error);
-    CHECK(millpond_tasks_claim_docs(bob, S("n"), S("held"), -1, &result, &error) ==
+    CHECK(millpond_tasks_claim_docs(bob, S("n"), S("held"), MILLPOND_NOT_SET, &result, &error) ==
           MILLPOND_DEPENDENCY);
     CHECK(millpond_error_dependency(error)->doc_claim_count == 1 && result == NULL);
     millpond_error_free(error);
@@ -296,17 +302,18 @@ static void renewals(const struct backend *backend) {
     millpond_tasks_store *store = store_of(client, "renewals", "ann");
     millpond_tasks_result *result, *docs;
     millpond_new_doc doc;
-    millpond_tasks_modification modification = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .doc_inserts = &doc,
+                                                .doc_insert_count = 1};
     millpond_error *error;
     uint64_t at_ms = 7, doc_version = 7, now;
 
     insert(store, "q", "1");
-    millpond_new_doc_init(&doc);
+    millpond_new_doc_init(&doc, sizeof doc);
     doc.namespace_name = (millpond_bytes)B("n");
     doc.key = (millpond_bytes)B("k");
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     result = claim(store, "q");
-    OK(millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &docs, &error));
+    OK(millpond_tasks_claim_docs(store, S("n"), S("k"), MILLPOND_NOT_SET, &docs, &error));
     const millpond_doc *held_doc = millpond_tasks_result_data(docs)->docs;
     CHECK(held_doc->at_ms == held_doc->modified_ms + 30000 && is(held_doc->claimant, "ann"));
 
@@ -320,10 +327,10 @@ static void renewals(const struct backend *backend) {
 
     /* One that is not there any more refuses all, and leaves the versions alone. */
     FAILS(MILLPOND_DEPENDENCY, "not there",
-          millpond_tasks_renew(store, &held, 1, &with, 1, -1, &held.version, &doc_version, &at_ms,
+          millpond_tasks_renew(store, &held, 1, &with, 1, MILLPOND_NOT_SET, &held.version, &doc_version, &at_ms,
                                &error));
     CHECK(held.version == 2);
-    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, -1, &held.version, NULL, NULL, &error));
+    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, MILLPOND_NOT_SET, &held.version, NULL, NULL, &error));
     CHECK(held.version == 3);
     OK(millpond_tasks_renew(store, &held, 1, NULL, 0, 0, NULL, NULL, NULL, &error));
     millpond_tasks_result_free(result);
@@ -340,7 +347,8 @@ static void many(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "many", NULL);
     millpond_new_task *tasks = calloc(MANY, sizeof *tasks);
-    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = MANY};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
+                                                .insert_count = MANY};
     millpond_tasks_result *result;
     millpond_bytes queues[] = {B("a"), B("b"), B("a")};
     static char values[MANY][8];
@@ -348,7 +356,7 @@ static void many(const struct backend *backend) {
     millpond_error *error;
 
     for (int i = 0; i < MANY; i++) {
-        millpond_new_task_init(&tasks[i]);
+        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         int length = snprintf(values[i], sizeof values[i], "%d", i);
         tasks[i].queue = queues[i % 2];
         tasks[i].value = (millpond_bytes){values[i], (size_t)length};
@@ -362,7 +370,7 @@ static void many(const struct backend *backend) {
 
     int claimed = 0;
     for (;;) {
-        OK(millpond_tasks_claim(store, queues, 3, 60000, 1000, -1, &result, &error));
+        OK(millpond_tasks_claim(store, queues, 3, 60000, 1000, 0, &result, &error));
         if (result == NULL)
             break;
         const millpond_tasks_data *data = millpond_tasks_result_data(result);
@@ -377,7 +385,8 @@ static void many(const struct backend *backend) {
             done[i] = (millpond_task_id){data->tasks[i].id, data->tasks[i].version};
         }
         claimed += (int)data->task_count;
-        millpond_tasks_modification deletes = {.deletes = done, .delete_count = data->task_count};
+        millpond_tasks_modification deletes = {.size = sizeof deletes, .deletes = done,
+                                               .delete_count = data->task_count};
         OK(millpond_tasks_modify(store, &deletes, NULL, &error));
         free(done);
         millpond_tasks_result_free(result);
@@ -415,7 +424,7 @@ millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue) {
     millpond_bytes queues[] = {{queue, strlen(queue)}};
     millpond_tasks_result *result;
     millpond_error *error;
-    OK(millpond_tasks_claim(store, queues, 1, 60000, 1, -1, &result, &error));
+    OK(millpond_tasks_claim(store, queues, 1, 60000, 1, 0, &result, &error));
     return result;
 }
 
@@ -430,7 +439,7 @@ uint64_t size_of(millpond_tasks_store *store, const char *queue) {
     millpond_tasks_filter filter;
     millpond_tasks_result *result;
     millpond_error *error;
-    millpond_tasks_filter_init(&filter);
+    millpond_tasks_filter_init(&filter, sizeof filter);
     filter.exact = &exact;
     filter.exact_count = 1;
     OK(millpond_tasks_queue_stats(store, &filter, &result, &error));

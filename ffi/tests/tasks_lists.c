@@ -26,10 +26,11 @@ static void insert_five(millpond_tasks_store *store) {
     const char *ids = "abcde";
     const int64_t at_ms[] = {10, 20, 30, 30, -1};
     millpond_new_task tasks[5];
-    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 5};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
+                                                .insert_count = 5};
     millpond_error *error;
     for (int i = 0; i < 5; i++) {
-        millpond_new_task_init(&tasks[i]);
+        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         tasks[i].queue = (millpond_bytes)B("q");
         tasks[i].id = (millpond_bytes){&ids[i], 1};
         tasks[i].value = (millpond_bytes)B("[1]");
@@ -57,7 +58,7 @@ static void pages_of_tasks(const struct backend *backend) {
     CHECK(millpond_tasks_result_data(result)->next == NULL);
     IDS(result, "abcde");
 
-    millpond_task_query_init(&query);
+    millpond_task_query_init(&query, sizeof query);
     query.limit = 3;
     query.omit_values = true;
     OK(millpond_tasks_list(store, S("q"), &query, &page, &error));
@@ -71,7 +72,7 @@ static void pages_of_tasks(const struct backend *backend) {
     IDS(page, "abc");
 
     /* Those that bob could have. */
-    millpond_task_query_init(&query);
+    millpond_task_query_init(&query, sizeof query);
     query.claimant = (millpond_bytes)B("bob");
     OK(millpond_tasks_list(store, S("q"), &query, &result, &error));
     IDS(result, "abcd");
@@ -84,12 +85,13 @@ static void seeds(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "seeds", "ann");
     millpond_new_doc doc;
-    millpond_tasks_modification inserts = {.doc_inserts = &doc, .doc_insert_count = 1};
-    millpond_tasks_modification puts = {.doc_puts = &doc, .doc_put_count = 1};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .doc_inserts = &doc,
+                                           .doc_insert_count = 1};
+    millpond_tasks_modification puts = {.size = sizeof puts, .doc_puts = &doc, .doc_put_count = 1};
     millpond_tasks_result *result;
     millpond_error *error;
 
-    millpond_new_doc_init(&doc);
+    millpond_new_doc_init(&doc, sizeof doc);
     doc.namespace_name = (millpond_bytes)B("n");
     doc.key = (millpond_bytes)B("k");
     doc.secondary_key = (millpond_bytes)B("s");
@@ -125,13 +127,14 @@ static void documents(const struct backend *backend) {
     millpond_bytes ids[] = {B("3"), B("nobody"), B("1")};
     const char *id[] = {"1", "2", "3"}, *key[] = {"k", "k", "l"}, *second[] = {"b", "a", ""};
     millpond_new_doc new[3];
-    millpond_tasks_modification modification = {.doc_inserts = new, .doc_insert_count = 3};
+    millpond_tasks_modification modification = {.size = sizeof modification, .doc_inserts = new,
+                                                .doc_insert_count = 3};
     millpond_tasks_result *result, *page;
     millpond_doc_query query;
     millpond_error *error;
 
     for (int i = 0; i < 3; i++) {
-        millpond_new_doc_init(&new[i]);
+        millpond_new_doc_init(&new[i], sizeof new[i]);
         new[i].namespace_name = (millpond_bytes)B("n");
         new[i].id = (millpond_bytes){id[i], 1};
         new[i].key = (millpond_bytes){key[i], 1};
@@ -160,7 +163,7 @@ static void documents(const struct backend *backend) {
     IDS(result, "31");
     OK(millpond_tasks_list_docs(store, S("n"), NULL, &result, &error));
     IDS(result, "213");
-    millpond_doc_query_init(&query);
+    millpond_doc_query_init(&query, sizeof query);
     query.limit = 2;
     query.omit_contents = true;
     OK(millpond_tasks_list_docs(store, S("n"), &query, &page, &error));
@@ -172,11 +175,11 @@ static void documents(const struct backend *backend) {
     CHECK(millpond_tasks_result_data(result)->next_doc == NULL);
     IDS(result, "3");
     IDS(page, "21");
-    millpond_doc_query_init(&query);
+    millpond_doc_query_init(&query, sizeof query);
     query.start = (millpond_bytes)B("l");
     OK(millpond_tasks_list_docs(store, S("n"), &query, &result, &error));
     IDS(result, "3");
-    millpond_doc_query_init(&query);
+    millpond_doc_query_init(&query, sizeof query);
     query.end = (millpond_bytes)B("l");
     OK(millpond_tasks_list_docs(store, S("n"), &query, &result, &error));
     IDS(result, "21");
@@ -186,8 +189,9 @@ static void documents(const struct backend *backend) {
     data = millpond_tasks_result_data(page);
     CHECK(data->doc_count == 2 && is(data->docs[1].id, "1") && data->docs[1].version == 1);
     millpond_doc_change change;
-    millpond_tasks_modification changes = {.doc_changes = &change, .doc_change_count = 1};
-    millpond_doc_change_init(&change, &data->docs[1]);
+    millpond_tasks_modification changes = {.size = sizeof changes, .doc_changes = &change,
+                                           .doc_change_count = 1};
+    millpond_doc_change_init(&change, sizeof change, &data->docs[1]);
     change.content = (millpond_bytes)B("null");
     OK(millpond_tasks_modify(store, &changes, &result, &error));
     millpond_tasks_result_free(page);
@@ -195,14 +199,15 @@ static void documents(const struct backend *backend) {
     CHECK(millpond_tasks_result_data(result)->inserted_doc_count == 0);
     CHECK(is(doc->content, "null") && is(doc->claimant, "ann") && doc->version == 2);
     CHECK(doc->at_ms > doc->modified_ms);
-    millpond_doc_change_init(&change, doc);
+    millpond_doc_change_init(&change, sizeof change, doc);
     change.delay_ms = 0;
     OK(millpond_tasks_modify(store, &changes, &page, &error));
     doc = millpond_tasks_result_data(page)->docs;
     CHECK(is(doc->claimant, "") && is(doc->content, "null") && doc->version == 3);
     millpond_tasks_result_free(result);
     millpond_doc_id gone = {doc->namespace_name, doc->id, doc->version};
-    changes = (millpond_tasks_modification){.doc_deletes = &gone, .doc_delete_count = 1};
+    changes = (millpond_tasks_modification){.size = sizeof changes, .doc_deletes = &gone,
+                                            .doc_delete_count = 1};
     OK(millpond_tasks_modify(store, &changes, NULL, &error));
     millpond_tasks_result_free(page);
 
@@ -239,7 +244,7 @@ static void statistics(const struct backend *backend) {
     CHECK(data->text_length == strlen("mail/inmail/outotherq"));
     millpond_tasks_result_free(result);
 
-    millpond_tasks_filter_init(&filter);
+    millpond_tasks_filter_init(&filter, sizeof filter);
     filter.exact = exact;
     filter.exact_count = 2;
     filter.prefixes = &prefix;
@@ -255,7 +260,7 @@ static void statistics(const struct backend *backend) {
 
     OK(millpond_tasks_are_empty(store, &filter, &empty, &error));
     CHECK(!empty);
-    millpond_tasks_filter_init(&filter);
+    millpond_tasks_filter_init(&filter, sizeof filter);
     filter.exact = &exact[1];
     filter.exact_count = 1;
     OK(millpond_tasks_are_empty(store, &filter, &empty, &error));

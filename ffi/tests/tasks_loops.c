@@ -15,7 +15,7 @@ static void ends_when_nothing_is_left(const struct backend *backend) {
 
     for (int i = 0; i < 3; i++)
         insert(store, i ? "a" : "b", "1");
-    OK(millpond_tasks_claims_new(store, queues, 2, 60000, 2, -1, &claims, &error));
+    OK(millpond_tasks_claims_new(store, queues, 2, 60000, 2, 0, &claims, &error));
     OK(millpond_tasks_claims_next(claims, &result, &error));
     CHECK(millpond_tasks_result_data(result)->task_count == 2);
     millpond_tasks_result_free(result);
@@ -40,10 +40,10 @@ static void waits_up_to_wait_ms(const struct backend *backend) {
     millpond_error *error;
 
     int64_t start = now_ms();
-    OK(millpond_tasks_claim(store, &queue, 1, -1, 1, 100, &result, &error));
+    OK(millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1, 100, &result, &error));
     CHECK(result == NULL && now_ms() - start >= 100);
     start = now_ms();
-    OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, 100, &claims, &error));
+    OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, 100, &claims, &error));
     OK(millpond_tasks_claims_next(claims, &result, &error));
     CHECK(result == NULL && now_ms() - start >= 100);
     insert(store, "q", "1");
@@ -62,16 +62,17 @@ static void is_woken_by_time(const struct backend *backend) {
     millpond_bytes queue = B("q");
     millpond_tasks_result *result;
     millpond_new_task task;
-    millpond_tasks_modification modification = {.inserts = &task, .insert_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = &task,
+                                                .insert_count = 1};
     millpond_error *error;
 
-    millpond_new_task_init(&task);
+    millpond_new_task_init(&task, sizeof task);
     task.queue = queue;
     task.delay_ms = 200;
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     for (uint64_t claims = 1; claims <= 2; claims++) {
         int64_t start = now_ms();
-        OK(millpond_tasks_claim(store, &queue, 1, 200, 1, INT64_MAX, &result, &error));
+        OK(millpond_tasks_claim(store, &queue, 1, 200, 1, -1, &result, &error));
         CHECK(task_of(result)->claims == claims && now_ms() - start < 4000);
         millpond_tasks_result_free(result);
     }
@@ -102,7 +103,7 @@ static void *ask(void *argument) {
     millpond_status status =
         asking->claims != NULL
             ? millpond_tasks_claims_next(asking->claims, &result, &error)
-            : millpond_tasks_claim(asking->store, &queue, 1, -1, 1, INT64_MAX, &result, &error);
+            : millpond_tasks_claim(asking->store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &result, &error);
     pthread_mutex_lock(&asking->lock);
     if (status == MILLPOND_INVALID_ARGUMENT) {
         CHECK(strstr(millpond_error_message(error), "another thread") != NULL);
@@ -133,7 +134,7 @@ static void is_woken_and_is_for_one_thread(const struct backend *backend) {
     struct asking asking = ASKING(store);
     pthread_t threads[2];
 
-    OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, INT64_MAX, &asking.claims, &error));
+    OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &asking.claims, &error));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &asking) == 0);
     /* One waits forever, so the other has to be refused at once. */
@@ -186,7 +187,7 @@ static void close_ends_the_wait(const struct backend *backend) {
         pthread_t thread;
 
         if (with_loop)
-            OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, INT64_MAX, &asking.claims,
+            OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &asking.claims,
                                          &error));
         CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
         /* Whether it waits already or is about to: it ends. */
@@ -223,14 +224,14 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_error *error;
 
     waiting = pthread_self();
-    OK(millpond_tasks_claims_new(store, &queue, 1, -1, 1, INT64_MAX, &claims, &error));
-    millpond_tasks_worker_options_init(&options);
-    options.wait_ms = INT64_MAX;
+    OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &claims, &error));
+    millpond_tasks_worker_options_init(&options, sizeof options);
+    options.wait_ms = -1;
     OK(millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
     millpond_on_interrupt(stop_at_the_third);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
-          millpond_tasks_claim(store, &queue, 1, -1, 1, INT64_MAX, &result, &error));
+          millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &result, &error));
     CHECK(checks == 3 && result == NULL);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted", millpond_tasks_claims_next(claims, &result, &error));

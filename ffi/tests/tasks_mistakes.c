@@ -27,14 +27,14 @@ static void null_and_lengths(const struct backend *backend) {
           millpond_tasks_store_new(client, S("x"), S("\xff"), &other, &error));
     WRONG("claimant is NULL", millpond_tasks_claimant(store, NULL, &error));
     WRONG("time_ms is NULL", millpond_tasks_time(store, NULL, &error));
-    millpond_new_task_init(NULL);
-    millpond_new_doc_init(NULL);
-    millpond_task_change_init(NULL, NULL);
-    millpond_doc_change_init(NULL, NULL);
-    millpond_task_query_init(NULL);
-    millpond_doc_query_init(NULL);
-    millpond_tasks_filter_init(NULL);
-    millpond_tasks_worker_options_init(NULL);
+    millpond_new_task_init(NULL, 8);
+    millpond_new_doc_init(NULL, 8);
+    millpond_task_change_init(NULL, 8, NULL);
+    millpond_doc_change_init(NULL, 8, NULL);
+    millpond_task_query_init(NULL, 8);
+    millpond_doc_query_init(NULL, 8);
+    millpond_tasks_filter_init(NULL, 8);
+    millpond_tasks_worker_options_init(NULL, 8);
 
     WRONG("queue is NULL", millpond_tasks_insert(store, NULL, 1, S("1"), NULL, &error));
     WRONG("queue is not UTF-8", millpond_tasks_insert(store, S("\xff"), S("1"), NULL, &error));
@@ -43,36 +43,36 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("not a JSON text", millpond_tasks_insert(store, S("q"), S(""), &result, &error));
     CHECK(result == NULL);
 
-    WRONG("result is NULL", millpond_tasks_claim(store, &queue, 1, -1, 1, -1, NULL, &error));
-    WRONG("at least one queue", millpond_tasks_claim(store, NULL, 0, -1, 1, -1, &result, &error));
-    WRONG("queues is NULL", millpond_tasks_claim(store, NULL, 1, -1, 1, -1, &result, &error));
-    WRONG("queues[1] is NULL", millpond_tasks_claim(store, bad, 2, -1, 1, -1, &result, &error));
+    WRONG("result is NULL", millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1, 0, NULL, &error));
+    WRONG("at least one queue", millpond_tasks_claim(store, NULL, 0, MILLPOND_NOT_SET, 1, 0, &result, &error));
+    WRONG("queues is NULL", millpond_tasks_claim(store, NULL, 1, MILLPOND_NOT_SET, 1, 0, &result, &error));
+    WRONG("queues[1] is NULL", millpond_tasks_claim(store, bad, 2, MILLPOND_NOT_SET, 1, 0, &result, &error));
     WRONG("queues[0] is not UTF-8",
-          millpond_tasks_claim(store, &not_utf8, 1, -1, 1, -1, &result, &error));
-    WRONG("lease_ms is -2", millpond_tasks_claim(store, &queue, 1, -2, 1, -1, &result, &error));
-    WRONG("100 years", millpond_tasks_claim(store, &queue, 1, INT64_MAX, 1, -1, &result, &error));
+          millpond_tasks_claim(store, &not_utf8, 1, MILLPOND_NOT_SET, 1, 0, &result, &error));
+    WRONG("lease_ms is -2", millpond_tasks_claim(store, &queue, 1, -2, 1, 0, &result, &error));
+    WRONG("100 years", millpond_tasks_claim(store, &queue, 1, INT64_MAX, 1, 0, &result, &error));
     WRONG("1 to 1000 tasks, not 0",
-          millpond_tasks_claim(store, &queue, 1, -1, 0, -1, &result, &error));
+          millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 0, 0, &result, &error));
     WRONG("1 to 1000 tasks, not 1001",
-          millpond_tasks_claim(store, &queue, 1, -1, 1001, -1, &result, &error));
-    WRONG("wait_ms is -2", millpond_tasks_claim(store, &queue, 1, -1, 1, -2, &result, &error));
+          millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1001, 0, &result, &error));
+    WRONG("wait_ms is -2", millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1, -2, &result, &error));
     CHECK(result == NULL);
     WRONG("claims is NULL",
-          millpond_tasks_claims_new(store, &queue, 1, -1, 1, -1, NULL, &error));
-    WRONG("wait_ms is -2", millpond_tasks_claims_new(store, &queue, 1, -1, 1, -2, &claims, &error));
+          millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, 0, NULL, &error));
+    WRONG("wait_ms is -2", millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, -2, &claims, &error));
     CHECK(claims == NULL);
-    OK(millpond_tasks_claims_new(store, &queue, 1, -1, 0, -1, &claims, &error));
+    OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 0, 0, &claims, &error));
     WRONG("result is NULL", millpond_tasks_claims_next(claims, NULL, &error));
     WRONG("1 to 1000 tasks, not 0", millpond_tasks_claims_next(claims, &result, &error));
     millpond_tasks_claims_free(claims);
 
     WRONG("nothing to renew",
-          millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+          millpond_tasks_renew(store, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
     WRONG("tasks is NULL",
-          millpond_tasks_renew(store, NULL, 1, NULL, 0, -1, NULL, NULL, NULL, &error));
+          millpond_tasks_renew(store, NULL, 1, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
     millpond_doc_id doc = {B("n"), {NULL, 1}, 0};
     WRONG("docs[0].id is NULL",
-          millpond_tasks_renew(store, NULL, 0, &doc, 1, -1, NULL, NULL, &number, &error));
+          millpond_tasks_renew(store, NULL, 0, &doc, 1, MILLPOND_NOT_SET, NULL, NULL, &number, &error));
     WRONG("result is NULL", millpond_tasks_fetch(store, &queue, 1, NULL, &error));
     WRONG("at least one id", millpond_tasks_fetch(store, NULL, 0, &result, &error));
     WRONG("ids[1] is NULL", millpond_tasks_fetch(store, bad, 2, &result, &error));
@@ -86,33 +86,33 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("result is NULL",
           millpond_tasks_get_doc(store, S("n"), S("k"), NULL, 0, NULL, &error));
     millpond_new_doc new_doc;
-    millpond_new_doc_init(&new_doc);
+    millpond_new_doc_init(&new_doc, sizeof new_doc);
     new_doc.namespace_name = (millpond_bytes)B("n");
     new_doc.key = (millpond_bytes)B("k");
     WRONG("doc is NULL", millpond_tasks_put_doc(store, NULL, NULL, &error));
     WRONG("needs a content", millpond_tasks_put_doc(store, &new_doc, NULL, &error));
     WRONG("the key is empty",
-          millpond_tasks_claim_docs(store, S("n"), NULL, 0, -1, &result, &error));
-    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, -1, &result, &error));
+          millpond_tasks_claim_docs(store, S("n"), NULL, 0, MILLPOND_NOT_SET, &result, &error));
+    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, MILLPOND_NOT_SET, &result, &error));
     WRONG("the namespace is empty",
-          millpond_tasks_claim_docs(store, NULL, 0, S("k"), -1, &result, &error));
+          millpond_tasks_claim_docs(store, NULL, 0, S("k"), MILLPOND_NOT_SET, &result, &error));
 
     millpond_task_query query;
-    millpond_task_query_init(&query);
+    millpond_task_query_init(&query, sizeof query);
     query.limit = 0;
     WRONG("1 to 10000 entries, not 0", millpond_tasks_list(store, S("q"), &query, &result, &error));
     query.limit = -2;
     WRONG("limit is -2", millpond_tasks_list(store, S("q"), &query, &result, &error));
-    millpond_task_query_init(&query);
+    millpond_task_query_init(&query, sizeof query);
     millpond_task_position nowhere = {{NULL, 1}, 0};
     query.after = &nowhere;
     WRONG("after.id is NULL", millpond_tasks_list(store, S("q"), &query, &result, &error));
     millpond_doc_query doc_query;
-    millpond_doc_query_init(&doc_query);
+    millpond_doc_query_init(&doc_query, sizeof doc_query);
     doc_query.start = bad[1];
     WRONG("start is NULL", millpond_tasks_list_docs(store, S("n"), &doc_query, &result, &error));
     millpond_tasks_filter filter;
-    millpond_tasks_filter_init(&filter);
+    millpond_tasks_filter_init(&filter, sizeof filter);
     WRONG("names no queue", millpond_tasks_are_empty(store, &filter, &flag, &error));
     WRONG("names no queue", millpond_tasks_are_empty(store, NULL, &flag, &error));
     WRONG("empty is NULL", millpond_tasks_are_empty(store, NULL, NULL, &error));
@@ -122,7 +122,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &result, &error));
 
     millpond_tasks_worker_options options;
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     WRONG("jobs is NULL", millpond_tasks_jobs_new(store, &queue, 1, NULL, NULL, &error));
     options.backoff_ms = -2;
     WRONG("backoff_ms is -2", millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
@@ -156,15 +156,16 @@ static void modifications(const struct backend *backend) {
     char many[66];
 
     memset(many, 'x', sizeof many);
-    millpond_new_task_init(&whole);
+    millpond_new_task_init(&whole, sizeof whole);
     whole.queue = (millpond_bytes)B("q");
-    millpond_task_change_init(&change, NULL);
-    millpond_new_doc_init(&doc);
-    millpond_doc_change_init(&doc_change, NULL);
+    millpond_task_change_init(&change, sizeof change, NULL);
+    millpond_new_doc_init(&doc, sizeof doc);
+    millpond_doc_change_init(&doc_change, sizeof doc_change, NULL);
     WRONG("modification is NULL", millpond_tasks_modify(store, NULL, NULL, &error));
 
     /* Each list, and each field of what is in it. */
-    millpond_tasks_modification inserts = {.inserts = &task, .insert_count = 1};
+    millpond_tasks_modification inserts = {.size = sizeof inserts, .inserts = &task,
+                                           .insert_count = 1};
 #define WRONG_TASK(says, field, ...) \
     (task = whole, task.field = __VA_ARGS__, \
      WRONG(says, millpond_tasks_modify(store, &inserts, NULL, &error)))
@@ -189,26 +190,29 @@ static void modifications(const struct backend *backend) {
     inserts.inserts = NULL;
     WRONG("inserts is NULL, but its length is 1",
           millpond_tasks_modify(store, &inserts, NULL, &error));
-    inserts = (millpond_tasks_modification){.inserts = &task, .insert_count = SIZE_MAX / 8};
+    inserts = (millpond_tasks_modification){.size = sizeof inserts, .inserts = &task,
+                                            .insert_count = SIZE_MAX / 8};
     WRONG("inserts has the length", millpond_tasks_modify(store, &inserts, NULL, &error));
     inserts.inserts = (void *)((char *)&task + 1);
     WRONG("not aligned", millpond_tasks_modify(store, &inserts, NULL, &error));
 
-    millpond_tasks_modification changes = {.changes = &change, .change_count = 1};
+    millpond_tasks_modification changes = {.size = sizeof changes, .changes = &change,
+                                           .change_count = 1};
     WRONG("the id is empty", millpond_tasks_modify(store, &changes, NULL, &error));
     change.id = change.queue = (millpond_bytes)B("t");
     change.retry = true;
     change.retry_err = (millpond_bytes){NULL, 1};
     WRONG("changes[0].retry_err is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
-    changes = (millpond_tasks_modification){.deletes = &id, .delete_count = 1, .depends = &id,
-                                      .depend_count = 1};
+    changes = (millpond_tasks_modification){.size = sizeof changes, .deletes = &id,
+                                            .delete_count = 1, .depends = &id, .depend_count = 1};
     WRONG("task t is named twice", millpond_tasks_modify(store, &changes, NULL, &error));
     id.id = (millpond_bytes){NULL, 1};
     WRONG("deletes[0].id is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
     changes.delete_count = 0;
     WRONG("depends[0].id is NULL", millpond_tasks_modify(store, &changes, NULL, &error));
 
-    millpond_tasks_modification docs = {.doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification docs = {.size = sizeof docs, .doc_inserts = &doc,
+                                        .doc_insert_count = 1};
     WRONG("the namespace is empty", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.namespace_name = (millpond_bytes)B("n");
     WRONG("without a key needs an id", millpond_tasks_modify(store, &docs, NULL, &error));
@@ -217,11 +221,13 @@ static void modifications(const struct backend *backend) {
     WRONG("the content is not a JSON text", millpond_tasks_modify(store, &docs, NULL, &error));
     doc.key = (millpond_bytes){NULL, 1};
     WRONG("doc_inserts[0].key is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
-    docs = (millpond_tasks_modification){.doc_changes = &doc_change, .doc_change_count = 1};
+    docs = (millpond_tasks_modification){.size = sizeof docs, .doc_changes = &doc_change,
+                                         .doc_change_count = 1};
     doc_change.doc.id = (millpond_bytes){NULL, 1};
     WRONG("doc_changes[0].doc.id is NULL", millpond_tasks_modify(store, &docs, NULL, &error));
-    docs = (millpond_tasks_modification){.doc_deletes = &doc_id, .doc_delete_count = 1,
-                                   .doc_depends = &doc_id, .doc_depend_count = 1};
+    docs = (millpond_tasks_modification){.size = sizeof docs, .doc_deletes = &doc_id,
+                                         .doc_delete_count = 1, .doc_depends = &doc_id,
+                                         .doc_depend_count = 1};
     WRONG("document n/d is named twice", millpond_tasks_modify(store, &docs, NULL, &error));
 
     /* Nothing of it was done. */
@@ -246,7 +252,7 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_bytes text = B("x");
-    millpond_tasks_modification nothing = {0};
+    millpond_tasks_modification nothing = {.size = sizeof nothing};
     millpond_error *error;
     uint64_t number;
     bool flag = false;
@@ -257,13 +263,13 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_time(handle, &number, &error));
     WRONG(says, millpond_tasks_modify(handle, &nothing, &result, &error));
     WRONG(says, millpond_tasks_insert(handle, S("q"), S("1"), &result, &error));
-    WRONG(says, millpond_tasks_claim(handle, &text, 1, -1, 1, -1, &result, &error));
-    WRONG(says, millpond_tasks_claims_new(handle, &text, 1, -1, 1, -1, &claims, &error));
+    WRONG(says, millpond_tasks_claim(handle, &text, 1, MILLPOND_NOT_SET, 1, 0, &result, &error));
+    WRONG(says, millpond_tasks_claims_new(handle, &text, 1, MILLPOND_NOT_SET, 1, 0, &claims, &error));
     WRONG(says, millpond_tasks_claims_next(handle, &result, &error));
-    WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
     WRONG(says, millpond_tasks_fetch(handle, &text, 1, &result, &error));
     WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &result, &error));
-    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), -1, &result, &error));
+    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
     WRONG(says, millpond_tasks_fetch_docs(handle, S("n"), &text, 1, &result, &error));
     WRONG(says, millpond_tasks_list_docs(handle, S("n"), NULL, &result, &error));
     WRONG(says, millpond_tasks_queue_stats(handle, NULL, &result, &error));
@@ -277,13 +283,13 @@ static void with_every_handle(void *handle, const char *says) {
     CHECK(flag);
     WRONG(says, millpond_tasks_job_is_ended(handle, &flag, &error));
     CHECK(!flag);
-    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), -1, &result, &error));
+    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), 0, &result, &error));
     WRONG(says, millpond_tasks_job_finish(handle, &nothing, &result, &error));
     WRONG(says, millpond_tasks_job_done(handle, &error));
     WRONG(says, millpond_tasks_job_fail(handle, S("e"), &error));
-    WRONG(says, millpond_tasks_job_retry(handle, S("e"), -1, &error));
+    WRONG(says, millpond_tasks_job_retry(handle, S("e"), MILLPOND_NOT_SET, &error));
     WRONG(says, millpond_tasks_job_move(handle, S("q"), S("e"), &error));
-    WRONG(says, millpond_tasks_job_release(handle, -1, &error));
+    WRONG(says, millpond_tasks_job_release(handle, MILLPOND_NOT_SET, &error));
     CHECK(millpond_tasks_result_data(handle) == NULL);
     CHECK(millpond_tasks_job_data(handle) == NULL);
     CHECK(millpond_error_dependency(handle) == NULL);

@@ -34,7 +34,7 @@ static void share_a_client(const struct backend *backend) {
     millpond_error *error;
     pthread_t threads[THREADS];
     struct adder adders[THREADS];
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     for (int i = 0; i < THREADS; i++) {
         adders[i] = (struct adder){client, i};
         CHECK(pthread_create(&threads[i], NULL, add_own, &adders[i]) == 0);

@@ -4,6 +4,6 @@
 
 int main(void) {
     millpond_options options;
-    millpond_options_init(&options);
-    return options.retries == -1 && millpond_abi_version() == MILLPOND_ABI_VERSION ? 0 : 1;
+    millpond_options_init(&options, sizeof options);
+    return options.retries == MILLPOND_NOT_SET && millpond_abi_version() == MILLPOND_ABI_VERSION ? 0 : 1;
 }

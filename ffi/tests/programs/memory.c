@@ -26,7 +26,7 @@ static void use(millpond_client *client, int turn) {
     millpond_ick_pair nan_pair = {S("x"), NAN, false};
     millpond_ick_entries *entries;
     millpond_ick_batches *batches;
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     millpond_error *error;
     uint64_t committed;
 
@@ -43,7 +43,7 @@ static void use(millpond_client *client, int turn) {
           millpond_ick_add(client, S("memory"), &nan_pair, 1, NULL, &error));
     OK(millpond_ick_stats_read(client, S("memory"), &stats, &error));
     OK(millpond_ick_commit(client, S("memory"), members, MEMBERS / 2, &committed, &error));
-    OK(millpond_ick_batches_new(client, S("memory"), MEMBERS, -1, &batches, &error));
+    OK(millpond_ick_batches_new(client, S("memory"), MEMBERS, 0, &batches, &error));
     OK(millpond_ick_batches_next(batches, &entries, &error));
     CHECK(millpond_ick_entries_length(entries) == MEMBERS / 2);
     millpond_ick_entries_free(entries);
@@ -54,7 +54,7 @@ static void use(millpond_client *client, int turn) {
 /* As many of a shuffle queue. */
 static void use_shuffle(millpond_client *client) {
     millpond_shuffle_field fields[] = {{S("task"), S("resize")}, {S("image"), S("a.png")}};
-    millpond_shuffle_new_message messages[] = {{S("t"), fields, 2}, {S("u"), fields, 1}};
+    millpond_shuffle_new_message messages[] = {{sizeof *messages, S("t"), fields, 2}, {sizeof *messages, S("u"), fields, 1}};
     millpond_shuffle_receipt receipts[4];
     millpond_shuffle_queue *queue;
     millpond_shuffle_consumer *consumer;
@@ -70,12 +70,12 @@ static void use_shuffle(millpond_client *client) {
     OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[2], &error));
     OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[3], &error));
     OK(millpond_shuffle_delete_tracked(queue, S("a.png"), NULL, NULL, &error));
-    OK(millpond_shuffle_messages_new(consumer, 2, -1, &loop, &error));
+    OK(millpond_shuffle_messages_new(consumer, 2, 0, &loop, &error));
     OK(millpond_shuffle_messages_next(loop, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 2);
     millpond_shuffle_batch_free(batch);
     millpond_shuffle_messages_free(loop);
-    OK(millpond_shuffle_read(consumer, 2, -1, &batch, &error));
+    OK(millpond_shuffle_read(consumer, 2, 0, &batch, &error));
     CHECK(millpond_shuffle_batch_length(batch) == 1);
     millpond_shuffle_batch_free(batch);
     OK(millpond_shuffle_stats_read(queue, S("g"), &stats, &error));
@@ -92,8 +92,9 @@ static void use_tasks(millpond_client *client) {
     millpond_bytes queue = {S("q")};
     millpond_new_task tasks[3];
     millpond_new_doc doc;
-    millpond_tasks_modification modification = {.inserts = tasks, .insert_count = 3,
-                                          .doc_inserts = &doc, .doc_insert_count = 1};
+    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
+                                                .insert_count = 3, .doc_inserts = &doc,
+                                                .doc_insert_count = 1};
     millpond_tasks_store *store;
     millpond_tasks_result *result;
     millpond_tasks_jobs *jobs;
@@ -101,29 +102,31 @@ static void use_tasks(millpond_client *client) {
     millpond_error *error;
 
     for (int i = 0; i < 3; i++) {
-        millpond_new_task_init(&tasks[i]);
+        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         tasks[i].queue = queue;
         tasks[i].value = (millpond_bytes){S("[1, 2, 3]")};
     }
-    millpond_new_doc_init(&doc);
+    millpond_new_doc_init(&doc, sizeof doc);
     doc.namespace_name = doc.key = queue;
     OK(millpond_tasks_store_new(client, S("memory tasks"), NULL, 0, &store, &error));
     OK(millpond_tasks_modify(store, &modification, &result, &error));
     const millpond_doc *made = millpond_tasks_result_data(result)->docs;
     millpond_doc_id gone = {made->namespace_name, made->id, made->version};
-    modification = (millpond_tasks_modification){.doc_deletes = &gone, .doc_delete_count = 1};
+    modification = (millpond_tasks_modification){.size = sizeof modification, .doc_deletes = &gone,
+                                                 .doc_delete_count = 1};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     CHECK(millpond_tasks_modify(store, &modification, NULL, &error) == MILLPOND_DEPENDENCY);
     CHECK(millpond_error_dependency(error)->doc_delete_count == 1);
     millpond_error_free(error);
     millpond_tasks_result_free(result);
-    OK(millpond_tasks_claim(store, &queue, 1, -1, 2, -1, &result, &error));
+    OK(millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 2, 0, &result, &error));
     millpond_task_id done[2];
     for (int i = 0; i < 2; i++) {
         const millpond_task *task = &millpond_tasks_result_data(result)->tasks[i];
         done[i] = (millpond_task_id){task->id, task->version};
     }
-    modification = (millpond_tasks_modification){.deletes = done, .delete_count = 2};
+    modification = (millpond_tasks_modification){.size = sizeof modification, .deletes = done,
+                                                 .delete_count = 2};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
     OK(millpond_tasks_jobs_new(store, &queue, 1, NULL, &jobs, &error));

@@ -87,11 +87,14 @@ static void our_reserve(const struct row *row) {
     size_t max = (size_t)row->members;
     if (millpond_ick_reserve(client, "k", 1, max, false, &entries, NULL) != MILLPOND_OK)
         fail("a reserve failed");
-    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+    const char *next = (const char *)millpond_ick_entries_data(entries);
+    size_t stride = millpond_ick_entries_stride();
     if (millpond_ick_entries_length(entries) != max)
         fail("a reserve returned too little");
-    for (size_t i = 0; i < max; i++)
-        sum += entry[i].score + (double)entry[i].member_length;
+    for (size_t i = 0; i < max; i++, next += stride) {
+        const millpond_ick_entry *entry = (const millpond_ick_entry *)next;
+        sum += entry->score + (double)entry->member_length;
+    }
     millpond_ick_entries_free(entries);
 }
 
@@ -150,7 +153,7 @@ static void measure(const struct row *row, void (*ours)(const struct row *),
 int main(int count, char **arguments) {
     static const int sizes[] = {1, 100, 1000}, calls[] = {2000, 400, 60};
     static struct row row;
-    millpond_script reserve;
+    const millpond_script *reserve;
     char host[64];
     int port;
     if (count != 3 || sscanf(arguments[1], "redis://%63[^:/]:%d", host, &port) != 2)
@@ -186,7 +189,7 @@ int main(int count, char **arguments) {
         char max[8];
         row.members = sizes[i], row.calls = calls[i];
         snprintf(max, sizeof max, "%d", row.members);
-        begin(&row.words, reserve.source);
+        begin(&row.words, reserve->source);
         word(&row.words, "");
         word(&row.words, max);
         word(&row.words, "0");

@@ -51,12 +51,12 @@ static json_t *json_score(double score) {
 }
 
 static json_t *json_entries(millpond_ick_entries *entries) {
-    const millpond_ick_entry *entry = millpond_ick_entries_data(entries);
+    const millpond_ick_entry *entry;
     json_t *list = json_array();
-    for (size_t i = 0; i < millpond_ick_entries_length(entries); i++)
-        json_array_append_new(list, json_pack("[o,o]",
-                                              json_bytes(entry[i].member, entry[i].member_length),
-                                              json_score(entry[i].score)));
+    for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
+        json_array_append_new(list,
+                              json_pack("[o,o]", json_bytes(entry->member, entry->member_length),
+                                        json_score(entry->score)));
     millpond_ick_entries_free(entries);
     return list;
 }
@@ -141,7 +141,7 @@ static json_t *call_exchange(struct request *request) {
 
 static json_t *call_stats(struct request *request) {
     millpond_bytes name = named(request, "name");
-    millpond_ick_stats stats;
+    millpond_ick_stats stats = {.size = sizeof stats};
     if (request->unsupported != NULL ||
         millpond_ick_stats_read(client, name.data, name.length, &stats, &request->error) !=
             MILLPOND_OK)

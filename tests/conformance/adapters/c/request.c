@@ -61,7 +61,7 @@ bool flag(struct request *request, const char *name) {
 
 json_t *json_error(const millpond_error *error) {
     json_t *json = json_pack("{s:i,s:s,s:s}", "code", (int)millpond_error_code(error), "name",
-                             millpond_error_name(error), "message", millpond_error_message(error));
+                             millpond_status_name(millpond_error_code(error)), "message", millpond_error_message(error));
     const millpond_tasks_dependency *dependency = millpond_error_dependency(error);
     if (dependency != NULL)
         json_object_set_new(json, "dependency", json_dependency(dependency));

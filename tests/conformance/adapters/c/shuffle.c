@@ -53,6 +53,7 @@ static json_t *write_many(struct request *request, bool is_tracked) {
         unsupported(request, "messages that are no list");
     json_array_foreach(list, i, item) {
         millpond_bytes key = bytes(request, json_array_get(item, 0));
+        millpond_shuffle_new_message_init(&messages[i], sizeof messages[i]);
         messages[i].shard_key = key.data;
         messages[i].shard_key_length = key.length;
         messages[i].fields = fields(request, json_array_get(item, 1), &messages[i].field_count);
@@ -188,9 +189,9 @@ static json_t *call_stats(struct request *request) {
     if (queue != NULL)
         millpond_shuffle_stats_read(queue, group.data, group.length, &stats, &request->error);
     if (stats != NULL) {
-        const millpond_shuffle_stream_stats *stream = millpond_shuffle_stats_streams(stats);
-        for (size_t i = 0; i < millpond_shuffle_stats_length(stats); i++)
-            json_array_append_new(list, json_counts(&stream[i]));
+        const millpond_shuffle_stream_stats *stream;
+        for (size_t i = 0; (stream = millpond_shuffle_stats_at(stats, i)) != NULL; i++)
+            json_array_append_new(list, json_counts(stream));
         json = json_counts(millpond_shuffle_stats_total(stats));
         json_object_set(json, "streams", list);
     }
@@ -207,15 +208,15 @@ static json_t *call_dead_letters(struct request *request) {
     json_t *list = json_array();
     if (queue != NULL)
         millpond_shuffle_dead_letters_read(queue, (size_t)max, &letters, &request->error);
-    const millpond_shuffle_dead_letter *letter = millpond_shuffle_dead_letters_data(letters);
-    for (size_t i = 0; i < millpond_shuffle_dead_letters_length(letters); i++)
+    const millpond_shuffle_dead_letter *letter;
+    for (size_t i = 0; (letter = millpond_shuffle_dead_letters_at(letters, i)) != NULL; i++)
         json_array_append_new(
             list, json_pack("{s:o,s:o,s:o,s:I,s:o}", "id",
-                            json_id(letter[i].id_time_ms, letter[i].id_sequence), "group",
-                            json_bytes(letter[i].group, letter[i].group_length), "consumer",
-                            json_bytes(letter[i].consumer, letter[i].consumer_length), "deliveries",
-                            (json_int_t)letter[i].message.deliveries, "message",
-                            json_message(&letter[i].message)));
+                            json_id(letter->id_time_ms, letter->id_sequence), "group",
+                            json_bytes(letter->group, letter->group_length), "consumer",
+                            json_bytes(letter->consumer, letter->consumer_length), "deliveries",
+                            (json_int_t)letter->message->deliveries, "message",
+                            json_message(letter->message)));
     millpond_shuffle_dead_letters_free(letters);
     millpond_shuffle_queue_free(queue);
     return list;

@@ -9,7 +9,7 @@ static millpond_shuffle_consumer *consumer_of(struct request *request) {
     millpond_bytes group = named(request, "group"), name = named(request, "consumer");
     millpond_shuffle_consumer *consumer = NULL;
     millpond_shuffle_consumer_options options;
-    millpond_shuffle_consumer_options_init(&options);
+    millpond_shuffle_consumer_options_init(&options, sizeof options);
     options.prefer_stream = number(request, "prefer_stream");
     if (value_of(request, "max_deliveries") != NULL)
         options.max_deliveries = size(request, "max_deliveries");
@@ -42,10 +42,10 @@ static millpond_shuffle_receipt *receipts(struct request *request, size_t *count
 
 /* The messages of a batch, which it frees. */
 static json_t *json_batch(millpond_shuffle_batch *batch) {
-    const millpond_shuffle_message *message = millpond_shuffle_batch_messages(batch);
+    const millpond_shuffle_message *message;
     json_t *list = json_array();
-    for (size_t i = 0; i < millpond_shuffle_batch_length(batch); i++)
-        json_array_append_new(list, json_message(&message[i]));
+    for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++)
+        json_array_append_new(list, json_message(message));
     millpond_shuffle_batch_free(batch);
     return list;
 }
@@ -53,6 +53,8 @@ static json_t *json_batch(millpond_shuffle_batch *batch) {
 static json_t *call_read(struct request *request) {
     uint64_t max = size(request, "max");
     int64_t wait_ms = milliseconds(request, "block");
+    if (wait_ms == MILLPOND_NOT_SET)
+        wait_ms = 0;
     millpond_shuffle_consumer *consumer = consumer_of(request);
     millpond_shuffle_batch *batch = NULL;
     if (consumer != NULL)

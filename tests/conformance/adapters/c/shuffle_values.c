@@ -11,17 +11,16 @@ json_t *value_of(struct request *request, const char *name) {
 int64_t number(struct request *request, const char *name) {
     json_t *value = value_of(request, name);
     if (value == NULL || json_is_null(value))
-        return -1;
+        return MILLPOND_NOT_SET;
     if (!json_is_integer(value))
         unsupported(request, "a number that is no int64_t");
-    /* An explicit -1 is as wrong as a -2. */
-    return json_integer_value(value) == -1 ? -2 : json_integer_value(value);
+    return json_integer_value(value);
 }
 
 int64_t milliseconds(struct request *request, const char *name) {
     json_t *value = value_of(request, name);
     if (value == NULL || json_is_null(value))
-        return -1;
+        return MILLPOND_NOT_SET;
     if (!json_is_number(value))
         unsupported(request, "a time that is no number");
     double seconds = json_number_value(value);
@@ -51,7 +50,7 @@ millpond_shuffle_queue *queue_of(struct request *request) {
     json_t *track_keys = value_of(request, "track_keys");
     millpond_shuffle_queue *queue = NULL;
     millpond_shuffle_options options;
-    millpond_shuffle_options_init(&options);
+    millpond_shuffle_options_init(&options, sizeof options);
     options.streams = number(request, "streams");
     options.streams_per_shard = number(request, "streams_per_shard");
     options.ttl_ms = milliseconds(request, "ttl");

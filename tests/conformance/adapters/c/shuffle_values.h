@@ -6,9 +6,9 @@
 #include "request.h"
 
 json_t *value_of(struct request *request, const char *name);
-/* A whole number, or -1, which is "not set", where there is none. */
+/* A whole number, or MILLPOND_NOT_SET where there is none. */
 int64_t number(struct request *request, const char *name);
-/* Seconds, in milliseconds; -1 where there are none. */
+/* Seconds, in milliseconds; MILLPOND_NOT_SET where there are none. */
 int64_t milliseconds(struct request *request, const char *name);
 /* Seconds that have to be there, in milliseconds. */
 uint64_t duration_ms(struct request *request, const char *name);

@@ -29,21 +29,27 @@ int64_t whole(struct request *request, json_t *of, const char *name) {
     const char *digits = json_string_value(json_object_get(value, "int"));
     int64_t number = json_integer_value(value);
     if (!is_given(of, name))
-        return -1;
+        return MILLPOND_NOT_SET;
     errno = 0;
     if (digits != NULL)
         number = strtoll(digits, NULL, 10);
     if ((digits == NULL && !json_is_integer(value)) || errno != 0)
         unsupported(request, "a number that is no int64_t");
-    /* An explicit -1 is as wrong as a -2. */
-    return number == -1 ? -2 : number;
+    return number;
+}
+
+int64_t wait_of(struct request *request, json_t *of, const char *name) {
+    int64_t number = whole(request, of, name);
+    return number == MILLPOND_NOT_SET ? 0 : number;
 }
 
 uint64_t count(struct request *request, json_t *of, const char *name) {
     int64_t number = whole(request, of, name);
-    if (number < -1)
+    if (number == MILLPOND_NOT_SET)
+        return 0;
+    if (number < 0)
         unsupported(request, "a count that is no uint64_t");
-    return number < 0 ? 0 : (uint64_t)number;
+    return (uint64_t)number;
 }
 
 bool is_true(json_t *of, const char *name) {
@@ -88,7 +94,7 @@ millpond_doc_id *doc_ids(struct request *request, json_t *of, const char *name, 
 }
 
 static void read_new_task(struct request *request, json_t *of, millpond_new_task *task) {
-    millpond_new_task_init(task);
+    millpond_new_task_init(task, sizeof *task);
     task->queue = text(request, of, "queue");
     task->id = text(request, of, "id");
     task->value = text(request, of, "value");
@@ -129,7 +135,7 @@ static void read_change(struct request *request, json_t *of, millpond_task_chang
                             .err = text(request, task, "err"),
                             .version = count(request, task, "version"),
                             .attempt = count(request, task, "attempt")};
-    millpond_task_change_init(change, &before);
+    millpond_task_change_init(change, sizeof *change, &before);
     if (is_given(of, "retry")) {
         change->retry = true;
         change->retry_err = text(request, of, "retry");
@@ -151,7 +157,7 @@ static void read_change(struct request *request, json_t *of, millpond_task_chang
 }
 
 void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc) {
-    millpond_new_doc_init(doc);
+    millpond_new_doc_init(doc, sizeof *doc);
     doc->namespace_name = text(request, of, "namespace");
     doc->key = text(request, of, "key");
     doc->id = text(request, of, "id");
@@ -162,7 +168,7 @@ void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc) {
 
 static void read_doc_change(struct request *request, json_t *of, millpond_doc_change *change) {
     json_t *set = json_object_get(of, "set");
-    millpond_doc_change_init(change, NULL);
+    millpond_doc_change_init(change, sizeof *change, NULL);
     change->doc = doc_id(request, json_object_get(of, "doc"));
     change->content = text(request, set, "content");
     change->at_ms = whole(request, set, "at_ms");
@@ -170,7 +176,7 @@ static void read_doc_change(struct request *request, json_t *of, millpond_doc_ch
 }
 
 millpond_tasks_modification modification(struct request *request, json_t *of) {
-    millpond_tasks_modification found = {0};
+    millpond_tasks_modification found = {.size = sizeof found};
     json_t *list, *item;
     size_t i;
 
@@ -216,27 +222,31 @@ static json_t *json_number(uint64_t number) {
     return json_integer((json_int_t)number);
 }
 
-json_t *json_tasks(const millpond_task *task, size_t count) {
+json_t *json_task(const millpond_task *task) {
+    json_t *expires = json_null();
+    if (task->expires_ms != MILLPOND_NOT_SET)
+        expires = json_integer(task->expires_ms);
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
+                     json_text(task->id), "version", json_number(task->version), "queue",
+                     json_text(task->queue), "at_ms", json_number(task->at_ms), "created_ms",
+                     json_number(task->created_ms), "modified_ms", json_number(task->modified_ms),
+                     "claimant", json_text(task->claimant), "claims", json_number(task->claims),
+                     "attempt", json_number(task->attempt), "err", json_text(task->err), "value",
+                     json_text(task->value), "priority", json_number(task->priority),
+                     "expires_ms", expires);
+}
+
+json_t *json_tasks(const millpond_tasks_result *result, size_t begin, size_t end) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++, task++) {
-        json_t *expires = task->expires_ms == -1 ? json_null() : json_integer(task->expires_ms);
-        json_array_append_new(
-            list,
-            json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
-                      json_text(task->id), "version", json_number(task->version), "queue",
-                      json_text(task->queue), "at_ms", json_number(task->at_ms), "created_ms",
-                      json_number(task->created_ms), "modified_ms", json_number(task->modified_ms),
-                      "claimant", json_text(task->claimant), "claims", json_number(task->claims),
-                      "attempt", json_number(task->attempt), "err", json_text(task->err), "value",
-                      json_text(task->value), "priority", json_number(task->priority),
-                      "expires_ms", expires));
-    }
+    for (size_t i = begin; i < end; i++)
+        json_array_append_new(list, json_task(millpond_tasks_result_task(result, i)));
     return list;
 }
 
-json_t *json_docs(const millpond_doc *doc, size_t count) {
+json_t *json_docs(const millpond_tasks_result *result, size_t begin, size_t end) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++, doc++)
+    for (size_t i = begin; i < end; i++) {
+        const millpond_doc *doc = millpond_tasks_result_doc(result, i);
         json_array_append_new(
             list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "namespace",
                             json_text(doc->namespace_name), "id", json_text(doc->id), "version",
@@ -245,6 +255,7 @@ json_t *json_docs(const millpond_doc *doc, size_t count) {
                             "at_ms", json_number(doc->at_ms), "claimant", json_text(doc->claimant),
                             "created_ms", json_number(doc->created_ms), "modified_ms",
                             json_number(doc->modified_ms)));
+    }
     return list;
 }
 
@@ -254,10 +265,10 @@ json_t *json_modified(millpond_tasks_result *result) {
         return NULL;
     size_t inserted = data->inserted_count, inserted_docs = data->inserted_doc_count;
     json_t *json = json_pack(
-        "{s:o,s:o,s:o,s:o}", "inserted", json_tasks(data->tasks, inserted), "changed",
-        json_tasks(data->tasks + inserted, data->task_count - inserted), "inserted_docs",
-        json_docs(data->docs, inserted_docs), "changed_docs",
-        json_docs(data->docs + inserted_docs, data->doc_count - inserted_docs));
+        "{s:o,s:o,s:o,s:o}", "inserted", json_tasks(result, 0, inserted), "changed",
+        json_tasks(result, inserted, data->task_count), "inserted_docs",
+        json_docs(result, 0, inserted_docs), "changed_docs",
+        json_docs(result, inserted_docs, data->doc_count));
     millpond_tasks_result_free(result);
     return json;
 }

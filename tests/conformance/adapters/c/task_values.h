@@ -11,8 +11,10 @@ bool is_given(json_t *of, const char *name);
 millpond_bytes text(struct request *request, json_t *of, const char *name);
 /* The texts of this name. */
 millpond_bytes *texts(struct request *request, json_t *of, const char *name, size_t *count);
-/* A whole number, or -1, which is "not set", where there is none. */
+/* A whole number, or MILLPOND_NOT_SET where there is none. */
 int64_t whole(struct request *request, json_t *of, const char *name);
+/* How long to wait in milliseconds; 0 where nothing is said. */
+int64_t wait_of(struct request *request, json_t *of, const char *name);
 /* The same from 0 on, and 0 where there is none. */
 uint64_t count(struct request *request, json_t *of, const char *name);
 /* Whether it was given and is true. */
@@ -27,8 +29,9 @@ millpond_doc_id *doc_ids(struct request *request, json_t *of, const char *name, 
 void read_new_doc(struct request *request, json_t *of, millpond_new_doc *doc);
 
 json_t *json_text(millpond_bytes text);
-json_t *json_tasks(const millpond_task *task, size_t count);
-json_t *json_docs(const millpond_doc *doc, size_t count);
+json_t *json_task(const millpond_task *task);
+json_t *json_tasks(const millpond_tasks_result *result, size_t begin, size_t end);
+json_t *json_docs(const millpond_tasks_result *result, size_t begin, size_t end);
 /* What tasks_modify returns; frees it. */
 json_t *json_modified(millpond_tasks_result *result);
 /* What is behind an error DEPENDENCY. */

@@ -9,14 +9,14 @@ static json_t *json_number(uint64_t number) {
 /* The tasks and the documents of a result; frees it. */
 static json_t *tasks_of(millpond_tasks_result *result) {
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
-    json_t *tasks = data == NULL ? json_array() : json_tasks(data->tasks, data->task_count);
+    json_t *tasks = data == NULL ? json_array() : json_tasks(result, 0, data->task_count);
     millpond_tasks_result_free(result);
     return tasks;
 }
 
 static json_t *docs_of(millpond_tasks_result *result) {
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
-    json_t *docs = data == NULL ? json_array() : json_docs(data->docs, data->doc_count);
+    json_t *docs = data == NULL ? json_array() : json_docs(result, 0, data->doc_count);
     millpond_tasks_result_free(result);
     return docs;
 }
@@ -52,7 +52,7 @@ static json_t *claim(struct request *request, uint64_t max) {
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_claim(store, queues, queue_count, lease_ms, (size_t)max, -1, &result,
+        millpond_tasks_claim(store, queues, queue_count, lease_ms, (size_t)max, 0, &result,
                              &request->error);
     millpond_tasks_store_free(store);
     return tasks_of(result);
@@ -72,7 +72,7 @@ static json_t *call_claims(struct request *request) {
     size_t queue_count;
     millpond_bytes *queues = texts(request, request->json, "queues", &queue_count);
     int64_t lease_ms = whole(request, request->json, "lease_ms");
-    int64_t wait_ms = whole(request, request->json, "wait_ms");
+    int64_t wait_ms = wait_of(request, request->json, "wait_ms");
     size_t max = is_given(request->json, "max") ? count(request, request->json, "max") : 1;
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_claims *claims = NULL;
@@ -129,7 +129,7 @@ static json_t *call_list(struct request *request) {
     millpond_bytes queue = text(request, json, "queue");
     millpond_task_position position = {text(request, after, "id"), count(request, after, "at_ms")};
     millpond_task_query query;
-    millpond_task_query_init(&query);
+    millpond_task_query_init(&query, sizeof query);
     query.limit = whole(request, json, "limit");
     query.claimant = text(request, json, "only_claimant");
     query.omit_values = is_true(json, "omit_values");
@@ -149,7 +149,7 @@ static json_t *call_list(struct request *request) {
 
 static millpond_tasks_filter filter(struct request *request) {
     millpond_tasks_filter filter;
-    millpond_tasks_filter_init(&filter);
+    millpond_tasks_filter_init(&filter, sizeof filter);
     filter.exact = texts(request, request->json, "exact", &filter.exact_count);
     filter.prefixes = texts(request, request->json, "prefixes", &filter.prefix_count);
     filter.limit = whole(request, request->json, "limit");
@@ -171,8 +171,9 @@ static json_t *call_queues(struct request *request) {
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *list = json_array();
     for (size_t i = 0; data != NULL && i < data->queue_count; i++)
-        json_array_append_new(list, json_pack("[o,o]", json_text(data->queues[i].queue),
-                                              json_number(data->queues[i].size)));
+        json_array_append_new(
+            list, json_pack("[o,o]", json_text(millpond_tasks_result_queue(result, i)->queue),
+                            json_number(millpond_tasks_result_queue(result, i)->size)));
     millpond_tasks_result_free(result);
     return list;
 }
@@ -182,7 +183,7 @@ static json_t *call_queue_stats(struct request *request) {
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     json_t *list = json_array();
     for (size_t i = 0; data != NULL && i < data->queue_count; i++) {
-        const millpond_task_queue_stats *stats = &data->queues[i];
+        const millpond_task_queue_stats *stats = millpond_tasks_result_queue(result, i);
         json_array_append_new(
             list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "queue", json_text(stats->queue), "size",
                             json_number(stats->size), "available", json_number(stats->available),
@@ -203,7 +204,7 @@ static json_t *call_namespace_stats(struct request *request) {
         millpond_tasks_namespace_stats(store, &given, &result, &request->error);
     const millpond_tasks_data *data = millpond_tasks_result_data(result);
     for (size_t i = 0; data != NULL && i < data->namespace_count; i++) {
-        const millpond_task_namespace_stats *stats = &data->namespaces[i];
+        const millpond_task_namespace_stats *stats = millpond_tasks_result_namespace(result, i);
         json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "namespace",
                                               json_text(stats->namespace_name), "size",
                                               json_number(stats->size), "claimed",
@@ -290,7 +291,7 @@ static json_t *call_list_docs(struct request *request) {
                                       text(request, after, "secondary_key"),
                                       text(request, after, "id")};
     millpond_doc_query query;
-    millpond_doc_query_init(&query);
+    millpond_doc_query_init(&query, sizeof query);
     query.limit = whole(request, json, "limit");
     query.start = text(request, json, "start");
     query.end = text(request, json, "end");

@@ -19,9 +19,9 @@ static void sleep_ms(int64_t milliseconds) {
 static millpond_tasks_worker_options options_of(struct request *request) {
     json_t *json = request->json, *backoff = json_object_get(json, "backoff_ms");
     millpond_tasks_worker_options options;
-    millpond_tasks_worker_options_init(&options);
+    millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = whole(request, json, "lease_ms");
-    options.wait_ms = whole(request, json, "wait_ms");
+    options.wait_ms = wait_of(request, json, "wait_ms");
     options.max_attempts = (uint32_t)count(request, json, "max_attempts");
     options.max_claims = (uint32_t)count(request, json, "max_claims");
     options.error_queue = text(request, json, "error_queue");
@@ -36,7 +36,7 @@ static millpond_tasks_worker_options options_of(struct request *request) {
 static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json_t *how,
                           millpond_error **error) {
     json_t *list = json_object_get(how, "claim_docs"), *found = json_array(), *item;
-    int64_t wait_ms = whole(request, how, "claim_wait_ms");
+    int64_t wait_ms = wait_of(request, how, "claim_wait_ms");
     size_t i;
     json_array_foreach(list, i, item) {
         millpond_bytes space = bytes(request, json_array_get(item, 0));
@@ -46,7 +46,7 @@ static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json
                                           wait_ms, &result, error) != MILLPOND_OK)
             break;
         const millpond_tasks_data *data = millpond_tasks_result_data(result);
-        json_t *docs = json_docs(data->docs, data->doc_count);
+        json_t *docs = json_docs(result, 0, data->doc_count);
         json_array_extend(found, docs);
         json_decref(docs);
         millpond_tasks_result_free(result);
@@ -84,14 +84,14 @@ static json_t *end(struct request *request, millpond_tasks_job *job, json_t *how
 static json_t *begin(struct request *request, millpond_tasks_job *job, json_t *how,
                      millpond_error **error) {
     const millpond_tasks_data *data = millpond_tasks_job_data(job);
-    json_t *tasks = json_tasks(data->tasks, data->task_count), *item;
+    json_t *tasks = json_pack("[o]", json_task(data->tasks)), *item;
     size_t i;
     bool lost;
     json_t *docs = claim_docs(request, job, how, error);
     if (*error == NULL) {
         json_array_foreach(json_object_get(how, "run"), i, item) {
             json_t *given = json_copy(item);
-            millpond_bytes own = data->tasks[0].claimant;
+            millpond_bytes own = data->tasks->claimant;
             if (json_object_get(given, "claimant") == NULL)
                 json_object_set_new(given, "claimant", json_stringn(own.data, own.length));
             json_decref(respond(given));
@@ -205,7 +205,7 @@ static void on_error(millpond_tasks_job *job, const millpond_error *error, void 
     struct handling *handling = context;
     json_t *last = json_array_get(handling->all, json_array_size(handling->all) - 1);
     (void)job;
-    json_object_set_new(last, "told", json_string(millpond_error_name(error)));
+    json_object_set_new(last, "told", json_string(millpond_status_name(millpond_error_code(error))));
 }
 
 static json_t *call_run(struct request *request) {
