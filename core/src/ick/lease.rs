@@ -86,6 +86,23 @@ impl<M: Mode> ConsumerLease<M> {
         self.lease.is_lost()
     }
 
+    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the
+    /// lease is given back what was not called is dropped. It is called on a thread that renewals wait for, so
+    /// it hands over and returns. In the child of a fork it is never called.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let ick = millpond::connect("memory:")?.ick("files");
+    /// let lease = ick.lease(Duration::from_secs(30))?.expect("nobody else has it");
+    /// lease.on_lost(|| eprintln!("another consumer may have the batch now"));
+    /// assert!(lease.release()?);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.lease.on_lost(then);
+    }
+
     /// The token, for steps that are sent by hand.
     pub fn token(&self) -> Token {
         self.token.clone()

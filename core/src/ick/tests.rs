@@ -1,6 +1,7 @@
 //! What an Ick promises, on the embedded engine; the conformance cases hold both engines to it.
 
 use std::pin::Pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -127,6 +128,25 @@ fn a_lease_is_renewed_while_it_is_held_and_given_back_on_drop() {
     assert!(ick.lease(TERM).unwrap().is_none());
     drop(lease);
     assert!(ick.lease(TERM).unwrap().is_some());
+}
+
+#[test]
+fn a_lease_that_another_has_taken_says_that_it_is_lost() {
+    let clock = std::sync::Arc::new(ManualClock::at(1_000_000));
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let ick = client.ick("k");
+    let lease = ick.lease(Duration::from_secs(3)).unwrap().unwrap();
+    clock.advance(Duration::from_secs(60));
+    let other = ick.lease(Duration::from_secs(60)).unwrap().unwrap();
+    let (lost, is_lost) = mpsc::channel();
+    lease.on_lost(move || lost.send(()).unwrap());
+    assert_eq!(is_lost.recv_timeout(Duration::from_secs(30)), Ok(()));
+    assert!(lease.is_lost());
+
+    let (lost, is_lost) = mpsc::channel();
+    other.on_lost(move || lost.send(()).unwrap());
+    assert!(other.release().unwrap());
+    assert_eq!(is_lost.try_recv(), Err(mpsc::TryRecvError::Disconnected));
 }
 
 #[test]

@@ -78,6 +78,28 @@ impl<M: Mode> Job<M> {
         self.lease.is_lost()
     }
 
+    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the job
+    /// has ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait
+    /// for, so it hands over and returns. In the child of a fork it is never called.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// store.insert("inbox", "7")?;
+    /// let job = store.worker(["inbox"]).jobs().next().expect("there is a task")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let lost = stop.clone();
+    /// job.on_lost(move || lost.store(true, Ordering::Release));
+    /// job.done()?;
+    /// assert!(!stop.load(Ordering::Acquire));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.lease.on_lost(then);
+    }
+
     /// Whether one of the methods that end the job has succeeded. Sends nothing.
     pub fn is_ended(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
@@ -262,6 +284,7 @@ impl<M: Mode> Job<M> {
         self.store.client.run_when(when, move |result| {
             if result.is_ok() {
                 is_done.store(true, Ordering::Release);
+                lease.stop();
             }
             // What ends the job after that is not to be refused for these documents as well.
             if let Some(refused) = result.as_ref().err().and_then(Error::dependency) {

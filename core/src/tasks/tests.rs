@@ -1,6 +1,6 @@
 //! What a task store promises, on the embedded engine; the conformance cases hold both engines to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -408,12 +408,46 @@ fn a_job_whose_task_was_changed_is_lost() {
             break;
         }
     }
-    let start = Instant::now();
-    while !job.is_lost() {
-        assert!(start.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let (lost, is_lost) = mpsc::channel();
+    let also = lost.clone();
+    job.on_lost(move || lost.send("before").unwrap());
+    assert_eq!(is_lost.recv_timeout(Duration::from_secs(30)), Ok("before"));
+    assert!(job.is_lost());
+    job.on_lost(move || also.send("after").unwrap());
+    assert_eq!(is_lost.try_recv(), Ok("after"), "it is called at once");
     assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+}
+
+#[test]
+fn a_job_that_ends_before_its_lease_is_lost_tells_nobody() {
+    let store = store();
+    let ends: [fn(Job); 3] =
+        [|job| drop(job.done().unwrap()), |job| drop(job.release().unwrap()), drop];
+    for end in ends {
+        store.insert("inbox", "1").unwrap();
+        let job = store.worker(["inbox"]).jobs().next().unwrap().unwrap();
+        let (lost, is_lost) = mpsc::channel();
+        job.on_lost(move || lost.send(()).unwrap());
+        assert_eq!(is_lost.try_recv(), Err(mpsc::TryRecvError::Empty));
+        end(job);
+        assert_eq!(is_lost.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+    }
+}
+
+#[test]
+fn a_job_that_is_not_renewed_any_more_is_lost_when_its_lease_is_over() {
+    const LEASE: Duration = Duration::from_millis(400);
+    let client = crate::connect("memory:").unwrap();
+    let store = client.tasks("shop");
+    store.insert("inbox", "1").unwrap();
+    let job = store.worker(["inbox"]).lease(LEASE).jobs().next().unwrap().unwrap();
+    let (lost, is_lost) = mpsc::channel();
+    job.on_lost(move || lost.send(Instant::now()).unwrap());
+    client.close().unwrap();
+    let claimed = Instant::now();
+    let lost_at = is_lost.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(job.is_lost());
+    assert!(lost_at.duration_since(claimed) > LEASE / 2, "not before");
 }
 
 #[test]

@@ -46,6 +46,10 @@ pub(crate) struct State<H> {
     next: Option<Scheduled>,
     /// What waits for the result of the call under way.
     waiting: Vec<Box<dyn FnOnce(H) + Send>>,
+    /// What is called when the lease is lost; nothing once its holder has no use for it.
+    on_lost: Option<Vec<Box<dyn FnOnce() + Send>>>,
+    /// The end of the term, if something is called then.
+    expiry: Option<Scheduled>,
 }
 
 impl<H> State<H> {
@@ -89,7 +93,9 @@ impl<M: Mode, H: Held> Lease<M, H> {
         let term = Arc::new(Term::new(length, taken));
         let renewal = Renewal::new(term.clone());
         let first = renewal.first();
-        let state = Mutex::new(State { held, renewal, next: None, waiting: Vec::new() });
+        let (next, expiry, on_lost) = (None, None, Some(Vec::new()));
+        let state = State { held, renewal, next, waiting: Vec::new(), on_lost, expiry };
+        let state = Mutex::new(state);
         let lease = Arc::new(Self { client, term, state, process: std::process::id() });
         lease.clone().go_on(first);
         lease
@@ -103,6 +109,37 @@ impl<M: Mode, H: Held> Lease<M, H> {
     /// lease.
     pub(crate) fn is_lost(&self) -> bool {
         self.term.is_over(Instant::now())
+    }
+
+    /// Calls back when the lease is lost, at once if it is lost already. After [`stop`](Self::stop) it is not
+    /// called but dropped; neither in the child of a fork.
+    pub(crate) fn on_lost(self: &Arc<Self>, then: impl FnOnce() + Send + 'static) {
+        if !self.is_own() {
+            return;
+        }
+        if let Some(calls) = &mut self.lock().on_lost {
+            calls.push(Box::new(then));
+        }
+        self.clone().watch();
+    }
+
+    /// Calls back if the lease is lost, or else as soon as its term is over.
+    fn watch(self: Arc<Self>) {
+        let mut state = self.lock();
+        let calls = match &mut state.on_lost {
+            Some(calls) if !calls.is_empty() => calls,
+            _ => return,
+        };
+        if self.is_lost() {
+            let calls = std::mem::take(calls);
+            drop(state);
+            calls.into_iter().for_each(|then| then());
+        } else {
+            let lease = self.clone();
+            let before = state.expiry.replace(Timer::at(self.term.end(), move || lease.watch()));
+            drop(state);
+            drop(before);
+        }
     }
 
     /// Whether this is the process that took the lease. The copy in the child of a fork has no right to it,
@@ -125,36 +162,38 @@ impl<M: Mode, H: Held> Lease<M, H> {
         Change(self.clone())
     }
 
-    /// Ends the renewals. Returns whether this was the first time; false in the child of a fork.
+    /// Ends the renewals, for a holder that has no more use for the lease. Returns whether this was the first
+    /// time; false in the child of a fork.
     pub(crate) fn stop(&self) -> bool {
         if !self.is_own() {
             return false;
         }
         let mut state = self.lock();
-        let next = state.next.take();
+        let scheduled = [state.next.take(), state.expiry.take()];
+        let on_lost = state.on_lost.take();
         let is_first = state.renewal.stop();
         drop(state);
-        drop(next);
+        drop((scheduled, on_lost));
         is_first
     }
 
     /// Ends the renewals, and calls back with the last version of what is held.
     pub(crate) fn end(self: &Arc<Self>, then: impl FnOnce(H) + Send + 'static) {
-        self.stop();
         let mut state = self.lock();
-        match state.renewal.end() {
-            Known::Now => {
-                let held = state.held.clone();
-                drop(state);
-                then(held);
-            }
-            known => {
-                state.waiting.push(Box::new(then));
-                drop(state);
-                if known == Known::AfterCheck {
-                    self.clone().go_on(Next::Check);
-                }
-            }
+        let next = state.next.take();
+        let known = state.renewal.end();
+        if known == Known::Now {
+            let held = state.held.clone();
+            drop(state);
+            drop(next);
+            then(held);
+            return;
+        }
+        state.waiting.push(Box::new(then));
+        drop(state);
+        drop(next);
+        if known == Known::AfterCheck {
+            self.clone().go_on(Next::Check);
         }
     }
 
@@ -192,6 +231,9 @@ impl<M: Mode, H: Held> Lease<M, H> {
         let waiting: Vec<_> = waiting.into_iter().map(|then| (then, state.held.clone())).collect();
         drop(state);
         waiting.into_iter().for_each(|(then, held)| then(held));
+        if self.is_lost() {
+            self.clone().watch();
+        }
         self.clone().go_on(next);
     }
 

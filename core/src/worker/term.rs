@@ -25,9 +25,12 @@ impl Term {
     /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
     /// term.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        let renewed = Duration::from_millis(self.renewed_ms.load(Ordering::Acquire));
-        let held = now.saturating_duration_since(self.taken);
-        self.is_refused.load(Ordering::Acquire) || held >= renewed + self.length
+        self.is_refused.load(Ordering::Acquire) || now >= self.end()
+    }
+
+    /// When the term is over, unless the lease is renewed before.
+    pub(super) fn end(&self) -> Instant {
+        self.taken + Duration::from_millis(self.renewed_ms.load(Ordering::Acquire)) + self.length
     }
 
     /// A renewal succeeded that was sent at this time.
