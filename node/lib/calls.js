@@ -33,29 +33,30 @@ class Failure {
 }
 
 class Call {
-  constructor(resolve, read, signal, owner) {
+  constructor(resolve, read, signal, owner, isIdle) {
     this.resolve = resolve
     this.read = read
     this.signal = signal
     this.owner = owner
+    this.isIdle = isIdle
   }
 }
 
 /**
  * Begins a call, which `send` hands to the native half under a number; `read` makes the result of
  * what comes back, two numbers or one value. Never rejects: the result is for `unwrap`. A caller
- * that may `giveUp` the call names itself as the owner.
+ * that may `giveUp` the call names itself as the owner. One that is idle does not keep the program
+ * alive.
  */
-function begin(signal, read, send, owner) {
+function begin(signal, read, send, owner, isIdle = false) {
   return new Promise((resolve) => {
     if (signal?.aborted) {
       resolve(aborted(signal))
       return
     }
     const number = free.length === 0 ? underWay.length : free.pop()
-    const call = new Call(resolve, read, signal, owner)
-    underWay[number] = call
-    if (count++ === 0) keeper.ref()
+    underWay[number] = new Call(resolve, read, signal, owner, isIdle)
+    if (!isIdle && count++ === 0) keeper.ref()
     let isReady
     try {
       isReady = send(number)
@@ -86,7 +87,7 @@ function end(number, result) {
   const call = underWay[number]
   underWay[number] = undefined
   free.push(number)
-  if (--count === 0) keeper.unref()
+  if (!call.isIdle && --count === 0) keeper.unref()
   if (call.signal !== undefined) unfollow(call.signal, number)
   call.resolve(result)
 }

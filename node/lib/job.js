@@ -1,11 +1,10 @@
 'use strict'
 
-const { clearInterval, setInterval } = require('node:timers')
-
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
-const { classes, madeBy } = require('./errors.js')
-const { entriesOf } = require('./modification.js')
+const { madeBy } = require('./errors.js')
+const { lostSignal } = require('./lost.js')
+const { deleting, entriesOf } = require('./modification.js')
 const { Job: Native } = require('./native.js')
 const results = require('./task-results.js')
 
@@ -13,12 +12,9 @@ const SIGNAL = { signal: check.abortSignal }
 const DELAY = { delayMs: check.milliseconds, ...SIGNAL }
 const WAIT = { waitMs: check.milliseconds, ...SIGNAL }
 
-/** How often a signal checks whether the lease is lost. */
-const LOOK_MS = 100
-
 class Job {
   #native
-  #lost
+  #signal
   #isEnded = false
 
   constructor(native, task) {
@@ -39,25 +35,12 @@ class Job {
   }
 
   get signal() {
-    if (this.#lost === undefined) {
-      this.#lost = new AbortController()
-      if (!this.#isEnded) Job.#look(new WeakRef(this))
-    }
-    return this.#lost.signal
-  }
-
-  /** Aborts a job's signal when its lease is lost. Keeps neither the job nor the program alive. */
-  static #look(job) {
-    const timer = setInterval(() => {
-      const found = job.deref()
-      if (found !== undefined && !found.#isEnded && found.isLost) found.#lost.abort(lost())
-      if (found === undefined || found.#isEnded || found.isLost) clearInterval(timer)
-    }, LOOK_MS)
-    timer.unref()
+    this.#signal ??= lostSignal('task', (number) => this.#native.lost(number))
+    return this.#signal
   }
 
   delete() {
-    return { deletes: [this.handle] }
+    return deleting(this.handle)
   }
 
   async claimDocs(namespace, key, options) {
@@ -115,10 +98,6 @@ class Job {
     this.#isEnded = true
     return done
   }
-}
-
-function lost() {
-  return new classes.LeaseLostError('the lease of the task was lost')
 }
 
 module.exports = { Job }

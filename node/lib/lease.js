@@ -5,12 +5,14 @@ const check = require('./arguments.js')
 const { Batches, BATCHES } = require('./batches.js')
 const { begin, unwrap } = require('./calls.js')
 const { atOnce, madeBy } = require('./errors.js')
+const { lostSignal } = require('./lost.js')
 const { ConsumerLease: Native } = require('./native.js')
 
 const SIGNAL = { signal: check.abortSignal }
 
 class ConsumerLease {
   #native
+  #signal
 
   constructor(native) {
     this.#native = madeBy('lease() of an Ick', native, Native)
@@ -18,6 +20,11 @@ class ConsumerLease {
 
   get isLost() {
     return this.#native.isLost
+  }
+
+  get signal() {
+    this.#signal ??= lostSignal('Ick', (number) => this.#native.lost(number))
+    return this.#signal
   }
 
   async reserve(max, options) {

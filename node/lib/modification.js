@@ -18,12 +18,28 @@ const KINDS = {
   docDepends: args.pushDocId
 }
 
+/** The task that a modification deletes beside `deletes`, which an object that is spread may replace. */
+const OWN_DELETE = Symbol('millpond.ownDelete')
+
+/** A modification that deletes this task, also when it is spread into an object with other deletes. */
+function deleting(handle) {
+  return { deletes: [handle], [OWN_DELETE]: handle }
+}
+
 /** The two lists of a modification. */
 function entriesOf(modification) {
   const given = args.known('modification', modification, Object.keys(KINDS))
   const entries = new args.Entries()
-  for (const kind in KINDS) pushAll(entries, kind, KINDS[kind], given[kind])
+  for (const kind in KINDS) {
+    pushAll(entries, kind, KINDS[kind], kind === 'deletes' ? deletesOf(given) : given[kind])
+  }
   return entries
+}
+
+function deletesOf({ deletes = [], [OWN_DELETE]: own }) {
+  if (own === undefined) return deletes
+  const all = Array.from(check.iterable('deletes', deletes, check.limits.entries))
+  return all.some((task) => task?.id === own.id) ? all : [...all, own]
 }
 
 /** The two lists of one entry of this kind. */
@@ -52,4 +68,4 @@ function pushAll(entries, kind, push, values = []) {
   all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
 }
 
-module.exports = { entriesOf, entriesOfOne, heldOf }
+module.exports = { deleting, entriesOf, entriesOfOne, heldOf }

@@ -1,12 +1,14 @@
 //! What every handle of a queue has beside the core's: where its results go, and what keeps the
 //! garbage collector from closing a client on the event loop's thread.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::thread;
 
 use millpond::{Async, Client, Result};
 use napi::Env;
+use tokio::sync::oneshot;
 
 use crate::calls::Calls;
 use crate::convert::Converted;
@@ -71,4 +73,17 @@ impl<T> Handle<T> {
     ) -> bool {
         self.calls.start(number, || call(&self.core), convert)
     }
+}
+
+/// What a lease calls when it is lost, and the result of a call that waits for that: false once that
+/// is dropped without a call.
+pub(crate) fn lost() -> (impl FnOnce() + Send, impl Future<Output = Result<bool>> + Unpin) {
+    let (sender, mut receiver) = oneshot::channel();
+    // Nobody may be left to hear it.
+    let then = move || {
+        let _ = sender.send(());
+    };
+    let lost =
+        poll_fn(move |context| Pin::new(&mut receiver).poll(context).map(|lost| Ok(lost.is_ok())));
+    (then, lost)
 }

@@ -10,7 +10,7 @@ use napi_derive::napi;
 use crate::batches::Batches;
 use crate::convert::{self, CallResult, Converted, Size};
 use crate::errors;
-use crate::handle::Handle;
+use crate::handle::{Handle, lost};
 
 type Held = ick::ConsumerLease<Async>;
 
@@ -47,6 +47,14 @@ impl ConsumerLease {
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
         with(&self.0.core, Held::is_lost).unwrap_or(true)
+    }
+
+    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        let (then, lost) = lost();
+        let call = |lease: &RefCell<_>| with(lease, |lease| lease.on_lost(then)).map(|()| lost);
+        self.0.try_start(number, call, CallResult::bool)
     }
 
     /// Returns `[member, score, …]`.

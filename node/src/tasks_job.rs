@@ -8,8 +8,8 @@ use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
-use crate::convert::{Converted, duration};
-use crate::handle::Handle;
+use crate::convert::{CallResult, Converted, duration};
+use crate::handle::{Handle, lost};
 use crate::tasks_convert as converted;
 use crate::tasks_entries::Entries;
 
@@ -58,6 +58,14 @@ impl Job {
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
         with(&self.0.core, Core::is_lost).unwrap_or(true)
+    }
+
+    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        let (then, lost) = lost();
+        let call = |job: &RefCell<_>| with(job, |job| job.on_lost(then)).map(|()| lost);
+        self.0.try_start(number, call, CallResult::bool)
     }
 
     /// Returns documents.

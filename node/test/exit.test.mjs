@@ -27,6 +27,11 @@ const IDLE = `
 const ick = (await connect(given[0])).ick(given[1])
 const lease = await ick.lease(60_000)
 await lease.reserve(1)
+lease.signal.addEventListener('abort', () => {})
+const store = (await connect(given[0])).tasks(given[1])
+await store.insert('q')
+const { value: job } = await store.worker('q').jobs().next()
+job.signal.addEventListener('abort', () => {})
 const batches = ick.batches(1, { waitMs: Infinity })
 console.log(await ick.add(['a']), (await batches.next()).value.length)
 `

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { LeaseLostError, Move, Release, Retry } from 'millpond'
 
-import { collect, onEveryBackend, until } from './support.mjs'
+import { collect, onEveryBackend } from './support.mjs'
 
 /** What is in a queue: values, attempts and errors. */
 async function held(store, queue) {
@@ -151,7 +151,7 @@ onEveryBackend('a lease that is lost', async ({ connect, name }) => {
     await assert.rejects(store.modify(job.delete()), { code: 'DEPENDENCY', claims: [job.handle] })
     const thief = client.tasks(name, { claimant: job.task.claimant })
     await thief.modify({ changes: [task.change({ queue: 'taken', delayMs: 60_000 })] })
-    await until(() => signal.aborted, 'the signal aborts')
+    if (!signal.aborted) await once(signal, 'abort')
     assert.ok(signal.reason instanceof LeaseLostError)
     assert.equal(job.isLost, true)
     throw signal.reason
@@ -161,6 +161,48 @@ onEveryBackend('a lease that is lost', async ({ connect, name }) => {
   assert.deepEqual(await store.queues(), new Map([['taken', 1]]))
   const [task] = (await store.list('taken')).tasks
   assert.deepEqual([task.attempt, task.err], [0, ''])
+})
+
+onEveryBackend('the signals of leases that are not lost', async ({ connect, name }) => {
+  const client = await connect()
+  const store = client.tasks(name)
+  await insert(store, 'q', 1, 2, 3, 4)
+  const jobs = await collect(store.worker('q', { leaseMs: 300 }).jobs())
+  const [done, left, released, late] = jobs
+  const signals = jobs.slice(0, 3).map((job) => job.signal)
+  await done.done()
+  left.leave()
+  await released.release()
+  const lease = await client.ick(name).lease(300)
+  signals.push(lease.signal)
+  assert.equal(await lease.release(), true)
+  signals.push(done.signal, left.signal, lease.signal)
+  // Nothing renews the leases once their client is closed; only the one that is held is lost.
+  await late.claimDocs('n', 'k')
+  const { signal } = late
+  await client.close()
+  if (!signal.aborted) await once(signal, 'abort')
+  assert.ok(signal.reason instanceof LeaseLostError)
+  assert.deepEqual(signals.map(({ aborted }) => aborted), signals.map(() => false))
+})
+
+onEveryBackend('a modification that is spread still deletes the task', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  const [first, second] = [await store.insert('p', 1), await store.insert('p', 2)]
+  await insert(store, 'q', 'others', 'none', 'again', 'before', 'nothing')
+  const outcomes = {
+    others: (job) => ({ ...job.delete(), deletes: new Set([first]) }),
+    none: (job) => ({ ...job.delete(), deletes: undefined }),
+    again: (job) => ({ ...job.delete(), deletes: [job.task] }),
+    before: (job) => ({ deletes: [second], ...job.delete() }),
+    // With a task that the modification does not name nothing is done.
+    nothing: (job) => ({ deletes: [], inserts: [{ queue: 'out', value: job.delete().deletes }] })
+  }
+  await store.worker('q', { leaseMs: 60_000 }).run((job) => outcomes[job.task.value](job))
+  const sizes = await store.queues()
+  assert.deepEqual([...sizes].sort(), [['out', 1], ['p', 1], ['q', 1]])
+  const [[left], [other]] = [await held(store, 'q'), await held(store, 'p')]
+  assert.deepEqual([left[0], other[0]], ['nothing', 2])
 })
 
 onEveryBackend('jobs', async ({ connect, name }) => {
@@ -204,7 +246,7 @@ onEveryBackend('a modification that no store could do is a failure', async ({ co
   assert.deepEqual(seen.map(([attempt]) => attempt), [0, 1, 2, 3])
   assert.equal(seen[1][1], "InvalidArgumentError: tasks.modify: the queue's name is empty")
   assert.match(seen[2][1], /^InvalidArgumentError: .*delete is not known/)
-  assert.match(seen[3][1], /^InvalidArgumentError: modification has to be an object/)
+  assert.match(seen[3][1], /^TypeError: modification has to be an object/)
   assert.deepEqual(await store.queues(), new Map())
 })
 
