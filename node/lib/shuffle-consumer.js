@@ -10,7 +10,7 @@ const { receiptLists } = require('./shuffle-arguments.js')
 const { Messages } = require('./shuffle-messages.js')
 
 const SIGNAL = { signal: check.abortSignal }
-const READ = { blockMs: check.milliseconds, ...SIGNAL }
+const READ = { waitMs: check.milliseconds, ...SIGNAL }
 const MESSAGES = { max: check.smallSize, waitMs: check.milliseconds, ...SIGNAL }
 
 class ShuffleConsumer {
@@ -21,15 +21,15 @@ class ShuffleConsumer {
   }
 
   async read(options) {
-    const { blockMs, signal } = check.options(options, READ)
-    const send = (number) => this.#native.read(number, blockMs)
+    const { waitMs, signal } = check.options(options, READ)
+    const send = (number) => this.#native.read(number, waitMs)
     return unwrap(await begin(signal, results.message, send))
   }
 
   async readMany(max, options) {
-    const { blockMs, signal } = check.options(options, READ)
+    const { waitMs, signal } = check.options(options, READ)
     const most = check.smallSize('max', max)
-    const send = (number) => this.#native.readMany(number, most, blockMs)
+    const send = (number) => this.#native.readMany(number, most, waitMs)
     return unwrap(await begin(signal, results.messages, send))
   }
 

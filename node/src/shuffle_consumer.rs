@@ -66,19 +66,19 @@ impl ShuffleConsumer {
 impl ShuffleConsumer {
     /// Returns messages, one at most.
     #[napi]
-    pub fn read(&self, number: u32, block_ms: Option<f64>) -> bool {
-        match block_ms {
-            Some(block) => self.take(number, |core| waiting(core, 1, block), |all| all),
+    pub fn read(&self, number: u32, wait_ms: Option<f64>) -> bool {
+        match wait_ms {
+            Some(wait) => self.take(number, |core| waiting(core, 1, wait), |all| all),
             None => self.take(number, |core| core.read(), Vec::from_iter),
         }
     }
 
     /// Returns messages.
     #[napi]
-    pub fn read_many(&self, number: u32, max: u32, block_ms: Option<f64>) -> bool {
+    pub fn read_many(&self, number: u32, max: u32, wait_ms: Option<f64>) -> bool {
         let max = max as usize;
-        match block_ms {
-            Some(block) => self.take(number, |core| waiting(core, max, block), |all| all),
+        match wait_ms {
+            Some(wait) => self.take(number, |core| waiting(core, max, wait), |all| all),
             None => self.take(number, |core| core.read_many(max), |all| all),
         }
     }
@@ -120,9 +120,9 @@ impl ShuffleConsumer {
 fn waiting(
     core: &Core,
     max: usize,
-    block_ms: f64,
+    wait_ms: f64,
 ) -> impl Future<Output = Result<Vec<Message>>> + Unpin + use<> {
-    let mut messages = core.messages(max).wait(duration(block_ms));
+    let mut messages = core.messages(max).wait(duration(wait_ms));
     poll_fn(move |context| {
         pin!(messages.next()).poll(context).map(|batch| batch.unwrap_or(Ok(Vec::new())))
     })

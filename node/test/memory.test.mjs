@@ -53,7 +53,7 @@ async function useShuffle(client, name, calls) {
       const { signal } = controller
       const messages = consumer.messages({ waitMs: Infinity, signal })
       await messages.next().catch(() => {})
-      const waits = [messages.next(), consumer.read({ blockMs: Infinity, signal })]
+      const waits = [messages.next(), consumer.read({ waitMs: Infinity, signal })]
       const aborted = Promise.allSettled(waits)
       await queue.stats('g')
       controller.abort()
@@ -180,7 +180,7 @@ test('what waits keeps what it needs', async () => {
     const consumer = client.shuffleQueue('x').consumer('g', 'c')
     return [
       lease.batches(1, { waitMs: Infinity }).next(),
-      consumer.read({ blockMs: Infinity }),
+      consumer.read({ waitMs: Infinity }),
       consumer.messages({ max: 1, waitMs: Infinity }).next(),
       client.tasks('x').claims('q', { waitMs: Infinity }).next(),
       client.tasks('x').worker('p', { waitMs: Infinity }).jobs().next()

@@ -69,7 +69,7 @@ test('a worker that is ended while it waits gets no message', async () => {
     const worker = startWorker('wait', url, name)
     await once(worker, 'message')
     await worker.terminate()
-    const asked = queue.consumer('g', 'main').read({ blockMs: 20_000 })
+    const asked = queue.consumer('g', 'main').read({ waitMs: 20_000 })
     await queue.len()
     await queue.write('tenant', { n: '1' })
     assert.equal((await asked).field('n'), '1')
@@ -108,9 +108,9 @@ test('not before a read has waited, and at once when it is aborted', async () =>
 import { connect } from 'millpond'
 const [url, name] = process.argv.slice(1)
 const consumer = (await connect(url)).shuffleQueue(name).consumer('g', 'c')
-consumer.read({ blockMs: 800 }).then((message) => console.log('waited', message))
+consumer.read({ waitMs: 800 }).then((message) => console.log('waited', message))
 const stop = new AbortController()
-const endless = consumer.read({ blockMs: Infinity, signal: stop.signal })
+const endless = consumer.read({ waitMs: Infinity, signal: stop.signal })
 setTimeout(() => stop.abort(), 50)
 endless.catch((error) => console.log(error.name))
 `

@@ -18,29 +18,29 @@ async function write(queue, ...numbers) {
 onEveryBackend('a read waits for what comes', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const consumer = queue.consumer('g', 'c')
-  const one = consumer.read({ blockMs: Infinity })
+  const one = consumer.read({ waitMs: Infinity })
   await queue.len()
   await write(queue, 1)
   assert.deepEqual(numbersOf([await one]), ['1'])
-  const several = consumer.readMany(10, { blockMs: 20_000 })
+  const several = consumer.readMany(10, { waitMs: 20_000 })
   await queue.len()
   await write(queue, 2, 3)
   const seen = numbersOf(await several)
   // The first of them may have been all there was.
-  while (seen.length < 2) seen.push((await consumer.read({ blockMs: 20_000 })).field('n'))
+  while (seen.length < 2) seen.push((await consumer.read({ waitMs: 20_000 })).field('n'))
   assert.deepEqual(seen.sort(), ['2', '3'])
 })
 
-onEveryBackend('a read waits no longer than blockMs', async ({ connect, name }) => {
+onEveryBackend('a read waits no longer than waitMs', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const consumer = queue.consumer('g', 'c')
   const began = performance.now()
-  assert.equal(await consumer.read({ blockMs: 100 }), null)
-  assert.deepEqual(await consumer.readMany(10, { blockMs: 100 }), [])
+  assert.equal(await consumer.read({ waitMs: 100 }), null)
+  assert.deepEqual(await consumer.readMany(10, { waitMs: 100 }), [])
   assert.ok(performance.now() - began > 190)
-  assert.equal(await consumer.read({ blockMs: 0 }), null)
+  assert.equal(await consumer.read({ waitMs: 0 }), null)
   await write(queue, 1)
-  assert.equal((await consumer.read({ blockMs: 0 })).field('n'), '1')
+  assert.equal((await consumer.read({ waitMs: 0 })).field('n'), '1')
 })
 
 onEveryBackend('a loop ends when there is nothing left', async ({ connect, name }) => {
@@ -143,7 +143,7 @@ onEveryBackend('what was aborted before is not sent', async ({ connect, name }) 
     queue.stats('g', { signal }),
     queue.deadLetters(1, { signal }),
     consumer.read({ signal }),
-    consumer.read({ blockMs: Infinity, signal }),
+    consumer.read({ waitMs: Infinity, signal }),
     consumer.readMany(1, { signal }),
     consumer.messages({ signal }).next(),
     consumer.ack(receipt, { signal }),
@@ -160,8 +160,8 @@ onEveryBackend('a wait that is aborted', async ({ connect, name }) => {
   const consumer = queue.consumer('g', 'c')
   const timeout = { name: 'TimeoutError' }
   const waits = [
-    consumer.read({ blockMs: Infinity, signal: AbortSignal.timeout(30) }),
-    consumer.readMany(10, { blockMs: Infinity, signal: AbortSignal.timeout(30) }),
+    consumer.read({ waitMs: Infinity, signal: AbortSignal.timeout(30) }),
+    consumer.readMany(10, { waitMs: Infinity, signal: AbortSignal.timeout(30) }),
     consumer.messages({ waitMs: Infinity, signal: AbortSignal.timeout(30) }).next()
   ]
   for (const wait of waits) await assert.rejects(wait, timeout)
@@ -179,7 +179,7 @@ onEveryBackend('those that wait no more take no message from others', async ({ c
   const refused = []
   for (let number = 0; number < 5; number += 1) {
     const messages = consumer.messages({ waitMs: Infinity, signal })
-    refused.push(messages.next(), consumer.read({ blockMs: Infinity, signal }))
+    refused.push(messages.next(), consumer.read({ waitMs: Infinity, signal }))
     idle.push(messages)
   }
   const left = consumer.messages({ waitMs: Infinity })
@@ -187,7 +187,7 @@ onEveryBackend('those that wait no more take no message from others', async ({ c
   const settled = Promise.allSettled(refused)
   await queue.len()
   await sleep(50) // they wait
-  const asked = consumer.read({ blockMs: 20_000 })
+  const asked = consumer.read({ waitMs: 20_000 })
   await queue.len()
   controller.abort()
   await left.return()

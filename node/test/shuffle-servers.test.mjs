@@ -83,7 +83,7 @@ test('on a cluster', { timeout: 60_000 }, async () => {
   await queue.write('tenant', { n: '1' })
   const consumer = queue.consumer('g', 'c')
   assert.deepEqual(numbersOf([await consumer.read()]), ['1'])
-  const waiting = consumer.read({ blockMs: Infinity })
+  const waiting = consumer.read({ waitMs: Infinity })
   await queue.write('tenant', { n: '2' })
   assert.equal((await waiting).field('n'), '2')
   await assert.rejects(client.shuffleQueue('jobs').len(), { code: 'CROSS_SLOT' })

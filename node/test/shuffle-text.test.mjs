@@ -50,7 +50,7 @@ onEveryBackend('every message is handed out', async ({ connect, name }) => {
   assert.equal(await queue.pendingCount('g'), 1)
 
   const other = queue.consumer('other', 'c')
-  const [first, second] = [await other.read(), await other.read({ blockMs: 1000 })]
+  const [first, second] = [await other.read(), await other.read({ waitMs: 1000 })]
   assert.equal(first.field('n'), '1')
   assert.deepEqual(second.bytes, read[1].bytes)
   const loop = queue.consumer('loop', 'c').messages({ max: 2 })

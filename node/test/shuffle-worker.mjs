@@ -17,7 +17,7 @@ async function produce() {
 
 /** Waits for messages that never come, before everything else. */
 async function wait() {
-  const asked = [consumer.read({ blockMs: Infinity }), consumer.messages({ waitMs: Infinity }).next()]
+  const asked = [consumer.read({ waitMs: Infinity }), consumer.messages({ waitMs: Infinity }).next()]
   await queue.len()
   parentPort.postMessage('waiting')
   await Promise.all(asked)
