@@ -4,7 +4,7 @@
 
 const { inspect, types } = require('node:util')
 
-const { invalid } = require('./errors.js')
+const { invalid, wrongType } = require('./errors.js')
 const limits = require('./native.js').limits()
 
 const BYTES = 'a string or a Uint8Array, such as a Buffer'
@@ -20,7 +20,7 @@ function pairList(pairs) {
     } else if (item.length === 2) {
       list.push(score(item[0], index), take(item[1], 'pairs', index, '[1]'))
     } else {
-      throw invalid(`pairs[${index}] has to be [score, member], not an array of ${item.length}`)
+      throw wrong(`pairs[${index}]`, '[score, member]', item)
     }
     index += 1
   }
@@ -121,8 +121,10 @@ function tooMany(argument, max) {
 
 /** A size or a count: a whole number. */
 function size(argument, value) {
-  const isWhole = typeof value === 'bigint' || Number.isInteger(value)
-  if (!isWhole) throw wrong(argument, 'a whole number', value)
+  if (typeof value !== 'bigint' && !Number.isInteger(value)) {
+    if (typeof value !== 'number') throw wrong(argument, 'a whole number', value)
+    throw invalid(`${argument} has to be a whole number, not ${value}`)
+  }
   if (value < 0) throw invalid(`${argument} is negative; it has to be 0 or more`)
   return value
 }
@@ -200,14 +202,15 @@ function options(given, checks) {
   return checked
 }
 
+/** The error for an argument of a wrong type. */
 function wrong(argument, expected, value) {
-  return invalid(`${argument} has to be ${expected}, not ${kind(value)}`)
+  return wrongType(`${argument} has to be ${expected}, not ${kind(value)}`)
 }
 
 /** What a value is, without what it holds: it may be a secret. */
 function kind(value) {
   if (value === null || value === undefined) return String(value)
-  if (typeof value === 'number') return Number.isInteger(value) ? 'a number' : `${value}`
+  if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value !== 'object') return `a ${typeof value}`
   return value.constructor?.name ?? 'an object'
 }

@@ -1,7 +1,6 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { invalid } = require('./errors.js')
 const {
   DOC_CHANGE,
   object,
@@ -51,7 +50,7 @@ class DocChange {
   static {
     pushDocChange = (entries, path, change) => {
       if (!(change instanceof DocChange)) {
-        throw invalid(`${path} has to be what change() of a Doc makes`)
+        throw check.wrong(path, 'what change() of a Doc makes', change)
       }
       pushDocId(entries, path, change.#doc)
       pushSteps(entries, change.#steps)

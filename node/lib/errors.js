@@ -13,6 +13,7 @@ class MillpondError extends Error {
   }
 }
 
+const WRONG_TYPE = 'ERR_INVALID_ARG_TYPE'
 const LISTS = [
   'inserts',
   'changes',
@@ -106,9 +107,22 @@ function errorOf({ number, message, operation, cause, dependency }) {
   return new Kind(message, options)
 }
 
-/** The error for an argument that is wrong. */
+/** The error for an argument whose value is wrong. */
 function invalid(message) {
   return new classes.InvalidArgumentError(message)
+}
+
+/**
+ * The error for an argument of a wrong type: as of Node's own functions, since no program handles it.
+ */
+function wrongType(message) {
+  return Object.assign(new TypeError(message), { code: WRONG_TYPE })
+}
+
+/** Whether an error says that an argument is wrong. */
+function isWrongArgument(error) {
+  const isOfType = error instanceof TypeError && error.code === WRONG_TYPE
+  return isOfType || error instanceof classes.InvalidArgumentError
 }
 
 /** A handle of the native half, which only it can make; `method` is what makes one. */
@@ -126,4 +140,4 @@ function atOnce(call) {
   }
 }
 
-module.exports = { classes, errorOf, invalid, madeBy, atOnce }
+module.exports = { classes, errorOf, invalid, isWrongArgument, madeBy, atOnce, wrongType }

@@ -25,9 +25,7 @@ function pushFields(list, fields, argument, total, ...others) {
   let count = 0
   for (const pair of pairsOf(fields, argument)) {
     const path = `${argument}[${count}]`
-    if (!Array.isArray(pair) || pair.length !== 2) {
-      throw invalid(`${path} has to be [field, value]`)
-    }
+    if (!Array.isArray(pair) || pair.length !== 2) throw check.wrong(path, '[field, value]', pair)
     list.push(take(pair[0], path, 0), take(pair[1], path, 1))
     count += 1
   }
@@ -52,7 +50,7 @@ function messageList(messages) {
   for (const message of check.iterable('messages', messages, check.limits.items)) {
     const path = `messages[${counts.length}]`
     if (!Array.isArray(message) || message.length !== 2) {
-      throw invalid(`${path} has to be [shardKey, fields]`)
+      throw check.wrong(path, '[shardKey, fields]', message)
     }
     strings.push(take(message[0], path, 0))
     counts.push(pushFields(strings, message[1], `${path}[1]`, total, messages))
@@ -69,7 +67,7 @@ function receiptLists(messages) {
   for (const message of several) {
     const path = isOne ? 'messages' : `messages[${ids.length}]`
     const { stream, id } = message ?? {}
-    if (typeof id !== 'string') throw invalid(`${path} has to be a message or a receipt`)
+    if (typeof id !== 'string') throw check.wrong(path, 'a message or a receipt', message)
     checkId(id, `${path}.id`)
     streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${path}.stream`, stream))
     ids.push(id)
@@ -83,7 +81,7 @@ function letterIds(letters) {
   return Array.from(isOne ? [letters] : check.iterable('letters', letters, check.limits.items), (letter, index) => {
     const path = isOne ? 'letters' : `letters[${index}]`
     const id = typeof letter === 'string' ? letter : letter?.id
-    if (typeof id !== 'string') throw invalid(`${path} has to be a dead letter or its id`)
+    if (typeof id !== 'string') throw check.wrong(path, 'a dead letter or its id', letter)
     checkId(id, path)
     return id
   })
@@ -99,7 +97,9 @@ function deadline(argument, value) {
   if (Number.isSafeInteger(seconds)) return seconds
   // Beyond 2^53 a number may be rounded to another one.
   if (typeof seconds === 'bigint' && BigInt(Number(seconds)) === seconds) return Number(seconds)
-  throw invalid(`${argument} has to be a Date or a whole number of seconds since the Unix epoch`)
+  const expected = 'a Date or a whole number of seconds since the Unix epoch'
+  const isNumber = typeof seconds === 'bigint' || typeof seconds === 'number'
+  throw isNumber ? invalid(`${argument} has to be ${expected}`) : check.wrong(argument, expected, value)
 }
 
 /** The first second that is not before a time; a message is not late before its time. */

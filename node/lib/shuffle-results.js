@@ -12,7 +12,7 @@ class Message {
   #pairs
   #isText
 
-  constructor(stream, id, pairs, deliveries, isText) {
+  constructor(stream, id, pairs, deliveries = 1, isText) {
     this.#pairs = pairs
     this.#isText = isText
     this.stream = stream

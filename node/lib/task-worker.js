@@ -4,7 +4,7 @@ const process = require('node:process')
 const { inspect, types } = require('node:util')
 
 const check = require('./arguments.js')
-const { atOnce, classes } = require('./errors.js')
+const { atOnce, classes, isWrongArgument } = require('./errors.js')
 const { Jobs } = require('./jobs.js')
 const { TaskStore: Native } = require('./native.js')
 
@@ -80,8 +80,7 @@ async function work(job, handler, onError, signal) {
     try {
       await end()
     } catch (error) {
-      const { DependencyError, InvalidArgumentError } = classes
-      if (!(error instanceof DependencyError || error instanceof InvalidArgumentError)) throw error
+      if (!(error instanceof classes.DependencyError || isWrongArgument(error))) throw error
       await giveBack(job, error)
       await onError(job, error)
     }

@@ -1,7 +1,6 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { invalid } = require('./errors.js')
 const { CHANGE, object, pushSteps, settings, wholeNumber } = require('./task-arguments.js')
 
 class Task {
@@ -48,7 +47,7 @@ class TaskChange {
   static {
     pushChange = (entries, path, change) => {
       if (!(change instanceof TaskChange)) {
-        throw invalid(`${path} has to be what change() of a Task makes`)
+        throw check.wrong(path, 'what change() of a Task makes', change)
       }
       const { id, version, queue, attempt, err, json } = change.#task
       entries.push(id, version, queue, attempt, err)

@@ -7,7 +7,7 @@ import vm from 'node:vm'
 import * as millpond from 'millpond'
 import { connect, InvalidArgumentError, InvalidUrlError } from 'millpond'
 
-import { onEveryBackend } from './support.mjs'
+import { onEveryBackend, refused } from './support.mjs'
 
 function detached() {
   const bytes = new Uint8Array(4)
@@ -16,61 +16,57 @@ function detached() {
 }
 
 const CALLS = [
-  [(ick) => ick.add([[1, 'a'], [2, 3]]), 'pairs[1][1] has to be a string or a Uint8Array'],
-  [(ick) => ick.add(['a', 5]), 'pairs[1] has to be a string or a Uint8Array, such as a Buffer, not a number'],
-  [(ick) => ick.add([[1, 'a', 2]]), 'pairs[0] has to be [score, member], not an array of 3'],
-  [(ick) => ick.add([{ score: 1, member: 'a' }]), 'such as a Buffer, not Object'],
-  [(ick) => ick.add([[true, 'a']]), 'pairs[0][0] has to be a number or null, not a boolean'],
-  [(ick) => ick.add([['1', 'a']]), 'pairs[0][0] has to be a number or null, not a string'],
-  [(ick) => ick.add([[undefined, 'a']]), 'pairs[0][0] has to be a number or null, not undefined'],
-  [(ick) => ick.add([[1n, 'a']]), 'pairs[0][0] has to be a number or null, not a bigint'],
+  [(ick) => ick.add([[1, 'a'], [2, 3]]), 'pairs[1][1] has to be a string or a Uint8Array', TypeError],
+  [(ick) => ick.add(['a', 5]), 'pairs[1] has to be a string or a Uint8Array, such as a Buffer, not a number', TypeError],
+  [(ick) => ick.add([[1, 'a', 2]]), 'pairs[0] has to be [score, member], not an array of 3', TypeError],
+  [(ick) => ick.add([{ score: 1, member: 'a' }]), 'such as a Buffer, not Object', TypeError],
+  [(ick) => ick.add([[true, 'a']]), 'pairs[0][0] has to be a number or null, not a boolean', TypeError],
+  [(ick) => ick.add([['1', 'a']]), 'pairs[0][0] has to be a number or null, not a string', TypeError],
+  [(ick) => ick.add([[undefined, 'a']]), 'pairs[0][0] has to be a number or null, not undefined', TypeError],
+  [(ick) => ick.add([[1n, 'a']]), 'pairs[0][0] has to be a number or null, not a bigint', TypeError],
   [(ick) => ick.add([[NaN, 'a']]), 'score 0 is NaN'],
   [(ick) => ick.add([[1, 'a'], [1, '\udc80']]), 'pairs[1][1] has half a surrogate pair'],
-  [(ick) => ick.add([[1, new Uint16Array(1)]]), 'not Uint16Array'],
+  [(ick) => ick.add([[1, new Uint16Array(1)]]), 'not Uint16Array', TypeError],
   [(ick) => ick.add([[1, 'x'.repeat(2 ** 25)]]), 'member 0 has 33554432 bytes'],
-  [(ick) => ick.add({ a: 1 }), 'pairs has to be an iterable, such as an array, not Object'],
-  [(ick) => ick.add('abc'), 'pairs has to be an iterable'],
-  [(ick) => ick.add(), 'pairs has to be an iterable, such as an array, not undefined'],
-  [(ick) => ick.commit('abc'), 'members has to be an iterable'],
-  [(ick) => ick.commit(Buffer.from('abc')), 'members has to be an iterable, such as an array, not Buffer'],
-  [(ick) => ick.commit(['a', null]), 'members[1] has to be a string or a Uint8Array'],
-  [(ick) => ick.exchange(1, 'abc'), 'members has to be an iterable'],
-  [(ick) => ick.exchange(1, null), 'members has to be an iterable'],
-  [(ick) => ick.reserve('1'), 'max has to be a whole number, not a string'],
+  [(ick) => ick.add({ a: 1 }), 'pairs has to be an iterable, such as an array, not Object', TypeError],
+  [(ick) => ick.add('abc'), 'pairs has to be an iterable', TypeError],
+  [(ick) => ick.add(), 'pairs has to be an iterable, such as an array, not undefined', TypeError],
+  [(ick) => ick.commit('abc'), 'members has to be an iterable', TypeError],
+  [(ick) => ick.commit(Buffer.from('abc')), 'members has to be an iterable, such as an array, not Buffer', TypeError],
+  [(ick) => ick.commit(['a', null]), 'members[1] has to be a string or a Uint8Array', TypeError],
+  [(ick) => ick.exchange(1, 'abc'), 'members has to be an iterable', TypeError],
+  [(ick) => ick.exchange(1, null), 'members has to be an iterable', TypeError],
+  [(ick) => ick.reserve('1'), 'max has to be a whole number, not a string', TypeError],
   [(ick) => ick.reserve(1.5), 'max has to be a whole number, not 1.5'],
   [(ick) => ick.reserve(NaN), 'max has to be a whole number, not NaN'],
   [(ick) => ick.reserve(Infinity), 'max has to be a whole number, not Infinity'],
-  [(ick) => ick.reserve(), 'max has to be a whole number, not undefined'],
+  [(ick) => ick.reserve(), 'max has to be a whole number, not undefined', TypeError],
   [(ick) => ick.reserve(-1), 'max is negative'],
   [(ick) => ick.reserve(-1n), 'max is negative'],
   [(ick) => ick.reserve(1e17), 'below 10^17'],
   [(ick) => ick.reserve(10n ** 17n), 'below 10^17'],
   [(ick) => ick.reserve(10n ** 30n), 'below 10^17'],
-  [(ick) => ick.reserve(1, { backwash: 1 }), 'backwash has to be true or false'],
-  [(ick) => ick.reserve(1, true), 'options has to be an object, not a boolean'],
-  [(ick) => ick.reserve(1, null), 'options has to be an object, not null'],
+  [(ick) => ick.reserve(1, { backwash: 1 }), 'backwash has to be true or false', TypeError],
+  [(ick) => ick.reserve(1, true), 'options has to be an object, not a boolean', TypeError],
+  [(ick) => ick.reserve(1, null), 'options has to be an object, not null', TypeError],
   [(ick) => ick.reserve(1, { set: 'consumer' }), 'the option set is not known; there is backwash, signal'],
   [(ick) => ick.stats({ toString: 1 }), 'the option toString is not known'],
   [(ick) => ick.peek(1, { set: 'both' }), "set is 'both'; it has to be 'producer' or 'consumer'"],
-  [(ick) => ick.lease('1'), 'ttlMs has to be a number of milliseconds'],
+  [(ick) => ick.lease('1'), 'ttlMs has to be a number of milliseconds', TypeError],
   [(ick) => ick.lease(0), 'between a millisecond and a day'],
   [(ick) => ick.lease(-1), 'ttlMs is -1'],
   [(ick) => ick.add([detached()]), 'pairs[0] is detached'],
   [(ick) => ick.commit(['a', detached()]), 'members[1] is detached'],
-  [(ick) => ick.add([], { signal: {} }), 'signal has to be an AbortSignal']
+  [(ick) => ick.add([], { signal: {} }), 'signal has to be an AbortSignal', TypeError]
 ]
 
 onEveryBackend('calls', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
-  for (const [call, message] of CALLS) {
+  for (const [call, message, Kind] of CALLS) {
     // A promise that rejects, and nothing that is thrown: callers have one kind of error to
     // handle.
     const made = call(ick)
-    await assert.rejects(made, (error) => {
-      assert.ok(error instanceof InvalidArgumentError, `${error}`)
-      assert.ok(error.message.includes(message), `${error.message}\nis not\n${message}`)
-      return true
-    }, message)
+    await assert.rejects(made, refused(message, Kind), message)
   }
   assert.equal(await ick.stats(), null)
   // The largest size that a double can say, as scripts do.
@@ -135,28 +131,24 @@ test('handles', async () => {
   const name = new Uint8Array(new SharedArrayBuffer(1)).fill(120)
   await client.ick(name).add(['a'])
   assert.equal((await client.ick('x').unlink()), 2)
-  for (const [call, message] of [
+  for (const [call, message, Kind] of [
     [() => client.ick(detached()), 'name is detached'],
-    [() => client.ick(), 'name has to be a string or a Uint8Array'],
+    [() => client.ick(), 'name has to be a string or a Uint8Array', TypeError],
     [() => client.ick('\ud800'), 'name has half a surrogate pair'],
     [() => client.ick('x', { returnBuffer: true }), 'the option returnBuffer is not known'],
     [() => client.ickChannel('x', 0), 'has 1 to 65536 icks, not 0'],
     [() => client.ickChannel('x', 2 ** 40), 'shards is 1099511627776, which is too large'],
     [() => client.ick('x').batches(1, { wait: 1 }), 'the option wait is not known; there is waitMs'],
-    [() => client.ick('x').batches(1, { waitMs: '1' }), 'waitMs has to be a number'],
+    [() => client.ick('x').batches(1, { waitMs: '1' }), 'waitMs has to be a number', TypeError],
     [() => client.ick('x').batches(1, { waitMs: -1 }), 'waitMs is -1'],
-    [() => client.ick('x').batches('1'), 'max has to be a whole number'],
-    [() => client.ickChannel('x', 2).batches([0, '1'], 1), 'numbers[1] has to be a whole number'],
-    [() => client.ickChannel('x', 2).batches(2, 1), 'numbers has to be an iterable'],
+    [() => client.ick('x').batches('1'), 'max has to be a whole number', TypeError],
+    [() => client.ickChannel('x', 2).batches([0, '1'], 1), 'numbers[1] has to be a whole number', TypeError],
+    [() => client.ickChannel('x', 2).batches(2, 1), 'numbers has to be an iterable', TypeError],
     [() => client.ickChannel('x', 2).batches([2], 1), 'there is no ick 2'],
     [() => client.ickChannel('x', 2).ick(-1), 'number is negative'],
-    [() => client.ickChannel('x', 2).ickOf(1), 'member has to be a string']
+    [() => client.ickChannel('x', 2).ickOf(1), 'member has to be a string', TypeError]
   ]) {
-    assert.throws(call, (error) => {
-      assert.ok(error instanceof InvalidArgumentError)
-      assert.ok(error.message.includes(message), `${error.message}\nis not\n${message}`)
-      return true
-    })
+    assert.throws(call, refused(message, Kind))
   }
   const long = client.ick('x'.repeat(100_000)).add(['a'])
   await assert.rejects(long, { code: 'INVALID_ARGUMENT', message: /65536 are allowed/ })
@@ -166,18 +158,18 @@ test('connect', async () => {
   for (const [url, options, Kind, message] of [
     ['redis://:secret@', {}, InvalidUrlError, 'names no host'],
     ['http://host', {}, InvalidUrlError, 'the scheme http is not known'],
-    ['memory:', { timeoutMs: '5' }, InvalidArgumentError, 'timeoutMs has to be a number'],
+    ['memory:', { timeoutMs: '5' }, TypeError, 'timeoutMs has to be a number'],
     ['memory:', { timeoutMs: 0 }, InvalidArgumentError, 'timeoutMs has to be longer than 0'],
     ['memory:', { connectTimeoutMs: -1 }, InvalidArgumentError, 'connectTimeoutMs is -1'],
     ['memory:', { retries: -1 }, InvalidArgumentError, 'retries is negative'],
     ['memory:', { username: 'me' }, InvalidArgumentError, 'username goes with a password'],
-    ['memory:', { password: 5 }, InvalidArgumentError, 'password has to be a string'],
+    ['memory:', { password: 5 }, TypeError, 'password has to be a string'],
     ['memory:', { colour: 'red' }, InvalidArgumentError, 'the option colour is not known'],
     ['memory:\ud800', {}, InvalidArgumentError, 'url has half a surrogate pair'],
     ['memory:', { password: 'secret\udc00' }, InvalidArgumentError, 'password has half a'],
     ['memory:', { username: '\ud800', password: '' }, InvalidArgumentError, 'username has half a'],
-    [new URL('memory:'), {}, InvalidArgumentError, 'url has to be a string, not URL'],
-    [undefined, {}, InvalidArgumentError, 'url has to be a string, not undefined']
+    [new URL('memory:'), {}, TypeError, 'url has to be a string, not URL'],
+    [undefined, {}, TypeError, 'url has to be a string, not undefined']
   ]) {
     await assert.rejects(connect(url, options), (error) => {
       assert.ok(error instanceof Kind, `${error}`)

@@ -8,7 +8,7 @@ import { connect } from 'millpond'
 import { Redis } from 'ioredis'
 
 import { startServers } from './servers.mjs'
-import { collect, numbersOf, onEveryBackend } from './support.mjs'
+import { collect, numbersOf, onEveryBackend, refused } from './support.mjs'
 
 const LONG_AGO = 1_000_000_000
 
@@ -46,7 +46,7 @@ onEveryBackend('many are tracked in one step', async ({ connect, name }) => {
   const values = (await collect(queue.gc())).flat()
   assert.deepEqual(values.sort(), ['v1', 'v2', 'v3'])
   await assert.rejects(queue.writeTrackedMany(messages, ''), { code: 'INVALID_ARGUMENT' })
-  await assert.rejects(queue.writeTrackedMany([['t']], 'id'), { code: 'INVALID_ARGUMENT' })
+  await assert.rejects(queue.writeTrackedMany([['t']], 'id'), { code: 'ERR_INVALID_ARG_TYPE' })
 })
 
 onEveryBackend('deadlines', async ({ connect, name }) => {
@@ -177,27 +177,23 @@ onEveryBackend('wrong arguments', async ({ connect, name }) => {
   const queue = open(client, name)
   const write = (deadline) => queue.writeTracked('t', { id: '1' }, 'id', { deadline })
   const wrong = 'has to be a Date or a whole number of seconds since the Unix epoch'
-  for (const [call, message] of [
+  for (const [call, message, Kind] of [
     [() => write(1.5), wrong],
-    [() => write('1'), wrong],
-    [() => write(null), wrong],
+    [() => write('1'), wrong, TypeError],
+    [() => write(null), wrong, TypeError],
     [() => write(new Date(NaN)), wrong],
     [() => write(2n ** 53n + 1n), wrong],
     [() => write(2n ** 54n), 'a deadline is up to 2^53 seconds from the epoch'],
     [() => write(2 ** 53), wrong],
     [() => write(-1e300), wrong],
-    [() => queue.writeTracked('t', { id: '1' }), 'trackField has to be a string or a Uint8Array'],
+    [() => queue.writeTracked('t', { id: '1' }), 'trackField has to be a string or a Uint8Array', TypeError],
     [() => queue.writeTracked('t', { id: '1' }, ''), 'the field that tracks messages has no name'],
     [() => queue.writeTracked('t', {}, 'id'), 'message 0 has 0 fields'],
-    [() => queue.deleteTracked(5), 'value has to be a string or a Uint8Array'],
-    [() => queue.cordonDeadlineExceeded(), 'withinMs has to be a number of milliseconds'],
+    [() => queue.deleteTracked(5), 'value has to be a string or a Uint8Array', TypeError],
+    [() => queue.cordonDeadlineExceeded(), 'withinMs has to be a number of milliseconds', TypeError],
     [() => queue.cordonDeadlineExceeded(-1), 'withinMs is -1']
   ]) {
-    await assert.rejects(call, (error) => {
-      assert.equal(error.code, 'INVALID_ARGUMENT')
-      assert.ok(error.message.includes(message), `${error.message}\nis not\n${message}`)
-      return true
-    })
+    await assert.rejects(call, refused(message, Kind))
   }
   assert.throws(() => queue.gc({ digits: 1 }), /there is timeDigits, signal/)
   assert.throws(() => queue.gc({ timeDigits: '1' }), /timeDigits has to be a whole number/)

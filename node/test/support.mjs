@@ -1,10 +1,11 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 
-import { connect } from 'millpond'
+import { connect, InvalidArgumentError } from 'millpond'
 
 import { sharedServer } from './servers.mjs'
 
@@ -54,6 +55,20 @@ export function onEveryBackend(title, run) {
       })
     }
   })
+}
+
+/**
+ * Checks the error for an argument that is wrong: of a wrong type if `Kind` is TypeError, or else of
+ * a wrong value.
+ */
+export function refused(message, Kind = InvalidArgumentError) {
+  return (error) => {
+    assert.equal(error.constructor, Kind, `${error}`)
+    const code = Kind === TypeError ? 'ERR_INVALID_ARG_TYPE' : 'INVALID_ARGUMENT'
+    assert.equal(error.code, code)
+    assert.ok(error.message.includes(message), `${error.message}\nis not\n${message}`)
+    return true
+  }
 }
 
 /** The members of entries. */

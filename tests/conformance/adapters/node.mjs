@@ -2,7 +2,7 @@
 
 import readline from 'node:readline'
 
-import { connect, DependencyError, MillpondError, shard } from '../../../node/index.mjs'
+import { connect, DependencyError, InvalidArgumentError, MillpondError, shard } from '../../../node/index.mjs'
 import { asSaid, dependency, taskCalls } from './node_tasks.mjs'
 
 const STATS = {
@@ -125,7 +125,7 @@ const SHUFFLE = {
   async read(request) {
     const consumer = shuffleConsumer(request)
     const max = decoded(request.max)
-    const options = { blockMs: milliseconds(request.block) ?? undefined }
+    const options = { waitMs: milliseconds(request.block) ?? undefined }
     if (max !== 1) return (await consumer.readMany(max, options)).map(shown)
     const message = await consumer.read(options)
     return message === null ? [] : [shown(message)]
@@ -219,8 +219,10 @@ async function attempt(call) {
     return { result: encoded(await call()) }
   } catch (error) {
     if (error instanceof Unsupported) return { unsupported: error.message }
-    if (!(error instanceof MillpondError)) throw error
-    const failed = { code: error.number, name: error.code, message: error.message }
+    const wrongType = error.code === 'ERR_INVALID_ARG_TYPE' ? InvalidArgumentError : undefined
+    if (!(error instanceof MillpondError || wrongType)) throw error
+    const { number, code } = wrongType ?? error
+    const failed = { code: number, name: code, message: error.message }
     if (error instanceof DependencyError) failed.dependency = dependency(error)
     return { error: failed }
   }
