@@ -57,7 +57,7 @@ export interface CallOptions {
    * If the signal is aborted before the call, nothing is sent. What it aborts later may or may
    * not be done, as after a {@link TimeoutError}: check before you repeat it.
    */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** What results hold. */
@@ -69,26 +69,26 @@ export interface ResultOptions {
    * shuffle queue is returned all the same, and throws that error when it is read; see {@link
    * Message}. Task stores hold text, and return strings in any case.
    */
-  returnBuffers?: boolean
+  returnBuffers?: boolean | undefined
 }
 
 /** What {@link connect} takes beside the URL. */
 export interface ConnectOptions extends ResultOptions, CallOptions {
   /** For one call, in milliseconds, connecting and trying again included; 5,000 by default. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** For one attempt to connect, in milliseconds; 1,000 by default. */
-  connectTimeoutMs?: number
+  connectTimeoutMs?: number | undefined
   /**
    * Attempts after the first to connect, or to reach a server that is busy, loading or failing
    * over; 10 by default.
    */
-  retries?: number | bigint
+  retries?: number | bigint | undefined
   /** The user; goes with a password. */
-  username?: string
+  username?: string | undefined
   /** The password, as it is: nothing is unescaped. */
-  password?: string
+  password?: string | undefined
   /** The name of the connections in `CLIENT LIST`. */
-  clientName?: string
+  clientName?: string | undefined
 }
 
 /**
@@ -122,7 +122,7 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
  */
 export function connect(
   url: string,
-  options?: ConnectOptions & { returnBuffers?: false }
+  options?: ConnectOptions & { returnBuffers?: false | undefined }
 ): Promise<Client<string>>
 export function connect(
   url: string,
@@ -210,8 +210,11 @@ export class Client<T extends string | Buffer = string> {
     options?: ShuffleQueueOptions & ResultOptions
   ): ShuffleQueue<string> | ShuffleQueue<Buffer>
 
-  /** The task store of this name. Makes no call. */
-  tasks(name: Member, options?: TaskStoreOptions): TaskStore
+  /**
+   * The task store of this name. Makes no call. `T` is the type of the values of its tasks, as the
+   * program says; see {@link TaskStore}.
+   */
+  tasks<T = any>(name: Member, options?: TaskStoreOptions): TaskStore<T>
 
   /**
    * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
@@ -290,7 +293,7 @@ export class Ick<T extends string | Buffer = string> {
    */
   reserve(
     max: number | bigint,
-    options?: CallOptions & { backwash?: boolean }
+    options?: CallOptions & { backwash?: boolean | undefined }
   ): Promise<Entry<T>[]>
 
   /**
@@ -306,7 +309,7 @@ export class Ick<T extends string | Buffer = string> {
   exchange(
     max: number | bigint,
     members?: Iterable<Member>,
-    options?: CallOptions & { backwash?: boolean }
+    options?: CallOptions & { backwash?: boolean | undefined }
   ): Promise<Entry<T>[]>
 
   /** The sizes and score ranges of both sets, or null if there is no such Ick. */
@@ -315,7 +318,7 @@ export class Ick<T extends string | Buffer = string> {
   /** The lowest members of one set with their scores; moves nothing. */
   peek(
     max: number | bigint,
-    options?: CallOptions & { set?: 'producer' | 'consumer' }
+    options?: CallOptions & { set?: 'producer' | 'consumer' | undefined }
   ): Promise<Entry<T>[]>
 
   /**
@@ -344,7 +347,7 @@ export interface BatchesOptions extends CallOptions {
    * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
    * Waiting costs the server almost nothing.
    */
-  waitMs?: number
+  waitMs?: number | undefined
 }
 
 /**
@@ -415,6 +418,12 @@ export class ConsumerLease<T extends string | Buffer = string> {
 
   /** Whether the lease was lost or released: stop working on the batch. */
   readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before it is released; for what the
+   * work calls. It keeps neither the lease nor the program alive.
+   */
+  readonly signal: AbortSignal
 
   /** {@link Ick.reserve} for the holder alone. */
   reserve(max: number | bigint, options?: CallOptions): Promise<Entry<T>[]>
@@ -623,29 +632,29 @@ export interface ShuffleQueueOptions {
    * that has another number is refused, and {@link ShuffleQueue.resize} changes it. By default
    * writers use the number that the queue has, and a new queue gets 16. Readers need not set it.
    */
-  streams?: number | bigint
+  streams?: number | bigint | undefined
   /** How many of the streams a tenant may write to; 2 by default, or all if there are fewer. */
-  streamsPerShard?: number | bigint
+  streamsPerShard?: number | bigint | undefined
   /**
    * How long a stream lives after it was last written to, in milliseconds. **When that time is over
    * the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
    * is written expires. At least a second, at most 100 years. All writers of a queue should have the
    * same.
    */
-  ttlMs?: number
+  ttlMs?: number | undefined
   /**
    * How long a dead letter is kept, in milliseconds: each {@link ShuffleConsumer.reclaim} deletes those
    * that are older. By default they stay until {@link ShuffleQueue.deleteDeadLetters}. At least a
    * second, at most 100 years.
    */
-  deadTtlMs?: number
+  deadTtlMs?: number | undefined
   /**
    * Where the records of tracked messages are, `'global'` by default: in three keys that all queues
    * of a server share, as the Go package has them, which a cluster refuses. With `'queue'` they are
    * in three keys of the queue. All programs that write, delete or collect tracked messages of a
    * queue have to set the same.
    */
-  trackKeys?: 'global' | 'queue'
+  trackKeys?: 'global' | 'queue' | undefined
 }
 
 /** What {@link ShuffleQueue.consumer} takes beside the names. */
@@ -654,18 +663,18 @@ export interface ShuffleConsumerOptions {
    * Reads from this stream first, as long as it has messages; for a consumer that processes one
    * tenant's messages more cheaply together.
    */
-  preferStream?: number | bigint
+  preferStream?: number | bigint | undefined
   /**
    * Also reads from the stream at the queue's own name, in turn with the others: a plain stream
    * becomes a sharded queue while its writers move. The group there has the queue's name. False by
    * default.
    */
-  defaultStream?: boolean
+  defaultStream?: boolean | undefined
   /**
    * The number of deliveries after which a reclaimed message becomes a dead letter: a message
    * that kills its consumers must not kill all of them. 0, the default, is never.
    */
-  maxDeliveries?: number | bigint
+  maxDeliveries?: number | bigint | undefined
 }
 
 /** What a tracked write takes. */
@@ -675,7 +684,7 @@ export interface TrackedOptions extends CallOptions {
    * and the queue's `ttlMs`, or a day without one, by default. The number 0 is the default too, as it is in every language;
    * a Date at the epoch is a deadline that has passed.
    */
-  deadline?: Date | number | bigint
+  deadline?: Date | number | bigint | undefined
 }
 
 /** What a collection takes. */
@@ -684,7 +693,7 @@ export interface GarbageOptions extends CallOptions {
    * Scans only deadlines that begin with as many of the first digits of the time in seconds, 1 to
    * 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
    */
-  timeDigits?: number | bigint
+  timeDigits?: number | bigint | undefined
 }
 
 /** What a read takes. */
@@ -694,19 +703,19 @@ export interface ReadOptions extends CallOptions {
    * limit. Left out, the call returns at once. A wait that is aborted takes nothing, unless a
    * message is on its way already: that one is pending, see {@link ShuffleConsumer.reclaim}.
    */
-  blockMs?: number
+  waitMs?: number | undefined
 }
 
 /** What the loop of a consumer takes. */
 export interface MessagesOptions extends CallOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
-  max?: number | bigint
+  max?: number | bigint | undefined
   /**
    * How long to wait for a message when there is none, in milliseconds; it starts again for each
    * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
    * All that wait in a process share one connection, and a message wakes one of them.
    */
-  waitMs?: number
+  waitMs?: number | undefined
 }
 
 /**
@@ -938,7 +947,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 export class ShuffleConsumer<T extends string | Buffer = string> {
   private constructor()
 
-  /** Reads the next message. Returns null if there is none, or none has come in `blockMs`. */
+  /** Reads the next message. Returns null if there is none, or none has come in `waitMs`. */
   read(options?: ReadOptions): Promise<Message<T> | null>
 
   /**
@@ -1090,7 +1099,7 @@ export interface DocHandle {
 
 /** The fields of a {@link Task}; what is left out is 0, empty or nothing. */
 export type TaskFields = { readonly id: string } & {
-  readonly [Field in Exclude<TaskField, 'id'>]?: Task[Field]
+  readonly [Field in Exclude<TaskField, 'id'>]?: Task[Field] | undefined
 }
 
 type TaskField =
@@ -1131,7 +1140,7 @@ type TaskField =
  * const [later] = await store.fetch([task.id])
  * console.log(later.attempt, later.err, later.json === task.json) //=> 1 no stock true
  */
-export class Task implements TaskHandle {
+export class Task<T = any> implements TaskHandle {
   constructor(fields: TaskFields)
 
   /** Unique in the store, over all queues. */
@@ -1164,8 +1173,10 @@ export class Task implements TaskHandle {
   /**
    * What `json` says, parsed when it is first read; undefined if there is no value. Whole numbers
    * above 2^53 lose digits, as everywhere in JavaScript; `json` has them.
+   *
+   * `T` is what the program says that it is: nothing checks it.
    */
-  readonly value: any
+  readonly value: T
 
   /**
    * A change for {@link TaskStore.modify} that changes only what is given. Without a time it
@@ -1177,22 +1188,22 @@ export class Task implements TaskHandle {
 /** What a change of a task sets. */
 export interface TaskChangeOptions {
   /** Moves it to this queue; it keeps its id. */
-  queue?: string
+  queue?: string | undefined
   /** The new value: anything that JSON has. */
   value?: unknown
   /** The same as a JSON text, which is kept byte for byte; null removes the value. */
-  json?: string | null
+  json?: string | null | undefined
   /**
    * From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
    * future the claimant that changes it holds it.
    */
-  atMs?: number | bigint
+  atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
-  delayMs?: number
+  delayMs?: number | undefined
   /** How often it was tried. */
-  attempt?: number | bigint
+  attempt?: number | bigint | undefined
   /** What went wrong. */
-  err?: string
+  err?: string | undefined
 }
 
 /**
@@ -1219,7 +1230,7 @@ export class TaskChange {
 
 /** The fields of a {@link Doc}; what is left out is 0, empty or nothing. */
 export type DocFields = { readonly namespace: string; readonly id: string } & {
-  readonly [Field in Exclude<DocField, 'namespace' | 'id'>]?: Doc[Field]
+  readonly [Field in Exclude<DocField, 'namespace' | 'id'>]?: Doc[Field] | undefined
 }
 
 type DocField =
@@ -1249,7 +1260,7 @@ type DocField =
  * const { content: now, version } = await store.getDoc('accounts', 'ann')
  * console.log(now, version) //=> { balance: 8 } 2
  */
-export class Doc implements DocHandle {
+export class Doc<C = any> implements DocHandle {
   constructor(fields: DocFields)
 
   /** The namespace that it is in. */
@@ -1274,75 +1285,75 @@ export class Doc implements DocHandle {
   readonly modifiedMs: number
 
   /** What `json` says, parsed when it is first read; undefined if there is no content. */
-  readonly content: any
+  readonly content: C
 
   /**
    * A change for {@link TaskStore.modify} that changes only what is given; its claimant stays too.
    */
-  change(options?: DocChangeOptions): DocChange
+  change(options?: DocChangeOptions<C>): DocChange<C>
 }
 
 /** What a change of a document sets. */
-export interface DocChangeOptions {
+export interface DocChangeOptions<C = any> {
   /** The new content: anything that JSON has. */
-  content?: unknown
+  content?: C | undefined
   /** The same as a JSON text, which is kept byte for byte. */
-  json?: string
+  json?: string | undefined
   /** Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. */
-  atMs?: number | bigint
+  atMs?: number | bigint | undefined
   /** The same as a time from now, by the store's clock. */
-  delayMs?: number
+  delayMs?: number | undefined
   /** Releases it. */
-  release?: boolean
+  release?: boolean | undefined
 }
 
 /** A change of a document; made by {@link Doc.change}. */
-export class DocChange {
+export class DocChange<C = any> {
   private constructor()
 
   /** Sets more, and returns this change. */
-  set(options?: DocChangeOptions): this
+  set(options?: DocChangeOptions<C>): this
 }
 
 /** What a task is inserted with beside its queue and its value. */
 export interface NewTaskOptions {
   /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
-  json?: string | null
+  json?: string | null | undefined
   /** Unique in the store, 1 to 64 characters; 16 random hexadecimal digits by default. */
-  id?: string
+  id?: string | undefined
   /**
    * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
    * for its age. Now by default.
    */
-  atMs?: number | bigint
+  atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
-  delayMs?: number
+  delayMs?: number | undefined
   /** How often it was tried before. */
-  attempt?: number | bigint
+  attempt?: number | bigint | undefined
   /** What went wrong before. */
-  err?: string
+  err?: string | undefined
   /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
-  priority?: number | bigint
+  priority?: number | bigint | undefined
   /**
    * How long until it is deleted, done or not, leased or not, in milliseconds; without limit by
    * default.
    */
-  ttlMs?: number
+  ttlMs?: number | undefined
   /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
-  skipColliding?: boolean
+  skipColliding?: boolean | undefined
 }
 
 /** A task to insert. */
-export interface NewTask extends NewTaskOptions {
+export interface NewTask<T = any> extends NewTaskOptions {
   queue: string
   /** Anything that JSON has; without one the task has no value. */
-  value?: unknown
+  value?: T | undefined
 }
 
 /** What a document is put with beside its namespace, its primary key and its content. */
 export interface PutDocOptions {
   /** The order of documents with the same primary key; empty by default. */
-  secondaryKey?: string
+  secondaryKey?: string | undefined
   /**
    * Unique in the namespace, 1 to 1,025 characters. By default it is made of the keys, so that a second
    * document of the same keys is refused: it is the primary key, followed by `|` and the secondary key
@@ -1350,9 +1361,9 @@ export interface PutDocOptions {
    * make the same id. Several documents of the same keys need ids of their own, and so does a document
    * whose primary key is empty.
    */
-  id?: string
+  id?: string | undefined
   /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
-  json?: string | null
+  json?: string | null | undefined
 }
 
 /** A document to put; it needs a content. */
@@ -1367,47 +1378,47 @@ export interface PutDoc extends PutDocOptions {
 /** A document to insert; it may have no content. */
 export interface NewDoc extends PutDoc {
   /** Leaves this document out if its id is taken, instead of refusing the whole modification. */
-  skipColliding?: boolean
+  skipColliding?: boolean | undefined
 }
 
 /**
  * What is to happen, all of it or nothing: up to 100,000 entries. A task or a document may be named
  * only once.
  */
-export interface Modification {
+export interface Modification<T = any> {
   /** Tasks to insert. Refused if a task of that id is there, in any queue. */
-  inserts?: Iterable<NewTask>
+  inserts?: Iterable<NewTask<T>> | undefined
   /** Tasks to change. Refused if one is not there at its version, or another claimant holds it. */
-  changes?: Iterable<TaskChange>
+  changes?: Iterable<TaskChange> | undefined
   /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
-  deletes?: Iterable<TaskHandle>
+  deletes?: Iterable<TaskHandle> | undefined
   /** Refused if one of these tasks is not there at its version, claimed or not. */
-  depends?: Iterable<TaskHandle>
+  depends?: Iterable<TaskHandle> | undefined
   /**
    * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
    * if one of its keys is.
    */
-  docInserts?: Iterable<NewDoc>
+  docInserts?: Iterable<NewDoc> | undefined
   /**
    * Documents to insert, or whose content replaces that of the document of their id. Refused if another
    * claimant holds the document, and as an id that is taken if it has other keys. Its claimant stays
    * the same. They are among `insertedDocs` of what the modification did, after the inserts.
    */
-  docPuts?: Iterable<PutDoc>
+  docPuts?: Iterable<PutDoc> | undefined
   /** Documents to change. Refused as changes of tasks are. */
-  docChanges?: Iterable<DocChange>
+  docChanges?: Iterable<DocChange> | undefined
   /** Documents to delete. Refused as deletes of tasks are. */
-  docDeletes?: Iterable<DocHandle>
+  docDeletes?: Iterable<DocHandle> | undefined
   /** Refused if one of these documents is not there at its version, claimed or not. */
-  docDepends?: Iterable<DocHandle>
+  docDepends?: Iterable<DocHandle> | undefined
 }
 
 /** What a modification did, each list in its order. */
-export interface Modified {
+export interface Modified<T = any> {
   /** The tasks that were inserted; without those that were skipped. */
-  inserted: Task[]
+  inserted: Task<T>[]
   /** The tasks that were changed, as they are now. */
-  changed: Task[]
+  changed: Task<T>[]
   /** The documents that were inserted; without those that were skipped. */
   insertedDocs: Doc[]
   /** The documents that were changed, as they are now. */
@@ -1434,62 +1445,62 @@ export interface TaskStoreOptions {
    * TaskStore.modify} is refused for what a job holds. What a job's end delays to a time in the
    * future, this claimant holds until then.
    */
-  claimant?: string
+  claimant?: string | undefined
 }
 
 /** What a claim takes. */
 export interface LeaseOptions extends CallOptions {
   /** How long the lease is, in milliseconds; 30,000 by default, at most 100 years. */
-  leaseMs?: number
+  leaseMs?: number | undefined
 }
 
 /** What `getDoc` takes beside the namespace and the primary key. */
 export interface GetDocOptions extends CallOptions {
   /** The document's secondary key; empty by default. */
-  secondaryKey?: string
+  secondaryKey?: string | undefined
 }
 
 /** What the loop of claims takes. */
 export interface ClaimsOptions extends LeaseOptions {
   /** The most tasks in a batch, 1 to 1,000; 1 by default. */
-  max?: number | bigint
+  max?: number | bigint | undefined
   /**
    * How long to wait for a task when none is available, in milliseconds; it starts again for each
    * batch, and Infinity waits without limit. Left out, the loop ends when nothing is available. All
    * that wait in a process share one connection; a task that becomes available, by a call or as its
    * time comes, wakes one of them.
    */
-  waitMs?: number
+  waitMs?: number | undefined
 }
 
 /** What {@link TaskStore.worker} takes beside the queues. */
 export interface TaskWorkerOptions {
   /** How long a task is leased, in milliseconds; 30,000 by default. Renewed three times a lease. */
-  leaseMs?: number
+  leaseMs?: number | undefined
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
    * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
    */
-  backoffMs?: number
+  backoffMs?: number | undefined
   /** The longest such delay, in milliseconds; an hour by default. */
-  backoffMaxMs?: number
+  backoffMaxMs?: number | undefined
   /** After this many attempts a task goes to the error queue; 0, the default, is never. */
-  maxAttempts?: number | bigint
+  maxAttempts?: number | bigint | undefined
   /**
    * A task that was claimed more often since it was last inserted, changed or released goes to the
    * error queue and to no handler, as it may be what kills the workers: only expired leases count.
    * 0, the default, is never.
    */
-  maxClaims?: number | bigint
+  maxClaims?: number | bigint | undefined
   /**
    * The queue for tasks that failed too often; by default the queue that each is in with `/err`
    * appended.
    */
-  errorQueue?: string
+  errorQueue?: string | undefined
   /**
    * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
    */
-  waitMs?: number
+  waitMs?: number | undefined
 }
 
 /**
@@ -1498,32 +1509,32 @@ export interface TaskWorkerOptions {
  */
 export interface FilterOptions extends CallOptions {
   /** Those with one of these names. */
-  exact?: Iterable<string>
+  exact?: Iterable<string> | undefined
   /** Also those whose names begin like this. */
-  prefixes?: Iterable<string>
+  prefixes?: Iterable<string> | undefined
   /** How many at most, the first by name; 100,000 by default and at most. */
-  limit?: number | bigint
+  limit?: number | bigint | undefined
 }
 
 /** Which tasks of a queue to list. */
 export interface ListOptions extends CallOptions {
   /** The page after this: `next` of the page before, or a task. */
-  after?: { readonly atMs: number; readonly id: string }
+  after?: { readonly atMs: number; readonly id: string } | undefined
   /** How many tasks to read at most, 1 to 10,000; 1,000 by default. */
-  limit?: number | bigint
+  limit?: number | bigint | undefined
   /**
    * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
    * and still have a next one.
    */
-  claimant?: string
+  claimant?: string | undefined
   /** Leaves the values out. */
-  omitValues?: boolean
+  omitValues?: boolean | undefined
 }
 
 /** One page of a queue. */
-export interface TaskPage {
+export interface TaskPage<T = any> {
   /** The tasks, by time and id. */
-  tasks: Task[]
+  tasks: Task<T>[]
   /** What the next page comes after; null for the last page. */
   next: { atMs: number; id: string } | null
 }
@@ -1531,21 +1542,21 @@ export interface TaskPage {
 /** Which documents of a namespace to list. */
 export interface ListDocsOptions extends CallOptions {
   /** From this primary key on. */
-  start?: string
+  start?: string | undefined
   /** Up to this primary key, and without it. */
-  end?: string
+  end?: string | undefined
   /** The page after this: `next` of the page before, or a document. */
-  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string }
+  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
   /** How many at most, 1 to 10,000; 1,000 by default. */
-  limit?: number | bigint
+  limit?: number | bigint | undefined
   /** Leaves the contents out. */
-  omitContents?: boolean
+  omitContents?: boolean | undefined
 }
 
 /** One page of a namespace. */
-export interface DocPage {
+export interface DocPage<C = any> {
   /** The documents, by primary key, secondary key and id. */
-  docs: Doc[]
+  docs: Doc<C>[]
   /** What the next page comes after; null for the last page. */
   next: { key: string; secondaryKey: string; id: string } | null
 }
@@ -1588,6 +1599,10 @@ export interface NamespaceStats {
  * deleted or changed before. There is no order: of each queue one of the oldest tasks of the
  * highest priority is picked at random, the oldest with a probability of one half.
  *
+ * `T` is what the program says of the values of its tasks, `any` by default; nothing checks it. Where
+ * a queue has values of its own, the call that takes its tasks names their type: `claim<Order>`,
+ * `worker<Order>`. So do the calls that return documents.
+ *
  * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
  * bytes; ids, claimants and namespaces 64 characters, keys 256, ids of documents 1,025; values 16 MiB), before anything is
  * sent, with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold something
@@ -1611,7 +1626,7 @@ export interface NamespaceStats {
  * }
  * console.log(await store.queues()) //=> Map(1) { 'outbox' => 1 }
  */
-export class TaskStore {
+export class TaskStore<T = any> {
   private constructor()
 
   /** Who claims. */
@@ -1627,14 +1642,14 @@ export class TaskStore {
    */
   insert(
     queue: string,
-    value?: unknown,
-    options?: NewTaskOptions & CallOptions & { skipColliding?: false }
-  ): Promise<Task>
+    value?: T,
+    options?: NewTaskOptions & CallOptions & { skipColliding?: false | undefined }
+  ): Promise<Task<T>>
   insert(
     queue: string,
-    value: unknown,
+    value: T | undefined,
     options: NewTaskOptions & CallOptions
-  ): Promise<Task | null>
+  ): Promise<Task<T> | null>
 
   /**
    * Does all of a modification, or nothing.
@@ -1647,7 +1662,7 @@ export class TaskStore {
    * @throws {InvalidArgumentError} for what is beyond its limits, is no JSON or is named twice.
    * @throws {DependencyError} if something is not as it has to be, with a list of all that is not.
    */
-  modify(modification: Modification, options?: CallOptions): Promise<Modified>
+  modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
 
   /**
    * Leases one available task of these queues, or returns null if there is none now; the order in
@@ -1656,23 +1671,26 @@ export class TaskStore {
    * After {@link ConnectionLostError}, {@link TimeoutError} or an abort a task may be leased that
    * no caller received; it is available again when the lease is over.
    */
-  claim(queues: string | Iterable<string>, options?: LeaseOptions): Promise<Task | null>
+  claim<V = T>(
+    queues: string | Iterable<string>,
+    options?: LeaseOptions
+  ): Promise<Task<V> | null>
 
   /** Leases up to `max` available tasks, 1 to 1,000, as `max` calls of {@link claim} would; one step. */
-  claimMany(
+  claimMany<V = T>(
     queues: string | Iterable<string>,
     max: number | bigint,
     options?: LeaseOptions
-  ): Promise<Task[]>
+  ): Promise<Task<V>[]>
 
   /** The loop over batches of leased tasks, which can wait for them; see {@link Claims}. */
-  claims(queues: string | Iterable<string>, options?: ClaimsOptions): Claims
+  claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
 
   /**
    * A worker for these queues, which renews what it works on, retries what failed, and moves
    * what fails too often to the error queue; see {@link TaskWorker}.
    */
-  worker(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker
+  worker<V = T>(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker<V>
 
   /**
    * Renews the leases of tasks and documents for this long from now, all of them or none, and
@@ -1682,7 +1700,10 @@ export class TaskStore {
    * it, and then nothing has changed.
    */
   renew(
-    held: { tasks?: Iterable<TaskHandle>; docs?: Iterable<DocHandle> },
+    held: {
+      tasks?: Iterable<TaskHandle> | undefined
+      docs?: Iterable<DocHandle> | undefined
+    },
     options?: LeaseOptions
   ): Promise<Renewed>
 
@@ -1690,13 +1711,13 @@ export class TaskStore {
    * The tasks of these ids, 1 to 10,000, from any queue, in the same order; missing ones are
    * left out.
    */
-  fetch(ids: Iterable<string>, options?: CallOptions): Promise<Task[]>
+  fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
 
   /**
    * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
    * claimed between two pages may be on both or on none.
    */
-  list(queue: string, options?: ListOptions): Promise<TaskPage>
+  list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
 
   /** The queues that hold tasks, by name, with how many. */
   queues(options?: FilterOptions): Promise<Map<string, number>>
@@ -1716,7 +1737,11 @@ export class TaskStore {
    *
    * @throws {DependencyError} if another claimant holds one of them, and then none is leased.
    */
-  claimDocs(namespace: string, key: string, options?: LeaseOptions): Promise<Doc[]>
+  claimDocs<C = any>(
+    namespace: string,
+    key: string,
+    options?: LeaseOptions
+  ): Promise<Doc<C>[]>
 
   /**
    * The document of these keys that was inserted without an id of its own, or null if it is not there.
@@ -1724,7 +1749,11 @@ export class TaskStore {
    *
    * @throws {InvalidArgumentError} for an empty key.
    */
-  getDoc(namespace: string, key: string, options?: GetDocOptions): Promise<Doc | null>
+  getDoc<C = any>(
+    namespace: string,
+    key: string,
+    options?: GetDocOptions
+  ): Promise<Doc<C> | null>
 
   /**
    * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as
@@ -1745,18 +1774,22 @@ export class TaskStore {
    * await store.putDoc('rates', 'eur', 1.2)
    * console.log((await store.getDoc('rates', 'eur')).content) //=> 1.2
    */
-  putDoc(
+  putDoc<C = any>(
     namespace: string,
     key: string,
-    content?: unknown,
+    content?: C,
     options?: PutDocOptions & CallOptions
-  ): Promise<Doc>
+  ): Promise<Doc<C>>
 
   /** The documents of these ids, in the same order; missing ones are left out. */
-  fetchDocs(namespace: string, ids: Iterable<string>, options?: CallOptions): Promise<Doc[]>
+  fetchDocs<C = any>(
+    namespace: string,
+    ids: Iterable<string>,
+    options?: CallOptions
+  ): Promise<Doc<C>[]>
 
   /** A page of a namespace's documents, by primary key, secondary key and id. */
-  listDocs(namespace: string, options?: ListDocsOptions): Promise<DocPage>
+  listDocs<C = any>(namespace: string, options?: ListDocsOptions): Promise<DocPage<C>>
 
   /** What is in the namespaces that hold documents, by name. */
   namespaceStats(options?: FilterOptions): Promise<NamespaceStats[]>
@@ -1789,17 +1822,17 @@ export class TaskStore {
  *   await store.modify({ deletes: tasks })
  * }
  */
-export class Claims {
+export class Claims<T = any> {
   private constructor()
 
   /**
    * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
    * continues the loop.
    */
-  next(): Promise<IteratorResult<Task[], undefined>>
+  next(): Promise<IteratorResult<Task<T>[], undefined>>
 
   /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Task[], undefined>>
+  return(): Promise<IteratorResult<Task<T>[], undefined>>
 
   [Symbol.asyncIterator](): this
 
@@ -1834,11 +1867,11 @@ export type Handled = Modification | Modified | void | null | undefined
  * })
  * console.log(await store.queues()) //=> Map(3) { 'inbox' => 1, 'outbox' => 1, 'rejected' => 1 }
  */
-export class TaskWorker {
+export class TaskWorker<T = any> {
   private constructor()
 
   /** The jobs, one after the other; see {@link Jobs}. */
-  jobs(options?: CallOptions): Jobs
+  jobs(options?: CallOptions): Jobs<T>
 
   /**
    * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
@@ -1854,19 +1887,22 @@ export class TaskWorker {
    * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
    * an `AbortError` then has released its task. It rejects as {@link TaskStore.claim} does.
    */
-  run(handler: (job: Job) => Handled | Promise<Handled>, options?: RunOptions): Promise<void>
+  run(
+    handler: (job: Job<T>) => Handled | Promise<Handled>,
+    options?: RunOptions<T>
+  ): Promise<void>
 }
 
 /** How {@link TaskWorker.run} works. */
-export interface RunOptions extends CallOptions {
+export interface RunOptions<T = any> extends CallOptions {
   /** Called for a job that could not end as its handler said; a promise that it returns is awaited. */
-  onError?: (job: Job, error: MillpondError) => unknown
+  onError?: ((job: Job<T>, error: MillpondError | TypeError) => unknown) | undefined
 }
 
 /** Thrown by a handler: its task is to be retried. */
 export class Retry extends Error {
   /** As the worker says, or after `delayMs` milliseconds. */
-  constructor(err?: string, options?: { delayMs?: number; cause?: unknown })
+  constructor(err?: string, options?: { delayMs?: number | undefined; cause?: unknown })
   readonly delayMs: number | undefined
 }
 
@@ -1881,7 +1917,7 @@ export class Move extends Error {
  * attempt, after `delayMs` milliseconds or a short random time; see {@link Job.release}.
  */
 export class Release extends Error {
-  constructor(message?: string, options?: { delayMs?: number })
+  constructor(message?: string, options?: { delayMs?: number | undefined })
   readonly delayMs: number | undefined
 }
 
@@ -1899,17 +1935,17 @@ export class Release extends Error {
  *   await job.done()
  * }
  */
-export class Jobs {
+export class Jobs<T = any> {
   private constructor()
 
   /**
    * The next job. Ask for one at a time. After an error that a retry can fix, the next call
    * continues the loop.
    */
-  next(): Promise<IteratorResult<Job, undefined>>
+  next(): Promise<IteratorResult<Job<T>, undefined>>
 
   /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Job, undefined>>
+  return(): Promise<IteratorResult<Job<T>, undefined>>
 
   [Symbol.asyncIterator](): this
 
@@ -1948,11 +1984,11 @@ export class Jobs {
  * })
  * console.log((await store.listDocs('accounts')).docs[0].content) //=> { balance: 12 }
  */
-export class Job {
+export class Job<T = any> {
   private constructor()
 
   /** The task, as it was claimed. */
-  readonly task: Task
+  readonly task: Task<T>
 
   /** The task at its newest version. */
   readonly handle: TaskHandle
@@ -1965,14 +2001,17 @@ export class Job {
 
   /**
    * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
-   * what the work calls. Once it is used, the lease is checked ten times a second.
+   * what the work calls. It keeps neither the job nor the program alive.
    */
   readonly signal: AbortSignal
 
   /** Whether one of the methods that end the job has succeeded, or the job was left. */
   readonly isEnded: boolean
 
-  /** A modification that deletes the task: the usual end of a job, to add to and to {@link finish}. */
+  /**
+   * A modification that deletes the task: the usual end of a job, to add to and to {@link finish}.
+   * Spread into another one it deletes the task in any case, whatever that one's `deletes` are.
+   */
   delete(): { deletes: TaskHandle[] }
 
   /**
@@ -1986,11 +2025,11 @@ export class Job {
    * claimant that held the documents may get them again first. It rejects with {@link LeaseLostError}
    * once the job has ended.
    */
-  claimDocs(
+  claimDocs<C = any>(
     namespace: string,
     key: string,
-    options?: CallOptions & { waitMs?: number }
-  ): Promise<Doc[]>
+    options?: CallOptions & { waitMs?: number | undefined }
+  ): Promise<Doc<C>[]>
 
   /**
    * Ends the job with a modification, in which the task and the documents that the job holds are
@@ -2013,7 +2052,7 @@ export class Job {
    * Ends the job and schedules another attempt, after the worker's backoff or `delayMs`
    * milliseconds; if that was the last attempt, moves the task to the error queue.
    */
-  retry(err?: string, options?: CallOptions & { delayMs?: number }): Promise<Modified>
+  retry(err?: string, options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
 
   /** Ends the job and moves the task to this queue, with one more attempt and this reason. */
   moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
@@ -2023,7 +2062,7 @@ export class Job {
    * milliseconds; 0 is at once. By default it is a random time of 50 to 100, so that a task is
    * not claimed and released in a tight loop. It does not count for `maxClaims` either.
    */
-  release(options?: CallOptions & { delayMs?: number }): Promise<Modified>
+  release(options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
 
   /**
    * Stops renewing the job; the task is available again when its lease is over. Nothing after the
@@ -2039,6 +2078,9 @@ export class Job {
  * Something went wrong; the message is one line for people. There is a class for each kind, with a
  * code and a number that are the same in every language Millpond has.
  *
+ * An argument of a wrong type is no such error: as with Node's own functions it is a `TypeError` with
+ * code `ERR_INVALID_ARG_TYPE`.
+ *
  * @example
  * import { connect, MillpondError } from 'millpond'
  *
@@ -2052,7 +2094,7 @@ export class Job {
  * }
  */
 export class MillpondError extends Error {
-  constructor(message?: string, options?: { operation?: string; cause?: unknown })
+  constructor(message?: string, options?: { operation?: string | undefined; cause?: unknown })
 
   /** The stable name of the kind, such as `'CONNECTION_LOST'`. */
   readonly code: string
@@ -2071,7 +2113,10 @@ export class MillpondError extends Error {
   static readonly retry: 'never' | 'later' | 'unknown'
 }
 
-/** An argument is wrong: its type, its value or its size. Nothing was sent. */
+/**
+ * The value or the size of an argument is wrong. Nothing was sent. One of a wrong type is a TypeError;
+ * see {@link MillpondError}.
+ */
 export class InvalidArgumentError extends MillpondError {}
 /** The URL or an option of the client is wrong. Nothing was sent. */
 export class InvalidUrlError extends MillpondError {}

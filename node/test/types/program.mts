@@ -96,6 +96,7 @@ const lease = await ick.lease(30_000)
 if (lease !== null && !lease.isLost) {
   await using held = lease
   for await (const entries of held.batches(10)) same<typeof entries, Entry<string>[]>(true)
+  await fetch('http://localhost', { signal: held.signal })
   const was: boolean = await held.release()
 }
 
@@ -135,7 +136,7 @@ const lengths: number = (await queue.len()) + (await queue.backlog()) + (await q
 
 const options = { preferStream: 1, defaultStream: true, maxDeliveries: 5n }
 const consumer: ShuffleConsumer = queue.consumer('g', Buffer.from('c'), options)
-const message = await consumer.read({ blockMs: 1000 })
+const message = await consumer.read({ waitMs: 1000 })
 same<typeof message, Message<string> | null>(true)
 const field: string | null = message!.field('a')
 const deliveries: number = message!.deliveries
@@ -152,7 +153,8 @@ await consumer.ack({ stream: null, id: '1-1' })
 const reclaimed: Reclaimed = await consumer.reclaim(60_000, 10)
 
 const store: TaskStore = client.tasks('shop', { claimant: 'me' })
-same<ReturnType<typeof buffers.tasks>, TaskStore>(true)
+const sameForBuffers = buffers.tasks('shop')
+same<typeof sameForBuffers, TaskStore>(true)
 const task = await store.insert('inbox', { order: 7 }, { priority: 5, delayMs: 1_000 })
 same<typeof task, Task>(true)
 const skipped = await store.insert('inbox', 1, { id: 'a', skipColliding: true })
@@ -218,6 +220,44 @@ await worker.run(async ({ task }) => {
   if (task.claims > 3) throw new Release()
   throw new Retry('x', { delayMs: 5, cause: new Error() })
 })
+
+// Payloads of a type: of a store, of the queues of a worker or a claim, of documents.
+interface Order { order: number }
+interface Invoice { invoice: number }
+interface Account { balance: number }
+const shop = client.tasks<Order | Invoice>('shop')
+same<typeof shop, TaskStore<Order | Invoice>>(true)
+const typed: Task<Order | Invoice> = await shop.insert('inbox', { order: 7 })
+await shop.modify({ inserts: [{ queue: 'outbox', value: { invoice: 7 } }] })
+const fetchedOf: Task<Order | Invoice>[] = await shop.fetch(['a'])
+const one = await shop.claim<Order>('inbox')
+same<typeof one, Task<Order> | null>(true)
+for await (const batch of shop.claims<Invoice>('outbox')) same<typeof batch, Task<Invoice>[]>(true)
+const listed: TaskPage<Order> = await shop.list<Order>('inbox')
+await shop.worker<Order>('inbox').run(async (job) => {
+  same<typeof job, Job<Order>>(true)
+  const value: number = job.task.value.order
+  const [account] = await job.claimDocs<Account>('accounts', 'ann')
+  if (account === undefined) return
+  const content = { balance: account.content.balance - value }
+  return { ...job.delete(), docChanges: [account.change({ content })] }
+}, { onError: (job, error) => console.error(job.task.value.order, error.message) })
+const gotOf: Doc<Account> | null = await shop.getDoc<Account>('accounts', 'ann')
+const putOf: Doc<Account> = await shop.putDoc('accounts', 'ann', { balance: 7 })
+const pageOf: DocPage<Account> = await shop.listDocs<Account>('accounts')
+const kept = new Task<Order>(structuredClone({ ...typed, value: undefined }))
+same<typeof kept.value, Order>(true)
+// A task of any type is one of each, and one of a type is one of any.
+const anyTask: Task = kept
+const ofOrders: Task<Order> = anyTask
+
+// What is not given may be undefined.
+function given(signal?: AbortSignal, max?: number, leaseMs?: number) {
+  client.shuffleQueue('jobs', { ttlMs: leaseMs, streams: max })
+  store.worker('q', { leaseMs, maxAttempts: max, errorQueue: undefined }).jobs({ signal })
+  new Retry('x', { delayMs: leaseMs })
+  return store.claims('q', { max, leaseMs, signal })
+}
 
 const error: unknown = new TimeoutError('x', { operation: 'ick.add' })
 if (error instanceof MillpondError) {
@@ -286,6 +326,14 @@ await worker.run(() => 5)
 await store.areEmpty()
 // @ts-expect-error made by a store
 new TaskWorker()
+// @ts-expect-error values of another type
+await shop.insert('inbox', { account: 7 })
+// @ts-expect-error values of another type
+await shop.modify({ inserts: [{ queue: 'inbox', value: 7 }] })
+// @ts-expect-error a value may be an invoice
+const notOrder: Task<Order> = typed
+// @ts-expect-error contents of another type
+putOf.change({ content: { order: 7 } })
 // @ts-expect-error a promise
 connect('memory:').ick('x')
 // @ts-expect-error a signal is not its controller
