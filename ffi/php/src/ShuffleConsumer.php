@@ -114,29 +114,28 @@ final class ShuffleConsumer
      * ends the wait, and after one that returns the wait continues. What came meanwhile is
      * returned by the next call.
      *
-     * @param float|null $block seconds to wait for a message; INF waits without limit, null does not
-     *   wait
+     * @param float|null $wait seconds to wait for a message; INF waits without limit, null does not wait
      *
      * @throws Exception\InvalidArgumentException for a time below 0
      */
-    public function read(?float $block = null): ?Message
+    public function read(?float $wait = null): ?Message
     {
-        return $this->take(1, $block)[0] ?? null;
+        return $this->take(1, $wait)[0] ?? null;
     }
 
     /**
      * Reads messages in one step: the same ones that as many calls of read() would return.
      *
-     * @param int        $max   how many at most, from 1 to 10,000
-     * @param float|null $block as for read(); it waits only if there is none
+     * @param int        $max  how many at most, from 1 to 10,000
+     * @param float|null $wait as for read(); it waits only if there is none
      *
      * @return list<Message>
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
      */
-    public function readMany(int $max, ?float $block = null): array
+    public function readMany(int $max, ?float $wait = null): array
     {
-        return $this->take($max, $block);
+        return $this->take($max, $wait);
     }
 
     /**
@@ -243,16 +242,16 @@ final class ShuffleConsumer
     }
 
     /** @return list<Message> */
-    private function take(int $max, ?float $block): array
+    private function take(int $max, ?float $wait): array
     {
         $size = Arguments::size('max', $max);
-        $wait = Arguments::wait('block', $block);
+        $milliseconds = Arguments::wait('wait', $wait);
         $this->forgetParents();
         if ($this->read === []) {
-            $until = \hrtime(true) / 1e9 + $block;
-            Signals::keeping($this->library->ffi, $block !== null, function () use ($size, $block, $until, $wait): void {
+            $until = \hrtime(true) / 1e9 + $wait;
+            Signals::keeping($this->library->ffi, $wait !== null, function () use ($size, $wait, $until, $milliseconds): void {
                 // After a handler it waits for the rest of the time.
-                $rest = $block === null ? $wait : Arguments::wait('block', \max(0, $until - \hrtime(true) / 1e9));
+                $rest = $wait === null ? $milliseconds : Arguments::wait('wait', \max(0, $until - \hrtime(true) / 1e9));
                 $call = $this->library->call();
                 $status = $this->library->ffi->millpond_shuffle_read(
                     $this->handle,

@@ -54,7 +54,7 @@ final class ForkTest extends TestCase
             for ($number = 0; $number < 100; ++$number) {
                 $queue->write("tenant $number", ['n' => (string) $number]);
             }
-            self::assertSame(1, $consumer->ack($consumer->read(block: 5)));
+            self::assertSame(1, $consumer->ack($consumer->read(wait: 5)));
             $counts = \array_map($consumer->ackAndDelete(...), \iterator_to_array($messages));
             self::assertSame(99, \array_sum($counts));
         });

@@ -155,9 +155,9 @@ final class ShuffleConsumerTest extends TestCase
     public function testAWaitEndsWhenNothingComes(string $kind): void
     {
         $consumer = $this->queue($kind)->consumer('g', 'c');
-        self::assertSame('abc', self::names($consumer->readMany(10, block: 20)), 'at once');
+        self::assertSame('abc', self::names($consumer->readMany(10, wait: 20)), 'at once');
         $calls = [
-            static fn () => self::assertNull($consumer->read(block: 0.15)),
+            static fn () => self::assertNull($consumer->read(wait: 0.15)),
             static fn () => self::assertSame([], $consumer->readMany(5, 0.15)),
             static fn () => self::assertNull($consumer->messages(wait: 0.15)->next()),
         ];

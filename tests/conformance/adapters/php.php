@@ -185,11 +185,11 @@ function counts(ShuffleStats|StreamStats $stats): array
 function taken(stdClass $request, Client $client): array
 {
     $consumer = shuffleConsumer($request, $client);
-    [$max, $block] = [decoded($request->max), decoded($request->block)];
+    [$max, $wait] = [decoded($request->max), decoded($request->block)];
     if ($max !== 1) {
-        return $consumer->readMany($max, $block);
+        return $consumer->readMany($max, $wait);
     }
-    $message = $consumer->read($block);
+    $message = $consumer->read($wait);
 
     return $message === null ? [] : [$message];
 }
