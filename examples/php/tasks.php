@@ -13,7 +13,7 @@ use Millpond\Exception\DependencyException;
 use Millpond\Millpond;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
-use Millpond\Tasks\Retry;
+use Millpond\Tasks\RetryTask;
 
 require __DIR__ . '/autoload.php';
 
@@ -53,7 +53,7 @@ try {
 // A worker claims, renews while the handler works, retries what failed, and moves to the error queue
 // what fails too often.
 $worker = $bob->worker('invoices', backoff: 0, backoffMax: 0, maxAttempts: 2);
-$worker->run(fn (Job $job) => throw new Retry('the printer is off'));
+$worker->run(fn (Job $job) => throw new RetryTask('the printer is off'));
 [$aside] = $bob->list('invoices/err')->tasks;
 assert([$aside->attempt, $aside->err] === [2, "the printer is off\nthe printer is off"]);
 echo "after $aside->attempt attempts in $aside->queue: ", strtr($aside->err, ["\n" => '; ']), "\n";

@@ -13,7 +13,7 @@ declare(strict_types=1);
 use Millpond\Millpond;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
-use Millpond\Tasks\Release;
+use Millpond\Tasks\ReleaseTask;
 
 require __DIR__ . '/autoload.php';
 
@@ -24,7 +24,7 @@ require __DIR__ . '/autoload.php';
 function send(Job $job): Modification
 {
     if ($job->isLost()) {
-        throw new Release();
+        throw new ReleaseTask();
     }
     $mail = $job->task->value();
     echo "sending to {$mail['to']}\n";

@@ -9,9 +9,9 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
-use Millpond\Tasks\Move;
-use Millpond\Tasks\Release;
-use Millpond\Tasks\Retry;
+use Millpond\Tasks\MoveTask;
+use Millpond\Tasks\ReleaseTask;
+use Millpond\Tasks\RetryTask;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
@@ -164,9 +164,9 @@ final class TaskWorkerTest extends TestCase
             return match ($job->task->value()) {
                 'null' => null,
                 'modification' => $job->delete()->insert('out', 'new'),
-                'retry' => throw new Retry('tried'),
-                'retry later' => throw new Retry('later', delay: 60),
-                'move' => throw new Move('moved', 'why'),
+                'retry' => throw new RetryTask('tried'),
+                'retry later' => throw new RetryTask('later', delay: 60),
+                'move' => throw new MoveTask('moved', 'why'),
                 'error' => \intdiv(1, 0),
                 'bytes' => throw new \DomainException("\xff!"),
                 'refused' => $job->delete()->depend(new TaskId('x', 1)),
@@ -194,7 +194,7 @@ final class TaskWorkerTest extends TestCase
         $store->worker('q', wait: 2)->run(static function () use (&$times): void {
             $times[] = \hrtime(true);
             if (\count($times) === 1) {
-                throw new Retry('not yet', delay: 0.3);
+                throw new RetryTask('not yet', delay: 0.3);
             }
         });
         self::assertCount(2, $times);
@@ -208,7 +208,7 @@ final class TaskWorkerTest extends TestCase
         $store->insert('q');
         $turns = 0;
         $store->worker('q', maxClaims: 1)->run(static function () use (&$turns): void {
-            ++$turns < 3 ? throw new Release(0) : null;
+            ++$turns < 3 ? throw new ReleaseTask(0) : null;
         });
         self::assertSame([3, []], [$turns, $store->queues()]);
     }
@@ -258,7 +258,7 @@ final class TaskWorkerTest extends TestCase
     {
         $store = $this->store('memory');
         $store->insert('q', id: 'x');
-        $handler = static fn () => throw new Move('', 'nowhere');
+        $handler = static fn () => throw new MoveTask('', 'nowhere');
         $log = \ini_set('error_log', $file = \tempnam(\sys_get_temp_dir(), 'millpond'));
         try {
             $store->worker('q', maxAttempts: 1)->run($handler);

@@ -16,12 +16,12 @@ use Millpond\Tasks\DocPosition;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\Modified;
-use Millpond\Tasks\Move;
+use Millpond\Tasks\MoveTask;
 use Millpond\Tasks\NamespaceStats;
 use Millpond\Tasks\Position;
 use Millpond\Tasks\QueueStats;
-use Millpond\Tasks\Release;
-use Millpond\Tasks\Retry;
+use Millpond\Tasks\ReleaseTask;
+use Millpond\Tasks\RetryTask;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskChange;
 use Millpond\Tasks\TaskId;
@@ -239,9 +239,9 @@ function outcome(array $said): ?Modification
     return match ($said['then']) {
         'done' => null,
         'finish' => modification($said['modification']),
-        'retry' => throw new Retry($err, ...given($said, ['after_ms' => 'delay'])),
-        'move' => throw new Move($said['queue'], $err),
-        'release' => throw new Release(...given($said, ['after_ms' => 'delay'])),
+        'retry' => throw new RetryTask($err, ...given($said, ['after_ms' => 'delay'])),
+        'move' => throw new MoveTask($said['queue'], $err),
+        'release' => throw new ReleaseTask(...given($said, ['after_ms' => 'delay'])),
         'fail' => throw new RuntimeException($err),
         default => throw new Unsupported("the end {$said['then']}"),
     };
@@ -276,7 +276,7 @@ function run(Worker $worker, array $request, callable $perform): array
 {
     $seen = [];
     $worker->run(static function (Job $job) use ($request, $perform, &$seen): ?Modification {
-        $said = $request['jobs'][count($seen)] ?? throw new Retry('no such job');
+        $said = $request['jobs'][count($seen)] ?? throw new RetryTask('no such job');
         [$docs, $isLost, $failure] = [[], false, null];
         $outcome = attempt(static function () use ($job, $said, $perform, &$docs, &$isLost, &$failure): void {
             try {

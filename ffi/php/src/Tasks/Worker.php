@@ -44,9 +44,9 @@ final class Worker
      * Works until there is nothing left to do and the wait is over.
      *
      * The Modification that the handler returns happens in one step, with the job's own versions; null
-     * deletes the task. The handler may throw a `Retry`, a `Move` or a `Release`; any other exception is
-     * a failure with its class and message, as `Job::fail()` says. That holds also for one that a signal
-     * handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and
+     * deletes the task. The handler may throw a `RetryTask`, a `MoveTask` or a `ReleaseTask`; any other
+     * exception is a failure with its class and message, as `Job::fail()` says. That holds also for one
+     * that a signal handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and
      * check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
      * worker wait for a second, and begin the loop again until the flag is set.
      *
@@ -72,11 +72,11 @@ final class Worker
             try {
                 $done = $handler($job);
                 $end = self::finished($job, $done);
-            } catch (Retry $failure) {
+            } catch (RetryTask $failure) {
                 $end = static fn () => $job->retry($failure->getMessage(), $failure->delay);
-            } catch (Move $failure) {
+            } catch (MoveTask $failure) {
                 $end = static fn () => $job->moveTo($failure->queue, $failure->getMessage());
-            } catch (Release $failure) {
+            } catch (ReleaseTask $failure) {
                 $end = static fn () => $job->release($failure->delay);
             } catch (\Throwable $failure) {
                 $end = static fn () => $job->fail(self::told($failure));

@@ -7,7 +7,7 @@ namespace Millpond\Tasks;
 /**
  * Thrown by a handler of `Worker::run()`: move the task to another queue.
  */
-final class Move extends \Exception
+final class MoveTask extends \Exception
 {
     /**
      * @param string $queue where to

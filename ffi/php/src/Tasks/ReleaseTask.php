@@ -8,7 +8,7 @@ namespace Millpond\Tasks;
  * Thrown by a handler of `Worker::run()`: release the task for another worker without counting
  * an attempt.
  */
-final class Release extends \Exception
+final class ReleaseTask extends \Exception
 {
     /**
      * @param float|null $delay in how many seconds it is available again; null is a short random time, as

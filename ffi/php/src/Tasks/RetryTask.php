@@ -7,7 +7,7 @@ namespace Millpond\Tasks;
 /**
  * Thrown by a handler of `Worker::run()`: retry the task.
  */
-final class Retry extends \Exception
+final class RetryTask extends \Exception
 {
     /**
      * @param string     $err   why it failed
