@@ -52,7 +52,7 @@ class ShuffleArgumentsTest < MillpondTest
     refused(TypeError, /group must be a String, not nil/) { @queue.consumer(nil, "c") }
     refused(TypeError, /consumer must be a String, not Symbol/) { @queue.consumer("g", :c) }
     refused(INVALID, /group's name is empty/) { @queue.consumer("", "c").read }
-    refused(INVALID, /consumer's name is empty/) { @queue.consumer("g", "").read(block: 60) }
+    refused(INVALID, /consumer's name is empty/) { @queue.consumer("g", "").read(wait: 60) }
     refused(INVALID, /group's name is empty/) { @queue.pending_count("") }
     refused(TypeError, /group must be a String/) { @queue.stats(1) }
     refused(TypeError, /name must be a String/) { Millpond::ShuffleQueue.keys(nil) }
@@ -91,8 +91,8 @@ class ShuffleArgumentsTest < MillpondTest
   end
 
   def test_times
-    refused(TypeError, /block must be a number of seconds, not String/) { @consumer.read(block: "1") }
-    refused(INVALID, /block is -1/) { @consumer.read_many(1, block: -1) }
+    refused(TypeError, /wait must be a number of seconds, not String/) { @consumer.read(wait: "1") }
+    refused(INVALID, /wait is -1/) { @consumer.read_many(1, wait: -1) }
     refused(INVALID, /wait is NaN/) { @consumer.messages(wait: Float::NAN) }
     refused(TypeError, /min_idle must be a number/) { @consumer.reclaim(min_idle: nil, max: 1) }
     refused(INVALID, /the least idle time is over 100 years/) { @consumer.reclaim(min_idle: Float::INFINITY, max: 1) }
@@ -100,7 +100,7 @@ class ShuffleArgumentsTest < MillpondTest
   end
 
   def test_receipts
-    %i[ack ack_and_delete extend].each do |method|
+    %i[ack ack_and_delete renew].each do |method|
       refused(TypeError, /messages must be a list/) { @consumer.public_send(method, "1-1") }
       refused(TypeError, /messages must be a list/) { @consumer.public_send(method, nil) }
       refused(TypeError, /messages\[1\] must be a Message or a Receipt, not String/) do
@@ -116,16 +116,6 @@ class ShuffleArgumentsTest < MillpondTest
     refused(TypeError, /messages\[0\]\.stream must be an Int/) { @consumer.ack(Millpond::Receipt.new("0", "1-1")) }
     refused(INVALID, /messages\[0\]\.stream is -1/) { @consumer.ack(Millpond::Receipt.new(-1, "1-1")) }
     assert_equal 0, @consumer.ack(Millpond::Receipt.new(0, "18446744073709551615-18446744073709551615"))
-  end
-
-  # Every object of Ruby can be extended by modules.
-  def test_a_consumer_can_be_extended
-    more, less = %i[more less].map { |name| Module.new { define_method(name) { name } } }
-    @consumer.extend(more, less)
-    assert_equal %i[more less], [@consumer.more, @consumer.less]
-    receipt = Millpond::Receipt.new(0, "1-1")
-    refused(ArgumentError, /many messages as a list/) { @consumer.extend(receipt, receipt) }
-    refused(ArgumentError, /wrong number of arguments/) { @consumer.extend }
   end
 
   # To show a field costs more than to write it.

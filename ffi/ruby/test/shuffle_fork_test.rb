@@ -17,7 +17,7 @@ class ShuffleForkTest < MillpondTest
       child = queue.consumer("g", "child")
       batches = child.messages(max: 30, wait: 0.1).to_a
       assert_equal [100, 100], [batches.sum(&:size), batches.sum { |batch| child.ack(batch) }]
-      assert_nil child.read(block: 0.05)
+      assert_nil child.read(wait: 0.05)
       queue.write_tracked("t", { "job" => "j" }, "job")
       assert queue.delete_tracked("j")
     end
@@ -37,17 +37,17 @@ class ShuffleForkTest < MillpondTest
   def test_forks_while_threads_wait
     client = connect(Servers.shared.url)
     queue = client.shuffle_queue(name_of_queue)
-    threads = Array.new(4) { Thread.new { queue.consumer("g", "c").read(block: 60) } }
+    threads = Array.new(4) { Thread.new { queue.consumer("g", "c").read(wait: 60) } }
     sleep 0.2
     own = client.shuffle_queue("#{name_of_queue}-child")
     5.times do
       in_child do
-        assert_nil own.consumer("g", "c").read(block: 0.02)
+        assert_nil own.consumer("g", "c").read(wait: 0.02)
         writing = Thread.new do
           sleep 0.05
           own.write("t", { "n" => "1" })
         end
-        assert_equal 1, own.consumer("g", "c").ack_and_delete(own.consumer("g", "c").read(block: 10))
+        assert_equal 1, own.consumer("g", "c").ack_and_delete(own.consumer("g", "c").read(wait: 10))
         writing.join
       end
     end
@@ -68,7 +68,7 @@ class ShuffleForkTest < MillpondTest
     assert_equal ["j"], values.next
     in_child do
       [-> { queue.len }, -> { queue.write("t", { "n" => "2" }) }, -> { consumer.read },
-       -> { consumer.read(block: 60) }, -> { batches.next }, -> { garbage.to_a }, -> { values.next }].each do |call|
+       -> { consumer.read(wait: 60) }, -> { batches.next }, -> { garbage.to_a }, -> { values.next }].each do |call|
         assert_raises(Millpond::ForkedError, &call)
       end
     end

@@ -13,7 +13,7 @@ class ShuffleMemoryTest < MillpondTest
       queue.write_many(WRITTEN)
       message = consumer.read
       messages = consumer.read_many(9)
-      consumer.extend(messages)
+      consumer.renew(messages)
       consumer.ack(message)
       consumer.reclaim(min_idle: 0, max: 2)
       consumer.messages(max: 1) { break }

@@ -113,7 +113,7 @@ class ShuffleTest < MillpondTest
     assert_nil queue.consumer(name_of_queue, "c").read
     consumer = queue.consumer(name_of_queue, "c", default_stream: true)
     assert_equal Millpond::Message.new(nil, "5-1", [%w[n 1]]), consumer.read
-    assert_equal 1, consumer.extend(Millpond::Receipt.new(nil, "5-1"))
+    assert_equal 1, consumer.renew(Millpond::Receipt.new(nil, "5-1"))
     assert_equal 1, consumer.ack(Millpond::Receipt.new(nil, "5-1"))
   end
 
@@ -122,12 +122,12 @@ class ShuffleTest < MillpondTest
     queue.write_many(numbered(3))
     silent = queue.consumer("g", "silent")
     taken = silent.read_many(3)
-    assert_equal 3, silent.extend(taken)
+    assert_equal 3, silent.renew(taken)
     other = queue.consumer("g", "other", max_deliveries: 2)
     assert_equal [[], 0], other.reclaim(min_idle: 60, max: 100).to_a
     messages, dead = other.reclaim(min_idle: 0, max: 2)
     assert_equal [[2, 2], 0], [messages.map(&:deliveries), dead]
-    assert_equal 1, silent.extend(taken)
+    assert_equal 1, silent.renew(taken)
     assert_equal 1, other.ack(messages[0])
     again = other.reclaim(min_idle: 0, max: 100)
     assert_equal [[2], 1], [again.messages.map(&:deliveries), again.dead]
@@ -247,7 +247,7 @@ class ShuffleTest < MillpondTest
       queue.write("t", { "n" => "1" })
       consumer.messages { client.close }
     end
-    [-> { queue.len }, -> { consumer.read }, -> { consumer.read(block: 60) }].each do |call|
+    [-> { queue.len }, -> { consumer.read }, -> { consumer.read(wait: 60) }].each do |call|
       assert_raises(Millpond::ClosedError, &call)
     end
   end
@@ -257,7 +257,7 @@ class ShuffleTest < MillpondTest
     queue = shuffle_queue_on(Servers.shared.url)
     consumer = queue.consumer("g", "c")
     { "shuffle.write" => -> { queue.write("t", { "a" => "b" }) },
-      "shuffle.read" => -> { consumer.read(block: 60) } }.each do |operation, call|
+      "shuffle.read" => -> { consumer.read(wait: 60) } }.each do |operation, call|
       error = assert_raises(Millpond::WrongTypeError, &call)
       assert_equal operation, error.operation
       assert_match(/#{name_of_queue}:meta/, error.message)

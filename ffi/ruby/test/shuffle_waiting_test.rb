@@ -6,8 +6,8 @@ require_relative "helper"
 class ShuffleWaitingTest < MillpondTest
   FOR_EVER = Float::INFINITY
   WAITS = {
-    read: ->(consumer) { [consumer.read(block: FOR_EVER)] },
-    read_many: ->(consumer) { consumer.read_many(10, block: FOR_EVER) },
+    read: ->(consumer) { [consumer.read(wait: FOR_EVER)] },
+    read_many: ->(consumer) { consumer.read_many(10, wait: FOR_EVER) },
     messages: ->(consumer) { consumer.messages(wait: FOR_EVER).first }
   }.freeze
 
@@ -17,12 +17,12 @@ class ShuffleWaitingTest < MillpondTest
 
   on_every_backend :waiting_ends do |url|
     consumer = shuffle_queue_on(url).consumer("g", "c")
-    [-> { consumer.read(block: 0.1).to_a }, -> { consumer.read_many(9, block: 1r / 10) },
+    [-> { consumer.read(wait: 0.1).to_a }, -> { consumer.read_many(9, wait: 1r / 10) },
      -> { consumer.messages(max: 1, wait: 0.1).to_a }].each do |wait|
       took = seconds { assert_equal [], wait.call }
       assert_includes 0.1..SOON, took
     end
-    assert_operator seconds { consumer.read(block: 0) }, :<, SOON
+    assert_operator seconds { consumer.read(wait: 0) }, :<, SOON
   end
 
   WAITS.each do |how, wait|
@@ -179,7 +179,7 @@ class ShuffleWaitingTest < MillpondTest
     queue = connect(server.url, timeout: 60).shuffle_queue("x")
     consumer = queue.consumer("g", "c")
     assert_nil consumer.read
-    thread = in_thread { consumer.read(block: FOR_EVER) }
+    thread = in_thread { consumer.read(wait: FOR_EVER) }
     server.run("kill")
     server.run("restart")
     error = nil
@@ -192,14 +192,14 @@ class ShuffleWaitingTest < MillpondTest
       thread.value
     rescue Millpond::Error => lost
       assert_includes %i[later unknown], lost.retry
-      consumer.read(block: 10) || consumer.reclaim(min_idle: 0, max: 1).messages.first
+      consumer.read(wait: 10) || consumer.reclaim(min_idle: 0, max: 1).messages.first
     end
     assert_equal "1", message["n"], error.inspect
   end
 
   on_every_backend :many_threads_wait_and_each_gets_one do |url|
     queue = shuffle_queue_on(url)
-    threads = Array.new(5) { Thread.new { queue.consumer("g", "c").read(block: 30) } }
+    threads = Array.new(5) { Thread.new { queue.consumer("g", "c").read(wait: 30) } }
     sleep 0.1
     queue.write_many(numbered(5))
     assert_equal [*0...5], numbers(threads.map(&:value)).sort
@@ -227,7 +227,7 @@ class ShuffleWaitingTest < MillpondTest
   on_every_backend :a_program_ends_although_threads_wait do |url|
     program = <<~'PROGRAM'
       queue = Millpond.connect(ARGV[0]).shuffle_queue(ARGV[1])
-      Thread.new { queue.consumer("g", "c").read(block: Float::INFINITY) }
+      Thread.new { queue.consumer("g", "c").read(wait: Float::INFINITY) }
       Thread.new { queue.consumer("g", "c").messages(wait: Float::INFINITY) { } }
       other = Millpond.connect("memory:").shuffle_queue("x").consumer("g", "c")
       Thread.new { loop { other.ack([other.read].compact) } }

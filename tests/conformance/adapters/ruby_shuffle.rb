@@ -60,13 +60,13 @@ module ShuffleCalls
       return { messages: messages.map { |message| shown(message) }, dead: dead }
     end
     receipts = request["receipts"].map { |one| Millpond::Receipt.new(one["stream"], one["id"]) }
-    return consumer.extend(receipts) if call == "extend"
+    return consumer.renew(receipts) if call == "extend"
 
     request["delete"] ? consumer.ack_and_delete(receipts) : consumer.ack(receipts)
   end
 
-  def read(consumer, max, block)
-    messages = max == 1 ? [consumer.read(block: block)].compact : consumer.read_many(max, block: block)
+  def read(consumer, max, wait)
+    messages = max == 1 ? [consumer.read(wait: wait)].compact : consumer.read_many(max, wait: wait)
     messages.map { |message| shown(message) }
   end
 

@@ -32,7 +32,7 @@ module Millpond
 
     # Reads the next message, if there is one.
     #
-    # @param block [Numeric, nil] how many seconds to wait for one if there is none, `Float::INFINITY`
+    # @param wait [Numeric, nil] how many seconds to wait for one if there is none, `Float::INFINITY`
     #   waits without limit. Waiting costs the server almost nothing. An interrupt that the program
     #   holds back with `Thread.handle_interrupt` ends the wait with {CancelledError}, also one that
     #   came before it.
@@ -47,15 +47,15 @@ module Millpond
     #   queue.write("tenant-7", { "image" => "a.png" })
     #   consumer = queue.consumer("workers", "worker-1")
     #   consumer.read["image"] # => "a.png"
-    #   consumer.read(block: 0.01) # => nil
-    def read(block: nil)
-      read_many(1, block: block).first
+    #   consumer.read(wait: 0.01) # => nil
+    def read(wait: nil)
+      read_many(1, wait: wait).first
     end
 
     # Reads up to `max` messages in one step: the same ones that as many calls of {#read} would return.
     #
     # @param max [Integer] messages, 1 to 10,000
-    # @param block [Numeric, nil] as in {#read}
+    # @param wait [Numeric, nil] as in {#read}
     # @return [Array<Message>] none if there are none
     # @raise [InvalidArgumentError, TypeError] for a wrong size
     # @raise (see #read)
@@ -64,9 +64,9 @@ module Millpond
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write_many([["a", { "n" => "1" }], ["b", { "n" => "2" }]])
     #   queue.consumer("workers", "worker-1").read_many(10).size # => 2
-    def read_many(max, block: nil)
+    def read_many(max, wait: nil)
       size = Convert.size("max", max)
-      wait_ms = block.nil? ? Batches::NO_WAIT : Convert.milliseconds("block", block)
+      wait_ms = Batches.wait_ms(wait)
       ShuffleResults.messages(@encoding) do |out, error|
         Native.millpond_shuffle_read(@native, size, wait_ms, out, error)
       end
@@ -166,22 +166,18 @@ module Millpond
     #   queue.write("tenant-7", { "n" => "1" })
     #   consumer = queue.consumer("workers", "worker-1")
     #   message = consumer.read
-    #   consumer.extend(message) # => 1
+    #   consumer.renew(message) # => 1
     #   queue.consumer("workers", "worker-2").reclaim(min_idle: 60, max: 1).messages # => []
-    def extend(messages, *modules)
-      # Every object of Ruby has a method of this name, for modules.
-      return super if messages.is_a?(Module)
-      raise ArgumentError, "give many messages as a list" unless modules.empty?
-
+    def renew(messages)
       count(:millpond_shuffle_extend, messages)
     end
 
-    # Takes over messages that were delivered a while ago and neither acknowledged nor extended
+    # Takes over messages that were delivered a while ago and neither acknowledged nor renewed
     # since: those of consumers that are gone. What was delivered `max_deliveries` times becomes a
     # dead letter instead; see {ShuffleQueue#consumer}.
     #
     # A slow consumer may still be working on a message that is taken over: the time has to be longer
-    # than its work, or it has to {#extend} what it works on.
+    # than its work, or it has to {#renew} what it works on.
     #
     # @param min_idle [Numeric] how many seconds ago, at most 100 years
     # @param max [Integer] messages, 1 to 10,000
