@@ -4,11 +4,13 @@ require "ffi"
 
 module Millpond
   # Finds libmillpond: the file that MILLPOND_LIBRARY names, else the one that this gem carries,
-  # else the system's.
+  # else the system's. It starts no program: a prefix that the loader does not search has to be named.
   #
   # @api private
   module Library
     CARRIED = File.join(__dir__, "libmillpond.#{FFI::Platform::LIBSUFFIX}")
+    # Where the loader looks, and in /usr/local/lib, where ffi looks after it.
+    ON_SYSTEM = ["libmillpond.so.1", "libmillpond.#{FFI::Platform::LIBSUFFIX}"].freeze
 
     # @return [Array<String>] the loader's names of the library, best first
     def self.candidates
@@ -16,19 +18,8 @@ module Millpond
       return [named] if named && !named.empty?
       return [CARRIED] if File.exist?(CARRIED)
 
-      on_system
+      ON_SYSTEM
     end
-
-    # A prefix that the loader does not search, such as /usr/local on some systems, is known to
-    # pkg-config alone.
-    def self.on_system
-      names = ["libmillpond.so.1", "libmillpond.#{FFI::Platform::LIBSUFFIX}"]
-      folder = `pkg-config --variable=libdir millpond 2>/dev/null`.strip
-      folder.empty? ? names : names + names.map { |name| File.join(folder, name) }
-    rescue Errno::ENOENT
-      names
-    end
-    private_class_method :on_system
 
     # Loads the library into a module that extends FFI::Library.
     #
