@@ -174,8 +174,10 @@ class TasksArgumentsTest < MillpondTest
     refused(TypeError, /after must be a DocPosition or a Doc/) { @store.list_docs("n", after: @task) }
     refused(TypeError, /after.at_ms must be an Integer/) { @store.list("q", after: Millpond::Position.new(nil, "t")) }
     refused(TypeError, /claimant must be a String/) { @store.list("q", claimant: 5) }
-    refused(TypeError, /start must be a String/) { @store.list_docs("n", start: 5) }
-    refused(TypeError, /end must be a String/) { @store.list_docs("n", end: 5) }
+    refused(TypeError, /keys must be a Range, not String/) { @store.list_docs("n", keys: "a") }
+    refused(TypeError, /keys.begin must be a String/) { @store.list_docs("n", keys: 5..) }
+    refused(TypeError, /keys.end must be a String/) { @store.list_docs("n", keys: ...5) }
+    refused(INVALID, /keys is a..c, with its end; write it with three dots/) { @store.list_docs("n", keys: "a".."c") }
     refused(TypeError, /exact must be a list.*not nil/) { @store.queues(exact: nil) }
     refused(TypeError, /prefixes\[0\] must be a String/) { @store.namespace_stats(prefixes: [5]) }
     refused(INVALID, /the filter names no queue/) { @store.are_empty? }
@@ -232,7 +234,7 @@ class TasksArgumentsTest < MillpondTest
     assert_equal [1], store.fetch([made["a"]])[0].value
     assert_equal 1, store.list(made["q"], claimant: made["ann"]).tasks.size
     store.modify(modification.insert_doc(made["n"], made["k"], secondary_key: made["s"], json: made["2"]))
-    assert_equal [2], store.list_docs(made["n"], start: made["a"], end: made["z"]).docs.map(&:content)
+    assert_equal [2], store.list_docs(made["n"], keys: made["a"]...made["z"]).docs.map(&:content)
     assert_equal 1, store.claim_docs(made["n"], made["k"]).size
     store.insert("w")
     store.worker(made["w"], error_queue: made["bad"], max_attempts: 1).jobs { |job| job.retry(made["why"]) }

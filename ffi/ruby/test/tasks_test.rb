@@ -192,7 +192,7 @@ class TasksTest < MillpondTest
     later, = store.modify(modification.change_doc(a.change(at_ms: 1))).changed_docs
     assert_equal [1, "", 5], [later.at_ms, later.claimant, later.content]
     store.modify(modification.delete_doc(later).depend_doc(b.handle))
-    assert_equal [b], store.list_docs("n", end: "l").docs
+    assert_equal [b], store.list_docs("n", keys: ..."l").docs
     assert_equal [], store.claim_docs("n", "none")
   end
 
@@ -226,7 +226,7 @@ class TasksTest < MillpondTest
     page = store.list_docs("n", limit: 2, omit_contents: true)
     assert_equal [[nil, nil], %w[b 1 d1]], [page.docs.map(&:json), page.next.to_a]
     assert_equal %w[d2 d3], store.list_docs("n", after: page.next).docs.map(&:id)
-    assert_equal %w[d2], store.list_docs("n", after: page.docs.last, start: "b", end: "c").docs.map(&:id)
+    assert_equal %w[d2], store.list_docs("n", after: page.docs.last, keys: "b"..."c").docs.map(&:id)
     assert_equal [[], nil], store.list_docs("none").to_a
   end
 

@@ -80,7 +80,7 @@ module TaskCalls
       docs([store.put_doc(entry["namespace"], entry["key"], **doc_insert(entry))]).first
     when "fetch_docs" then docs(store.fetch_docs(request["namespace"], request["ids"]))
     when "list_docs"
-      page = store.list_docs(request["namespace"], start: request["start"], end: request["end"],
+      page = store.list_docs(request["namespace"], keys: request["start"]...request["end"],
                                                    after: position(Millpond::DocPosition, request["after"]),
                                                    limit: request["limit"], omit_contents: request["omit_contents"])
       { docs: docs(page.docs), next: page.next&.to_h }

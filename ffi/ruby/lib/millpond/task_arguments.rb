@@ -126,7 +126,7 @@ module Millpond
     end
 
     # @return [Native::DocQuery]
-    def self.doc_query(after, limit, first, last, omit_contents)
+    def self.doc_query(keys, after, limit, omit_contents)
       query = Native::DocQuery.new
       Native.millpond_doc_query_init(query)
       unless after.nil?
@@ -138,10 +138,23 @@ module Millpond
         query[:after], = list(Native::DocPosition, "J6", [row])
       end
       put_limit(query, limit)
-      put_text(query, :start, first)
-      put_text(query, :end, last)
+      unless keys.nil?
+        first, last = range("keys", keys)
+        put_text(query, :start, first)
+        put_text(query, :end, last)
+      end
       query[:omit_contents] = !!omit_contents
       query
+    end
+
+    # @return [Array(String, String)] its ends, each of which may be nil
+    def self.range(argument, range)
+      raise Convert.wrong_type(argument, "a Range", range) unless range.is_a?(Range)
+      if range.end && !range.exclude_end?
+        raise Convert.invalid("#{argument} is #{range}, with its end; write it with three dots, without")
+      end
+
+      { begin: range.begin, end: range.end }.map { |name, key| key && Convert.bytes("#{argument}.#{name}", key) }
     end
 
     # @return [Native::TasksFilter]
@@ -218,6 +231,6 @@ module Millpond
     def self.doc?(value)
       value.is_a?(Doc) || value.is_a?(DocId)
     end
-    private_class_method :list, :put_list, :put_limit, :put_text, :task?, :doc?
+    private_class_method :list, :range, :put_list, :put_limit, :put_text, :task?, :doc?
   end
 end

@@ -168,14 +168,15 @@ module Millpond
     # A page of a namespace's documents, by primary key, secondary key and id.
     #
     # @param namespace [String]
-    # @param start [String, nil] from this primary key on
-    # @param end [String, nil] up to this primary key, and without it
+    # @param keys [Range<String>, nil] primary keys, such as `"b"..."d"`, `"b"...` or `..."d"`: from the first
+    #   one on, and up to the last one without it, by their bytes
     # @param after [DocPosition, Doc, nil] what the page comes after, such as the `next` of the one before;
     #   without it, the first
     # @param limit [Integer, nil] how many documents (1,000), at most 10,000
     # @param omit_contents [Boolean] whether to leave the contents out
     # @return [DocPage]
-    # @raise [InvalidArgumentError, TypeError] for anything but a name, a position or a number
+    # @raise [InvalidArgumentError, TypeError] for anything but a name, a position or a number,
+    #   and for a range with its end
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -183,13 +184,12 @@ module Millpond
     #     accounts.insert_doc("accounts", name)
     #   end
     #   store.modify(opened)
-    #   store.list_docs("accounts", start: "b", end: "c").docs.map(&:key) # => ["bob"]
+    #   store.list_docs("accounts", keys: "b"..."c").docs.map(&:key) # => ["bob"]
     #   page = store.list_docs("accounts", limit: 2)
     #   store.list_docs("accounts", after: page.next).docs.map(&:key) # => ["cy"]
-    def list_docs(namespace, start: nil, end: nil, after: nil, limit: nil, omit_contents: false)
+    def list_docs(namespace, keys: nil, after: nil, limit: nil, omit_contents: false)
       namespace = Convert.bytes("namespace", namespace)
-      last = binding.local_variable_get(:end) # a word of Ruby's
-      query = TaskArguments.doc_query(after, limit, start, last, omit_contents)
+      query = TaskArguments.doc_query(keys, after, limit, omit_contents)
       page = TaskResults.of do |out, error|
         Native.millpond_tasks_list_docs(@native, namespace, namespace.bytesize, query, out, error)
       end
