@@ -12,11 +12,16 @@ module Millpond
   # if there is an interrupt, and Ruby acts on it after the call. Signal handlers cannot be held
   # back: {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
   #
+  # Under a fiber scheduler each call is made on a thread of its own, and the fiber waits for that. A
+  # call would else hold up all fibers of its thread, as the library waits by itself and not by what a
+  # scheduler can watch.
+  #
   # @api private
   module Call
     HELD_BACK = { Object => :never }.freeze
     RAISED = :millpond_raised
-    private_constant :HELD_BACK, :RAISED
+    SCHEDULERS = Fiber.respond_to?(:current_scheduler) # from Ruby 3.1 on
+    private_constant :HELD_BACK, :RAISED, :SCHEDULERS
 
     # Makes a call: yields the out-parameter for its error, and the block returns the call's
     # status.
@@ -24,13 +29,11 @@ module Millpond
     # @raise [Error] what the library says went wrong
     def self.check
       out = FFI::MemoryPointer.new(:pointer)
-      raised = nil
-      status = Thread.handle_interrupt(HELD_BACK) do
-        yield out
-      ensure
-        raised = take_raised
-      end
-      raise raised if raised
+      status = if SCHEDULERS && Fiber.current_scheduler
+                 on_thread { uninterrupted { yield out } }
+               else
+                 uninterrupted { yield out }
+               end
       fail_with(status, out.read_pointer) unless status.zero?
     ensure
       Native.millpond_error_free(out.read_pointer) if out && status != 0
@@ -72,6 +75,32 @@ module Millpond
       return stop
     end
 
+    def self.uninterrupted
+      raised = nil
+      status = Thread.handle_interrupt(HELD_BACK) do
+        yield
+      ensure
+        raised = take_raised
+      end
+      raised ? raise(raised) : status
+    end
+
+    def self.on_thread(&call)
+      thread = Thread.new(&call)
+      thread.report_on_exception = false
+      thread.value
+    ensure
+      stop(thread) if thread&.alive?
+    end
+
+    # Ends a call whose fiber was interrupted. It writes to the caller's memory, so the caller goes on
+    # when it has ended.
+    def self.stop(thread)
+      thread.kill.join
+    rescue Exception
+      thread.alive? ? retry : raise
+    end
+
     def self.take_raised
       thread = Thread.current
       return unless thread.thread_variable?(RAISED)
@@ -93,7 +122,7 @@ module Millpond
     def self.text(string)
       string.force_encoding(Encoding::UTF_8)
     end
-    private_class_method :take_raised, :fail_with
+    private_class_method :uninterrupted, :on_thread, :stop, :take_raised, :fail_with
 
     QUESTION = FFI::Function.new(:bool, []) { stop? }
     private_constant :QUESTION
