@@ -11,6 +11,7 @@
 
 #![allow(dead_code, reason = "until every host has its emitter")]
 
+mod c_abi;
 mod docs;
 mod model;
 mod output;

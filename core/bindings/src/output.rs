@@ -38,6 +38,15 @@ impl Output {
         self.add(path, "//", rustfmt(&self.root, text.as_ref()));
     }
 
+    /// A file as it is generated, or else as it is on disk.
+    pub(crate) fn text(&self, path: &str) -> String {
+        let generated = self.files.get(path).cloned();
+        generated.unwrap_or_else(|| {
+            std::fs::read_to_string(self.root.join(path))
+                .unwrap_or_else(|error| panic!("{path}: {error}"))
+        })
+    }
+
     pub(crate) fn write(self) -> ExitCode {
         for (path, text) in &self.files {
             let path = self.root.join(path);

@@ -487,6 +487,11 @@ impl syn::parse::Parse for Setters {
 }
 
 fn docs(attributes: &[Attribute]) -> Docs {
+    Docs::parse(&text(attributes))
+}
+
+/// The comment that attributes are, with its lines.
+pub(crate) fn text(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(of) if of.path.is_ident("doc") => match &of.value {
             Expr::Lit(literal) => match &literal.lit {
@@ -499,23 +504,23 @@ fn docs(attributes: &[Attribute]) -> Docs {
     });
     let lines: Vec<_> =
         lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
-    Docs::parse(&lines.join("\n"))
+    lines.join("\n")
+}
+
+/// Whether there is an attribute of this name that holds this word.
+pub(crate) fn has(attributes: &[Attribute], name: &str, word: &str) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident(name)
+            && attribute.meta.to_token_stream().to_string().contains(word)
+    })
 }
 
 fn is_public(visibility: &Visibility, attributes: &[Attribute]) -> bool {
-    let is_hidden = |attribute: &Attribute| {
-        attribute.path().is_ident("doc")
-            && attribute.meta.to_token_stream().to_string().contains("hidden")
-    };
-    matches!(visibility, Visibility::Public(_)) && !attributes.iter().any(is_hidden)
+    matches!(visibility, Visibility::Public(_)) && !has(attributes, "doc", "hidden")
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
-    let is_test = |attribute: &Attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.meta.to_token_stream().to_string().contains("test")
-    };
-    attributes.iter().any(is_test)
+    has(attributes, "cfg", "test")
 }
 
 fn path_end(of: &syn::Type) -> String {
