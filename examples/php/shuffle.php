@@ -9,13 +9,15 @@
 
 declare(strict_types=1);
 
+use Millpond\ConsumerOptions;
 use Millpond\Message;
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 
 require __DIR__ . '/autoload.php';
 
 $client = Millpond::connect($argv[1] ?? 'memory:');
-$queue = $client->shuffleQueue('{examples/shuffle}', streams: 64, streamsPerShard: 4);
+$queue = $client->shuffleQueue('{examples/shuffle}', new ShuffleOptions(streams: 64, streamsPerShard: 4));
 $consumer = $queue->consumer('workers', 'worker-1');
 // What an interrupted earlier run left: what its workers had read, and the rest.
 while (($left = $consumer->reclaim(minIdle: 0, max: 1_000)->messages) !== []) {
@@ -38,7 +40,7 @@ echo "the message of the quiet tenant had not to wait for a thousand others\n";
 
 // worker-1 dies here, with five messages that it has not acknowledged. Another one reclaims them.
 // In production the idle time is much longer than the longest job, not 0.
-$other = $queue->consumer('workers', 'worker-2', maxDeliveries: 5);
+$other = $queue->consumer('workers', 'worker-2', new ConsumerOptions(maxDeliveries: 5));
 $reclaimed = $other->reclaim(minIdle: 0, max: 100);
 assert(count($reclaimed->messages) === 5);
 assert($reclaimed->messages[0]->deliveries === 2);

@@ -11,6 +11,7 @@
 
 declare(strict_types=1);
 
+use Millpond\ConsumerOptions;
 use Millpond\Message;
 use Millpond\Millpond;
 
@@ -25,7 +26,7 @@ if ($url === 'memory:') {
     }
 }
 
-$consumer = $queue->consumer('printers', 'printer-' . getmypid(), maxDeliveries: 5);
+$consumer = $queue->consumer('printers', 'printer-' . getmypid(), new ConsumerOptions(maxDeliveries: 5));
 
 $printed = 0;
 $print = static function (Message $message) use (&$printed): void {

@@ -12,6 +12,7 @@
 declare(strict_types=1);
 
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\TrackKeys;
 
 require __DIR__ . '/autoload.php';
@@ -19,7 +20,7 @@ require __DIR__ . '/autoload.php';
 $url = $argv[1] ?? 'memory:';
 $client = Millpond::connect($url);
 // The braces tie all keys of the queue to one slot, for a cluster.
-$queue = $client->shuffleQueue('{examples/jobs}', streams: 16, streamsPerShard: 4, trackKeys: TrackKeys::Queue);
+$queue = $client->shuffleQueue('{examples/jobs}', new ShuffleOptions(streams: 16, streamsPerShard: 4, trackKeys: TrackKeys::Queue));
 
 // Many messages in one step, each for its tenant.
 $jobs = [];

@@ -13,7 +13,10 @@ use Millpond\Exception\DependencyException;
 use Millpond\Millpond;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\RetryTask;
+use Millpond\Tasks\WorkerOptions;
 
 require __DIR__ . '/autoload.php';
 
@@ -23,8 +26,8 @@ $name = 'examples/tasks/' . getmypid();
 [$ann, $bob] = [$client->tasks($name, 'ann'), $client->tasks($name, 'bob')];
 
 // An order, and an account that it will be taken from.
-$ann->insert('orders', ['account' => '7', 'price' => 30]);
-$ann->putDoc('accounts', '7', ['balance' => 100]);
+$ann->insert(new NewTask('orders', ['account' => '7', 'price' => 30]));
+$ann->putDoc(new NewDoc('accounts', '7', ['balance' => 100]));
 
 // Ann claims the order, and is too slow: her lease is over at once. Bob claims it as well.
 $anns = $ann->claim('orders', lease: 0);
@@ -37,13 +40,13 @@ assert([$anns->version, $bobs->version] === [1, 2]);
 $balance = $account->content()['balance'] - $price;
 $done = $bob->modify((new Modification())
     ->delete($bobs)
-    ->insert('invoices', $bobs->value())
+    ->insert(new NewTask('invoices', $bobs->value()))
     ->changeDoc($account->change(['balance' => $balance], release: true)));
 assert($done->changedDocs[0]->json === '{"balance":70}');
 
 // Ann's version is stale, so her modification is refused: no second invoice.
 try {
-    $ann->modify((new Modification())->delete($anns)->insert('invoices', $anns->value()));
+    $ann->modify((new Modification())->delete($anns)->insert(new NewTask('invoices', $anns->value())));
     throw new LogicException('the order was gone');
 } catch (DependencyException $refused) {
     assert($refused->deletes == [$anns->handle()]);
@@ -52,7 +55,7 @@ try {
 
 // A worker claims, renews while the handler works, retries what failed, and moves to the error queue
 // what fails too often.
-$worker = $bob->worker('invoices', backoff: 0, backoffMax: 0, maxAttempts: 2);
+$worker = $bob->worker('invoices', new WorkerOptions(backoff: 0, backoffMax: 0, maxAttempts: 2));
 $worker->run(fn (Job $job) => throw new RetryTask('the printer is off'));
 [$aside] = $bob->list('invoices/err')->tasks;
 assert([$aside->attempt, $aside->err] === [2, "the printer is off\nthe printer is off"]);

@@ -13,6 +13,7 @@ declare(strict_types=1);
 
 use Millpond\Millpond;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewTask;
 
 require __DIR__ . '/autoload.php';
 
@@ -23,13 +24,13 @@ $store = $client->tasks('examples/mail');
 // Many tasks in one step: all of them or none.
 $mails = new Modification();
 foreach (['ann', 'bob', 'cy'] as $to) {
-    $mails->insert('mails', ['to' => $to]);
+    $mails->insert(new NewTask('mails', ['to' => $to]));
 }
 // One that has to go first, one for later, and one that is sent once however often this runs.
 $mails
-    ->insert('mails', ['to' => 'dee'], priority: 9)
-    ->insert('mails', ['to' => 'eve'], delay: 0.5)
-    ->insert('mails', ['to' => 'all'], id: 'welcome', skipColliding: true);
+    ->insert(new NewTask('mails', ['to' => 'dee'], priority: 9))
+    ->insert(new NewTask('mails', ['to' => 'eve'], delay: 0.5))
+    ->insert(new NewTask('mails', ['to' => 'all'], id: 'welcome'), skipColliding: true);
 $inserted = count($store->modify($mails)->inserted);
 
 assert($inserted === 6 || $url !== 'memory:');

@@ -13,7 +13,9 @@ declare(strict_types=1);
 use Millpond\Millpond;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\ReleaseTask;
+use Millpond\Tasks\WorkerOptions;
 
 require __DIR__ . '/autoload.php';
 
@@ -29,7 +31,7 @@ function send(Job $job): Modification
     $mail = $job->task->value();
     echo "sending to {$mail['to']}\n";
 
-    return $job->delete()->insert('archive', $mail);
+    return $job->delete()->insert(new NewTask('archive', $mail));
 }
 
 $url = $argv[1] ?? 'memory:';
@@ -37,13 +39,13 @@ $client = Millpond::connect($url);
 $store = $client->tasks('examples/mail');
 if ($url === 'memory:') {
     foreach (['ann', 'bob', 'cy'] as $to) {
-        $store->insert('mails', ['to' => $to]);
+        $store->insert(new NewTask('mails', ['to' => $to]));
     }
 }
 
 // A task is leased and renewed while send() runs. If it fails it is retried, later each time; after
 // five attempts, or if its workers died ten times while they worked on it, it goes to `mails/err`.
-$store->worker('mails', wait: 1, maxAttempts: 5, maxClaims: 10)->run(send(...));
+$store->worker('mails', new WorkerOptions(wait: 1, maxAttempts: 5, maxClaims: 10))->run(send(...));
 
 $archived = 0;
 foreach ($store->claims('archive', max: 100) as $batch) {

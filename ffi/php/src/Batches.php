@@ -4,66 +4,111 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use FFI\CData;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Signals;
+use Millpond\Internal\YieldsBatches;
+
 /**
- * A consumer's loop, made by `Ick::batches()`. Asking for the next batch commits the one before, in
- * one round trip.
- *
- *     $files = Millpond::connect('memory:')->ick('files');
- *     $files->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']]);
- *     foreach ($files->batches(2) as $batch) {
- *         echo count($batch), "\n"; // 2, then 1
- *     }
- *     echo $files->stats()->totalSize, "\n"; // 0
- *
- * A loop that is left by an exception, or by `break`, leaves its batch reserved: the next reserve
- * returns it again. To leave by `break` with the last batch done, commit it:
- *
- *     $files->add([[1, 'a.txt'], [2, 'b.txt']]);
- *     $batches = $files->batches(1);
- *     foreach ($batches as $batch) {
- *         break;
- *     }
- *     $batches->commit();
- *     echo $files->reserve(10)[0]->member, "\n"; // b.txt
- *
- * A second `foreach` over the same object begins with the batch that the first one was left with,
- * unless that was committed.
- *
- * @extends \IteratorAggregate<int, list<Entry>>
+ * A consumer's loop, made by `Ick::batches()`, `ConsumerLease::batches()` and `IckChannel::batches()`.
  */
-interface Batches extends \IteratorAggregate
+final class Batches implements BatchesInterface
 {
-    /**
-     * Commits the last batch and takes the next; null when the loop is over. What `foreach` does.
-     *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued: a
-     * batch whose commit may or may not have been done is delivered again if it was not.
-     *
-     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
-     * ends the wait, and after one that returns the wait continues. A batch that came meanwhile is
-     * returned by the next call.
-     *
-     * @return list<Entry>|null
-     *
-     * @throws Exception\MillpondException what `Ick::exchange()` throws; a LeaseLostException for
-     *                                     the batches of a lease
-     */
-    public function next(): ?array;
+    use YieldsBatches;
+
+    private function __construct(
+        private readonly Library $library,
+        private readonly \Closure $make,
+        private CData $handle,
+        private readonly bool $waits,
+        private readonly object $owner,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_batches_free', $handle);
+    }
+
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
+
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
 
     /**
-     * Commits the last batch, for a loop that is left before its end.
+     * @internal what makes it
      *
-     * @return int how many of its members were still reserved; 0 if it was committed already
-     *
-     * @throws Exception\MillpondException what `Ick::commit()` throws; a LeaseLostException for the
-     *                                     batches of a lease
+     * @param \Closure(CData): int $open  makes a loop with its out-parameters
+     * @param bool                 $waits whether next() can take long
+     * @param object               $owner what the loop needs: its client, its lease or its channel
      */
-    public function commit(): int;
+    public static function open(Library $library, \Closure $open, bool $waits, object $owner): self
+    {
+        $make = static function () use ($library, $open): CData {
+            $call = $library->call();
+            $status = $open($call);
+            $library->check($status, $call);
 
-    /**
-     * The batches, one after the other.
-     *
-     * @return \Generator<int, list<Entry>, mixed, void>
-     */
-    public function getIterator(): \Generator;
+            return $call->batches[0];
+        };
+
+        return Signals::held(static fn (): self => new self($library, $make, $make(), $waits, $owner));
+    }
+
+    public function next(): ?array
+    {
+        if (!$this->fill()) {
+            return null;
+        }
+
+        return $this->take();
+    }
+
+    private function fill(): bool
+    {
+        if ($this->isKept()) {
+            return true;
+        }
+        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_batches_next($this->handle, $call->entries, $call->error);
+            $this->library->check($status, $call);
+            $this->atWork = false;
+            if ($call->entries[0] !== null) {
+                $batch = $this->library->entries($call);
+                $this->keep($batch);
+            }
+        });
+
+        return $this->unseen !== null;
+    }
+
+    public function commit(): int
+    {
+        if ($this->unseen !== null) {
+            return 0;
+        }
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_batches_commit(
+            $this->handle,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+        $this->atWork = false;
+
+        return $call->number[0];
+    }
+
+    private function forget(): void
+    {
+        Signals::held(function (): void {
+            $made = ($this->make)();
+            Handles::keep($this, $this->library->ffi, 'millpond_batches_free', $made);
+            Handles::free($this->handle);
+            [$this->handle, $this->atWork] = [$made, false];
+        });
+    }
 }

@@ -4,105 +4,137 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use FFI;
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Signals;
 use Millpond\Tasks\TaskStore;
 
 /**
- * A server or an embedded engine, and the access to its queues; made by `Millpond::connect()` or
- * `Millpond::over()`. On Redis it can be used after a fork too.
+ * A server or an embedded engine, made by `Millpond::connect()`.
  */
-interface Client
+final class Client implements ClientInterface
 {
-    /**
-     * The Ick of this name. Makes no call.
-     *
-     * @param string $name any bytes, at most 64 KiB
-     */
-    public function ick(string $name): Ick;
+    /** @internal made by `Millpond::connect()` */
+    private function __construct(
+        /** @internal */
+        public readonly Library $library,
+        /** @internal */
+        public readonly CData $handle,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_client_free', $handle);
+    }
 
-    /**
-     * The channel of several Icks of this name. Makes no call.
-     *
-     * @param string $name   any bytes, at most 64 KiB
-     * @param int    $shards how many Icks, from 1 to 65,536
-     *
-     * @throws Exception\InvalidArgumentException for another number of Icks, or over a connection
-     *                                            that is not Millpond's own
-     */
-    public function ickChannel(string $name, int $shards): IckChannel;
+    public function __destruct()
+    {
+        Handles::free($this->handle);
+    }
 
-    /**
-     * The shuffle queue of this name, which many tenants share so that one tenant's burst delays
-     * only itself. Makes no call.
-     *
-     * @param string    $name            any bytes but none, at most 64 KiB; on a cluster it has to
-     *                                   hold a `{tag}`
-     * @param int|null  $streams         how many streams the queue has, from 1 to 65,536. The first
-     *                                   write to a queue sets it; a write to one that has another
-     *                                   number is refused, and `ShuffleQueue::resize()` changes it.
-     *                                   With null writers use the number that the queue has, and a
-     *                                   new queue gets 16. Readers need not set it
-     * @param int|null  $streamsPerShard how many of the streams a tenant may write to; null is 2, or
-     *                                   1 if the queue has one stream
-     * @param float|null $ttl            seconds that a stream lives after it was last written to, from
-     *                                   1 to 100 years. **When that time is over the stream is deleted
-     *                                   with all that is in it, unprocessed messages too.** With null
-     *                                   nothing that is written expires. All writers of a queue should
-     *                                   have the same
-     * @param TrackKeys $trackKeys       where the records of tracked messages are
-     * @param float|null $deadTtl        seconds that a dead letter is kept, from 1 to 100 years: each
-     *                                   `ShuffleConsumer::reclaim()` deletes those that are older. With
-     *                                   null they stay until `ShuffleQueue::deleteDeadLetters()`
-     *
-     * @throws Exception\InvalidArgumentException for a number that is negative or huge, or over a
-     *                                            connection that is not Millpond's own; other
-     *                                            invalid settings are refused by the step that
-     *                                            needs them
-     */
-    public function shuffleQueue(
-        string $name,
-        ?int $streams = null,
-        ?int $streamsPerShard = null,
-        ?float $ttl = null,
-        TrackKeys $trackKeys = TrackKeys::Global,
-        ?float $deadTtl = null,
-    ): ShuffleQueue;
+    /** A copy would free what the original holds. */
+    private function __clone(): void
+    {
+    }
 
-    /**
-     * The store of tasks and documents of this name, for a claimant. Makes no call.
-     *
-     * @param string      $name     any bytes but none, at most 64 KiB
-     * @param string|null $claimant the name that claims are made under: 1 to 64 characters; null is 16
-     *                              random hexadecimal digits. It is no secret: any program that uses a
-     *                              claimant's name can do what that claimant can. Each job of a worker
-     *                              has a claimant of its own: this one, cut to 47 characters, `/` and 16
-     *                              random hexadecimal digits. So two jobs never hold the same task or
-     *                              document, and `TaskStore::modify()` is refused for what a job holds.
-     *                              What a job's end delays to a time in the future, this claimant holds
-     *                              until then
-     *
-     * @throws Exception\InvalidArgumentException over a connection that is not Millpond's own; invalid
-     *                                            names are refused by the step that needs them
-     */
-    public function tasks(string $name, ?string $claimant = null): TaskStore;
+    /** @internal what `Millpond::connect()` does */
+    public static function connect(
+        Library $library,
+        #[\SensitiveParameter] string $url,
+        ?float $timeout,
+        ?float $connectTimeout,
+        ?int $retries,
+        ?string $username,
+        #[\SensitiveParameter] ?string $password,
+        ?string $clientName,
+    ): self {
+        $ffi = $library->ffi;
+        $options = $ffi->new('millpond_options');
+        $pointer = FFI::addr($options);
+        $ffi->millpond_options_init($pointer);
+        $kept = [];
+        $texts = ['url' => $url, 'username' => $username, 'password' => $password, 'client_name' => $clientName];
+        foreach ($texts as $option => $text) {
+            if ($text !== null) {
+                $kept[] = $copy = $ffi->new('char[' . \strlen($text) + 1 . ']');
+                FFI::memcpy($copy, $text, \strlen($text));
+                $options->$option->data = FFI::addr($copy[0]);
+                $options->$option->length = \strlen($text);
+            }
+        }
+        if ($timeout !== null) {
+            $options->timeout_ms = Arguments::milliseconds('timeout', $timeout);
+        }
+        if ($connectTimeout !== null) {
+            $options->connect_timeout_ms = Arguments::milliseconds('connectTimeout', $connectTimeout);
+        }
+        if ($retries !== null) {
+            $options->retries = Arguments::smallSize('retries', $retries);
+        }
 
-    /**
-     * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
-     * process that share a directory get the same.
-     *
-     * `Millpond::connect()` raises an E_USER_WARNING for what an operator should know, such as bytes
-     * that were cut off. What is not detected is listed in the documentation of the Rust method
-     * `Client::recovery`.
-     *
-     *     echo json_encode(Millpond::connect('memory:')->recovery()), "\n"; // null
-     */
-    public function recovery(): ?Recovery;
+        $options->quiet = true;
 
-    /**
-     * Closes the client: calls throw a ClosedException from now on, and what an embedded engine
-     * has buffered is written. So does the destructor of a client that is not referenced any
-     * more. A connection that was there before stays open.
-     *
-     * @throws Exception\StorageException if the disk refuses the last write
-     */
-    public function close(): void;
+        return Signals::held(static function () use ($library, $ffi, $pointer): self {
+            Handles::sweep();
+            $call = $library->call();
+            $status = $ffi->millpond_connect_with($pointer, $call->client, $call->error);
+            $library->check($status, $call);
+
+            return new self($library, $call->client[0]);
+        });
+    }
+
+    public function ick(string $name): Ick
+    {
+        return new Ick($this, $name);
+    }
+
+    public function ickChannel(string $name, int $shards): IckChannel
+    {
+        return IckChannel::make($this, $name, $shards);
+    }
+
+    public function shuffleQueue(string $name, ShuffleOptions $options = new ShuffleOptions()): ShuffleQueue
+    {
+        return ShuffleQueue::make($this, $name, $options);
+    }
+
+    public function tasks(string $name, ?string $claimant = null): TaskStore
+    {
+        return TaskStore::make($this, $name, $claimant);
+    }
+
+    public function recovery(): ?Recovery
+    {
+        $call = $this->library->call();
+        $ffi = $this->library->ffi;
+        $this->library->check($ffi->millpond_recovery_read($this->handle, $call->recovery, $call->error), $call);
+        if (FFI::isNull($call->recovery[0])) {
+            return null;
+        }
+        Handles::keep($call, $ffi, 'millpond_recovery_free', $call->recovery[0]);
+        $found = $ffi->millpond_recovery_data($call->recovery[0]);
+        $recovery = new Recovery(
+            $found->records,
+            $found->torn_bytes,
+            $found->snapshot_bytes,
+            $found->log_bytes,
+            $found->closed,
+            $found->suspicion,
+            $found->warnings === null ? [] : \explode("\n", $found->warnings),
+        );
+        Handles::free($call->recovery[0]);
+
+        return $recovery;
+    }
+
+    public function close(): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_close(
+            $this->handle,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
 }

@@ -8,7 +8,6 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\NativeBatches;
 use Millpond\Internal\Packed;
 
 /**
@@ -157,7 +156,7 @@ final class ConsumerLease
             $call->error,
         );
 
-        return NativeBatches::open($this->library, $open, $wait !== null, $this);
+        return Batches::open($this->library, $open, $wait !== null, $this);
     }
 
     /**

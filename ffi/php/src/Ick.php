@@ -4,138 +4,241 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use FFI;
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Limits;
+use Millpond\Internal\Packed;
+use Millpond\Internal\Signals;
+
 /**
- * An Ick by its name, made by `Client::ick()`: a dirty list with write-folding and two-phase commit.
- *
- * Producers flag documents as dirty; one consumer takes batches, works, and commits. A document
- * that is flagged again while it is worked on is processed again, and one that is flagged often
- * does not move back in the order, since a member keeps the lowest of its scores.
- *
- *     $files = Millpond::connect('memory:')->ick('files');
- *     $files->add([[2.0, 'b.txt'], [1.0, 'a.txt']]);
- *     echo $files->reserve(10)[0]->member, "\n"; // a.txt
- *     $files->add([[3.0, 'a.txt']]);             // dirty again while it is being worked on
- *     $files->commit(['a.txt', 'b.txt']);
- *     echo $files->reserve(10)[0]->member, "\n"; // a.txt: not forgotten
- *
- * Every call may throw what the connection throws (ConnectionFailedException,
- * ConnectionLostException, TimeoutException, AuthenticationFailedException and so on), and all but
- * delete() and unlink() a WrongTypeException or an IncompatibleVersionException if the keys hold
- * something else.
+ * An Ick by its name, made by `Client::ick()`.
  */
-interface Ick
+final class Ick implements IckInterface
 {
-    /**
-     * Flags members as dirty: each keeps the lower of its old and its new score.
-     *
-     * After a ConnectionLostException the members may or may not be flagged; adding them again is
-     * safe. Above 250,000 members it takes several steps, each atomic.
-     * A call takes up to 1,000,000 members.
-     *
-     * @param iterable<array{float|int|null, string}|string> $pairs `[score, member]`, or just a
-     *        member. A score is any number but NaN, and lower ones come first; null, or no score,
-     *        is the server's time in seconds. A member is at most 16 MiB
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
-     */
-    public function add(iterable $pairs): Added;
+    private readonly Library $library;
+
+    private readonly FFI $ffi;
+
+    /** @internal made by `Client::ick()` */
+    public function __construct(
+        private readonly Client $client,
+        private readonly string $name,
+    ) {
+        $this->library = $client->library;
+        $this->ffi = $client->library->ffi;
+    }
+
+    public function add(iterable $pairs): Added
+    {
+        $packed = Packed::pairs($this->ffi, ...Arguments::pairs($pairs));
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_add(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $packed->array,
+            $packed->count,
+            $call->added,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return new Added($call->added[0]->new_members, $call->added[0]->lowered_members);
+    }
+
+    public function reserve(int $max, bool $backwash = false): array
+    {
+        $size = Arguments::size('max', $max);
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_reserve(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $size,
+            $backwash,
+            $call->entries,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $this->library->entries($call);
+    }
+
+    public function commit(iterable $members): int
+    {
+        $packed = Packed::members($this->ffi, Arguments::members($members, Limits::get()->items));
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_commit(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $packed->array,
+            $packed->count,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
+    public function exchange(int $max, iterable $members = [], bool $backwash = false): array
+    {
+        $size = Arguments::size('max', $max);
+        $packed = Packed::members($this->ffi, Arguments::members($members));
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_exchange(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $size,
+            $packed->array,
+            $packed->count,
+            $backwash,
+            $call->entries,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $this->library->entries($call);
+    }
+
+    public function stats(): ?Stats
+    {
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_stats_read(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $call->stats,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+        $stats = $call->stats[0];
+        if (!$stats->exists) {
+            return null;
+        }
+        [$hasPset, $hasCset, $hasAny] = [$stats->pset_size > 0, $stats->cset_size > 0, $stats->total_size > 0];
+        [$key, $psetKey, $csetKey] = $this->keys();
+
+        return new Stats(
+            ver: $this->ffi->millpond_ick_version(),
+            key: $key,
+            psetKey: $psetKey,
+            csetKey: $csetKey,
+            psetSize: $stats->pset_size,
+            csetSize: $stats->cset_size,
+            totalSize: $stats->total_size,
+            psetMin: $hasPset ? $stats->pset_min : null,
+            psetMax: $hasPset ? $stats->pset_max : null,
+            csetMin: $hasCset ? $stats->cset_min : null,
+            csetMax: $hasCset ? $stats->cset_max : null,
+            totalMin: $hasAny ? $stats->total_min : null,
+            totalMax: $hasAny ? $stats->total_max : null,
+        );
+    }
+
+    public function peek(int $max, IckSet $set = IckSet::Producer): array
+    {
+        $size = Arguments::size('max', $max);
+        $number = $set === IckSet::Producer ? $this->ffi->MILLPOND_ICK_PRODUCER : $this->ffi->MILLPOND_ICK_CONSUMER;
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_peek(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $number,
+            $size,
+            $call->entries,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $this->library->entries($call);
+    }
+
+    public function delete(): int
+    {
+        return $this->remove(false);
+    }
+
+    public function unlink(): int
+    {
+        return $this->remove(true);
+    }
+
+    public function lease(float $ttl): ?ConsumerLease
+    {
+        $milliseconds = Arguments::milliseconds('ttl', $ttl);
+
+        return Signals::held(function () use ($milliseconds): ?ConsumerLease {
+            Handles::sweep();
+            $call = $this->library->call();
+            $status = $this->ffi->millpond_ick_lease_acquire(
+                $this->client->handle,
+                $this->name,
+                \strlen($this->name),
+                $milliseconds,
+                $call->lease,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+            $lease = $call->lease[0];
+
+            return $lease === null ? null : new ConsumerLease($this->library, $lease);
+        });
+    }
+
+    public function batches(int $max, ?float $wait = null): Batches
+    {
+        $size = Arguments::size('max', $max);
+        $milliseconds = Arguments::wait('wait', $wait);
+        $open = fn (CData $call): int => $this->ffi->millpond_ick_batches(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $size,
+            $milliseconds,
+            $call->batches,
+            $call->error,
+        );
+
+        return Batches::open($this->library, $open, $wait !== null, $this->client);
+    }
+
+    private function remove(bool $unlink): int
+    {
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_delete(
+            $this->client->handle,
+            $this->name,
+            \strlen($this->name),
+            $unlink,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
 
     /**
-     * Moves the lowest members to the consumer set until that holds `$max`, and returns its first
-     * `$max`, lowest first.
-     *
-     * What was reserved before and not committed is part of the batch: a consumer that crashed gets
-     * it again.
-     *
-     * @param int  $max      how many, from 0 to below 10^17
-     * @param bool $backwash first fold everything that is reserved back, so that the batch holds
-     *                       the lowest scores of both sets
-     *
-     * @return list<Entry>
-     *
-     * @throws Exception\InvalidArgumentException for a wrong `$max`, before anything is sent
+     * @return list<string>
      */
-    public function reserve(int $max, bool $backwash = false): array;
+    private function keys(): array
+    {
+        $call = $this->library->call();
+        $status = $this->ffi->millpond_ick_keys(
+            $this->name,
+            \strlen($this->name),
+            $call->keys,
+            $call->error,
+        );
+        $this->library->check($status, $call);
 
-    /**
-     * Removes members that are done from the consumer set. A member that was added again meanwhile
-     * stays dirty.
-     *
-     * After a ConnectionLostException or a TimeoutException do not commit again, but reserve: it
-     * returns what is left to do.
-     *
-     * @param iterable<string> $members
-     *
-     * @return int how many of them were there
-     *
-     * @throws Exception\InvalidArgumentException for anything but a member, before anything is sent
-     */
-    public function commit(iterable $members): int;
-
-    /**
-     * Commits one batch and reserves the next in one step: one round trip a batch.
-     *
-     * @param int              $max      as for reserve()
-     * @param iterable<string> $members  what to commit, at most 250,000 members
-     * @param bool             $backwash as for reserve()
-     *
-     * @return list<Entry>
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
-     */
-    public function exchange(int $max, iterable $members = [], bool $backwash = false): array;
-
-    /**
-     * The sizes and score ranges of both sets, or null if there is no such Ick.
-     */
-    public function stats(): ?Stats;
-
-    /**
-     * The lowest members of one set with their scores; moves nothing.
-     *
-     * @param int $max as for reserve()
-     *
-     * @return list<Entry>
-     *
-     * @throws Exception\InvalidArgumentException for a wrong `$max`, before anything is sent
-     */
-    public function peek(int $max, IckSet $set = IckSet::Producer): array;
-
-    /**
-     * Removes the Ick's keys, whatever they hold, so it also removes a broken Ick.
-     *
-     * @return int how many keys there were
-     */
-    public function delete(): int;
-
-    /**
-     * delete(), but Redis frees the memory in the background.
-     *
-     * @return int how many keys there were
-     */
-    public function unlink(): int;
-
-    /**
-     * Takes the consumer lease, which keeps two consumers from working on one batch by mistake;
-     * null if another consumer holds it.
-     *
-     * @param float $ttl seconds after which a consumer that crashed loses it, from 0.001 to a day
-     *
-     * @throws Exception\InvalidArgumentException for another time, or over a connection that is not
-     *                                            Millpond's own
-     */
-    public function lease(float $ttl): ?ConsumerLease;
-
-    /**
-     * The consumer's loop: batches of up to `$max` members, each committed when the next is
-     * requested.
-     *
-     * @param int        $max  how many, from 0; never more than 250,000 come
-     * @param float|null $wait seconds to wait for work, again for each batch; INF waits without
-     *                         limit, null ends the loop when there is nothing left
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, or a `$wait` over a connection
-     *                                            that is not Millpond's own
-     */
-    public function batches(int $max, ?float $wait = null): Batches;
+        return $this->library->keys($call);
+    }
 }

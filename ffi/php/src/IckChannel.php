@@ -7,8 +7,6 @@ namespace Millpond;
 use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
-use Millpond\Internal\NativeBatches;
-use Millpond\Internal\NativeClient;
 use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
 
@@ -26,7 +24,7 @@ use Millpond\Internal\Signals;
 final class IckChannel
 {
     private function __construct(
-        private readonly NativeClient $client,
+        private readonly Client $client,
         private readonly string $name,
         private readonly CData $handle,
     ) {
@@ -44,7 +42,7 @@ final class IckChannel
     }
 
     /** @internal what `Client::ickChannel()` does */
-    public static function make(NativeClient $client, string $name, int $shards, int $draining = 0): self
+    public static function make(Client $client, string $name, int $shards, int $draining = 0): self
     {
         $shards = Arguments::smallSize('shards', $shards);
         $draining = Arguments::smallSize('earlier', $draining);
@@ -184,7 +182,7 @@ final class IckChannel
             $call->error,
         );
 
-        return NativeBatches::open($library, $open, $wait !== null, $this);
+        return Batches::open($library, $open, $wait !== null, $this);
     }
 
     private function small(string $function): int

@@ -5,9 +5,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 use Millpond\Internal\Arguments;
-use Millpond\Internal\ForeignClient;
 use Millpond\Internal\Library;
-use Millpond\Internal\NativeClient;
 use Millpond\Internal\ShuffleResults;
 
 /**
@@ -71,7 +69,7 @@ final class Millpond
         #[\SensitiveParameter] ?string $password = null,
         ?string $clientName = null,
     ): Client {
-        $client = NativeClient::connect(
+        $client = Client::connect(
             Library::get(),
             $url,
             $timeout,
@@ -91,8 +89,8 @@ final class Millpond
     /**
      * A client that sends through a connection that is there, where a second one is not wanted.
      *
-     * It has the same Icks, without what needs a thread or a connection of its own: leases, loops that
-     * wait, channels, and without shuffle queues and stores of tasks. The connection's prefix, if it
+     * It has the same Icks, without what needs a thread or a connection of its own: leases and loops that
+     * wait. Channels, shuffle queues and stores of tasks need `connect()`. The connection's prefix, if it
      * has one, becomes a part of the name of every Ick: `ick('files')` behind the prefix `app:` is what
      * `ick('app:files')` is for other clients. Its serializer and its compression are not used.
      *
@@ -103,9 +101,9 @@ final class Millpond
      * @throws Exception\InvalidArgumentException for any other connection
      * @throws Exception\LibraryException         if libmillpond cannot be used here
      */
-    public static function over(object $connection): Client
+    public static function over(object $connection): BorrowedClient
     {
-        return ForeignClient::over(Library::get(), $connection);
+        return BorrowedClient::over(Library::get(), $connection);
     }
 
     /**

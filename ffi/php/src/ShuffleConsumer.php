@@ -75,19 +75,17 @@ final class ShuffleConsumer
         CData $queueHandle,
         string $group,
         string $consumer,
-        ?int $preferStream,
-        bool $defaultStream,
-        int $maxDeliveries,
+        ConsumerOptions $settings,
         ShuffleQueue $queue,
     ): self {
         $options = $library->ffi->new('millpond_shuffle_consumer_options');
         $pointer = FFI::addr($options);
         $library->ffi->millpond_shuffle_consumer_options_init($pointer);
-        if ($preferStream !== null) {
-            $options->prefer_stream = Arguments::smallSize('preferStream', $preferStream);
+        if ($settings->preferStream !== null) {
+            $options->prefer_stream = Arguments::smallSize('preferStream', $settings->preferStream);
         }
-        $options->default_stream = $defaultStream;
-        $options->max_deliveries = Arguments::size('maxDeliveries', $maxDeliveries);
+        $options->default_stream = $settings->defaultStream;
+        $options->max_deliveries = Arguments::size('maxDeliveries', $settings->maxDeliveries);
 
         return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $pointer, $queue): self {
             $call = $library->call();

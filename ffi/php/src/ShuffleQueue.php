@@ -9,7 +9,6 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\NativeClient;
 use Millpond\Internal\Packed;
 use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\ShuffleArguments;
@@ -25,7 +24,7 @@ use Millpond\Internal\TracksMessages;
  * writes a thousand times more than the others fills its own streams, and the other tenants have
  * others.
  *
- *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', streams: 64, streamsPerShard: 4);
+ *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', new ShuffleOptions(streams: 64, streamsPerShard: 4));
  *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);
  *     $consumer = $queue->consumer('workers', 'worker-1');
  *     $message = $consumer->read();
@@ -45,7 +44,7 @@ final class ShuffleQueue
     private readonly Library $library;
 
     private function __construct(
-        private readonly NativeClient $client,
+        private readonly Client $client,
         private readonly CData $handle,
     ) {
         $this->library = $client->library;
@@ -63,32 +62,25 @@ final class ShuffleQueue
     }
 
     /** @internal what `Client::shuffleQueue()` does */
-    public static function make(
-        NativeClient $client,
-        string $name,
-        ?int $streams,
-        ?int $streamsPerShard,
-        ?float $ttl,
-        TrackKeys $trackKeys,
-        ?float $deadTtl,
-    ): self {
+    public static function make(Client $client, string $name, ShuffleOptions $settings): self
+    {
         $ffi = $client->library->ffi;
         $options = $ffi->new('millpond_shuffle_options');
         $pointer = FFI::addr($options);
         $ffi->millpond_shuffle_options_init($pointer);
-        if ($streams !== null) {
-            $options->streams = Arguments::smallSize('streams', $streams);
+        if ($settings->streams !== null) {
+            $options->streams = Arguments::smallSize('streams', $settings->streams);
         }
-        if ($streamsPerShard !== null) {
-            $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $streamsPerShard);
+        if ($settings->streamsPerShard !== null) {
+            $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $settings->streamsPerShard);
         }
-        if ($ttl !== null) {
-            $options->ttl_ms = Arguments::milliseconds('ttl', $ttl);
+        if ($settings->ttl !== null) {
+            $options->ttl_ms = Arguments::milliseconds('ttl', $settings->ttl);
         }
-        if ($deadTtl !== null) {
-            $options->dead_ttl_ms = Arguments::milliseconds('deadTtl', $deadTtl);
+        if ($settings->deadTtl !== null) {
+            $options->dead_ttl_ms = Arguments::milliseconds('deadTtl', $settings->deadTtl);
         }
-        $options->track_keys = $trackKeys === TrackKeys::Global
+        $options->track_keys = $settings->trackKeys === TrackKeys::Global
             ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
 
         return Signals::held(static function () use ($client, $ffi, $name, $pointer): self {
@@ -178,15 +170,12 @@ final class ShuffleQueue
      * A consumer of a group. Each message goes to one consumer of each group; a group begins with
      * what the queue holds when it first reads. Makes no call.
      *
-     * @param string   $group         any bytes but none
-     * @param string   $consumer      any bytes but none
-     * @param int|null $preferStream  the number of a stream to read from first, as long as it has
-     *   messages
-     * @param bool     $defaultStream whether to read also from the stream at the queue's own name:
-     *                                a plain stream becomes a shuffle queue while its writers move.
-     *                                The group there has the queue's name
-     * @param int      $maxDeliveries the number of deliveries after which a reclaimed message
-     *                                becomes a dead letter; with 0 it never does
+     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+     *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
+     *     echo count($consumer->readMany(10)), " messages\n"; // 0 messages
+     *
+     * @param string $group    any bytes but none
+     * @param string $consumer any bytes but none
      *
      * @throws Exception\InvalidArgumentException for a negative or huge number; empty names are
      *                                            refused by the step that needs them
@@ -194,20 +183,9 @@ final class ShuffleQueue
     public function consumer(
         string $group,
         string $consumer,
-        ?int $preferStream = null,
-        bool $defaultStream = false,
-        int $maxDeliveries = 0,
+        ConsumerOptions $options = new ConsumerOptions(),
     ): ShuffleConsumer {
-        return ShuffleConsumer::make(
-            $this->library,
-            $this->handle,
-            $group,
-            $consumer,
-            $preferStream,
-            $defaultStream,
-            $maxDeliveries,
-            $this,
-        );
+        return ShuffleConsumer::make($this->library, $this->handle, $group, $consumer, $options, $this);
     }
 
     /** How many entries the streams hold, finished ones that were not deleted included. */

@@ -4,9 +4,10 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\DirtyListInterface;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\InvalidUrlException;
-use Millpond\Ick;
+use Millpond\IckInterface;
 use Millpond\Millpond;
 
 /**
@@ -15,33 +16,35 @@ use Millpond\Millpond;
 final class ArgumentsTest extends TestCase
 {
     /**
-     * @return iterable<string, array{string, callable(Ick): mixed, string}>
+     * @return iterable<string, array{string, callable(DirtyListInterface): mixed, string}>
      */
     public function wrongCalls(): iterable
     {
         $calls = [
-            'pairs[1][1] must be string, not int' => static fn (Ick $ick) => $ick->add([[1, 'a'], [2, 3]]),
-            'pairs[1] must be [score, member] or a member, not int' => static fn (Ick $ick) => $ick->add(['a', 5]),
-            'pairs[0] must be [score, member], not array' => static fn (Ick $ick) => $ick->add([[1, 'a', 2]]),
-            'pairs[1] must be [score, member], not array' => static fn (Ick $ick) => $ick->add(['a', ['x' => 1, 'y' => 'a']]),
-            'pairs[0][0] must be float, int or null, not bool' => static fn (Ick $ick) => $ick->add([[true, 'a']]),
-            'pairs[0][0] must be float, int or null, not string' => static fn (Ick $ick) => $ick->add([['1', 'a']]),
-            'pairs[0] must be [score, member] or a member, not float' => static fn (Ick $ick) => $ick->add(['a' => 1.0]),
-            'ick.add: score 1 is NaN' => static fn (Ick $ick) => $ick->add([[1, 'a'], [\NAN, 'b']]),
-            'members[1] must be string, not null' => static fn (Ick $ick) => $ick->commit(['a', null]),
-            'members[0] must be string, not int' => static fn (Ick $ick) => $ick->exchange(1, [1]),
-            'max is -1; it has to be 0 or more' => static fn (Ick $ick) => $ick->reserve(-1),
-            'ick.reserve: ' => static fn (Ick $ick) => $ick->reserve(10 ** 17),
-            'ick.exchange: ' => static fn (Ick $ick) => $ick->exchange(10 ** 17, ['a']),
-            'ick.peek: ' => static fn (Ick $ick) => $ick->peek(10 ** 17),
-            'max is -2' => static fn (Ick $ick) => $ick->peek(-2),
-            'max is -3' => static fn (Ick $ick) => $ick->batches(-3),
-            'wait' => static fn (Ick $ick) => $ick->batches(1, wait: -1),
+            'pairs[1][1] must be string, not int' => static fn (DirtyListInterface $ick) => $ick->add([[1, 'a'], [2, 3]]),
+            'pairs[1] must be [score, member] or a member, not int' => static fn (DirtyListInterface $ick) => $ick->add(['a', 5]),
+            'pairs[0] must be [score, member], not array' => static fn (DirtyListInterface $ick) => $ick->add([[1, 'a', 2]]),
+            'pairs[1] must be [score, member], not array' => static fn (DirtyListInterface $ick) => $ick->add(['a', ['x' => 1, 'y' => 'a']]),
+            'pairs[0][0] must be float, int or null, not bool' => static fn (DirtyListInterface $ick) => $ick->add([[true, 'a']]),
+            'pairs[0][0] must be float, int or null, not string' => static fn (DirtyListInterface $ick) => $ick->add([['1', 'a']]),
+            'pairs[0] must be [score, member] or a member, not float' => static fn (DirtyListInterface $ick) => $ick->add(['a' => 1.0]),
+            'ick.add: score 1 is NaN' => static fn (DirtyListInterface $ick) => $ick->add([[1, 'a'], [\NAN, 'b']]),
+            'members[1] must be string, not null' => static fn (DirtyListInterface $ick) => $ick->commit(['a', null]),
+            'members[0] must be string, not int' => static fn (DirtyListInterface $ick) => $ick->exchange(1, [1]),
+            'max is -1; it has to be 0 or more' => static fn (DirtyListInterface $ick) => $ick->reserve(-1),
+            'ick.reserve: ' => static fn (DirtyListInterface $ick) => $ick->reserve(10 ** 17),
+            'ick.exchange: ' => static fn (DirtyListInterface $ick) => $ick->exchange(10 ** 17, ['a']),
+            'ick.peek: ' => static fn (DirtyListInterface $ick) => $ick->peek(10 ** 17),
+            'max is -2' => static fn (DirtyListInterface $ick) => $ick->peek(-2),
+            'max is -3' => static fn (DirtyListInterface $ick) => $ick->batches(-3),
         ];
         foreach ($this->kinds() as [$kind]) {
             foreach ($calls as $message => $call) {
                 yield "$kind: $message" => [$kind, $call, $message];
             }
+        }
+        foreach ($this->ownKinds() as [$kind]) {
+            yield "$kind: wait" => [$kind, static fn (IckInterface $ick) => $ick->batches(1, wait: -1), 'wait is -1'];
         }
     }
 

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\DirtyListInterface;
 use Millpond\Entry;
 use Millpond\Exception\MillpondException;
-use Millpond\Ick;
 use Millpond\Retry;
 
 /**
@@ -24,7 +24,7 @@ final class BatchesTest extends TestCase
         return \array_column($batch, 'member');
     }
 
-    private function ick(string $kind): Ick
+    private function ick(string $kind): DirtyListInterface
     {
         $ick = $this->connect($kind)->ick($this->name);
         $ick->add([[1, 'a'], [2, 'b'], [3, 'c']]);

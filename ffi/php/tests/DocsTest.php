@@ -56,7 +56,8 @@ final class DocsTest extends TestCase
     public function testInTheSource(string $code): void
     {
         $imports = 'use Millpond\Millpond; use Millpond\Exception\{DependencyException, MillpondException}; '
-            . 'use Millpond\Tasks\{Job, Modification, TaskId}; ';
+            . 'use Millpond\Tasks\{Job, Modification, NewDoc, NewTask, RetryTask, TaskId, WorkerOptions}; '
+            . 'use Millpond\{ConsumerOptions, ShuffleOptions}; ';
         $printed = self::program([\PHP_BINARY, '-r', $imports . self::AUTOLOAD . $code, __DIR__ . '/bootstrap.php']);
         $printed = \explode("\n", \rtrim($printed));
         // What a line prints stands behind it, or below the last.
@@ -73,10 +74,11 @@ final class DocsTest extends TestCase
             static fn (string $name): string => \strtok($name, ','),
             \array_keys(\iterator_to_array($this->shown())),
         );
-        self::assertSame(['Batches.php', 'Client.php', 'ConsumerLease.php', 'Garbage.php', 'Ick.php', 'IckChannel.php',
-            'Messages.php', 'Millpond.php', 'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueue.php',
-            'DependencyException.php', 'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php',
-            'TracksMessages.php', 'Claims.php', 'Doc.php', 'Job.php', 'Jobs.php', 'Modification.php', 'Task.php', 'Task.php',
-            'TaskChange.php', 'TaskStore.php', 'TaskStore.php', 'Worker.php'], $files);
+        self::assertSame(['BatchesInterface.php', 'ClientInterface.php', 'ClientInterface.php', 'ConsumerLease.php',
+            'DirtyListInterface.php', 'Garbage.php', 'IckChannel.php', 'Messages.php', 'Millpond.php', 'Millpond.php',
+            'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueue.php', 'ShuffleQueue.php', 'DependencyException.php',
+            'MillpondException.php', 'ReadsStore.php', 'TracksMessages.php', 'TracksMessages.php', 'Claims.php', 'Doc.php',
+            'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'Task.php', 'TaskChange.php',
+            'TaskStore.php', 'TaskStore.php', 'Worker.php', 'WorkerOptions.php'], $files);
     }
 }

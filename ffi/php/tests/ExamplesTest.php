@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\TrackKeys;
 
 /**
@@ -52,7 +53,7 @@ final class ExamplesTest extends TestCase
     public function testARunThatWasCutOffIsNotInTheWayOfTheNext(): void
     {
         $servers = new Servers();
-        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/shuffle}', 64, 4);
+        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/shuffle}', new ShuffleOptions(64, 4));
         $queue->writeMany(\array_fill(0, 50, ['busy', ['image' => 'many.png']]));
         $queue->consumer('workers', 'worker-1')->readMany(5);
         $queue->consumer('workers', 'worker-2')->readMany(5);
@@ -64,7 +65,7 @@ final class ExamplesTest extends TestCase
     {
         $servers = new Servers();
         self::example('shuffle_producer', $servers->url);
-        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/jobs}', 16, 4, trackKeys: TrackKeys::Queue);
+        $queue = Millpond::connect($servers->url)->shuffleQueue('{examples/jobs}', new ShuffleOptions(16, 4, trackKeys: TrackKeys::Queue));
         $queue->writeTracked('ann', ['job' => 'ann/4'], 'job');
         self::assertSame("9 messages written\n", self::example('shuffle_producer', $servers->url));
         self::assertNotNull($queue->deleteTracked('ann/4'));

@@ -6,7 +6,10 @@ namespace Millpond\Tests;
 
 use Millpond\Exception\ForkedException;
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewTask;
+use Millpond\Tasks\WorkerOptions;
 
 /**
  * Fork is normal: a client on Redis works in every child, whatever the parent did before.
@@ -43,7 +46,7 @@ final class ForkTest extends TestCase
     /** @dataProvider used */
     public function testAShuffleQueueWorksInAChild(bool $used): void
     {
-        $queue = Millpond::connect(Servers::shared()->url)->shuffleQueue($this->name, 4);
+        $queue = Millpond::connect(Servers::shared()->url)->shuffleQueue($this->name, new ShuffleOptions(4));
         $consumer = $queue->consumer('g', 'c');
         $messages = $consumer->messages(30, wait: 0.1);
         if ($used) {
@@ -68,15 +71,15 @@ final class ForkTest extends TestCase
     public function testATaskStoreWorksInAChild(bool $used): void
     {
         $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
-        [$claims, $jobs] = [$store->claims('q', wait: 0.1), $store->worker('q', wait: 0.1)->jobs()];
+        [$claims, $jobs] = [$store->claims('q', wait: 0.1), $store->worker('q', new WorkerOptions(wait: 0.1))->jobs()];
         if ($used) {
-            $store->insert('q');
+            $store->insert(new NewTask('q'));
             $store->modify((new Modification())->delete($claims->next()[0]));
             $jobs->next();
         }
         self::inChild(static function () use ($store, $claims, $jobs): void {
             $modification = new Modification();
-            \array_map(static fn (int $number) => $modification->insert('q', $number), \range(1, 50));
+            \array_map(static fn (int $number) => $modification->insert(new NewTask('q', $number)), \range(1, 50));
             $store->modify($modification);
             $store->modify((new Modification())->delete($claims->next()[0]));
             $store->modify((new Modification())->delete($store->claim('q')));
@@ -86,7 +89,7 @@ final class ForkTest extends TestCase
             self::assertSame([], $store->queues());
         });
         self::assertNull($claims->next());
-        $store->insert('q', 'after');
+        $store->insert(new NewTask('q', 'after'));
         $jobs->next()->done();
         self::assertNull($store->claim('q'));
     }
@@ -94,8 +97,8 @@ final class ForkTest extends TestCase
     public function testAJobIsItsParents(): void
     {
         $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
-        $store->insert('q');
-        $held = [$store->worker('q', lease: 2)->jobs()->next()];
+        $store->insert(new NewTask('q'));
+        $held = [$store->worker('q', new WorkerOptions(lease: 2))->jobs()->next()];
         self::inChild(static function () use (&$held): void {
             // Longer than a lease, in which this copy renews nothing and gives nothing back.
             \usleep(2_500_000);
@@ -110,10 +113,10 @@ final class ForkTest extends TestCase
     public function testAChildsJobRenewsItself(): void
     {
         $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
-        $store->worker('q', lease: 0.6)->jobs()->next();
-        $store->insert('q');
+        $store->worker('q', new WorkerOptions(lease: 0.6))->jobs()->next();
+        $store->insert(new NewTask('q'));
         self::inChild(static function () use ($store): void {
-            $job = $store->worker('q', lease: 2)->jobs()->next();
+            $job = $store->worker('q', new WorkerOptions(lease: 2))->jobs()->next();
             \usleep(2_500_000);
             self::assertGreaterThan(2, $job->handle()->version);
             $job->done();
@@ -226,9 +229,9 @@ final class ForkTest extends TestCase
         $consumer = $queue->consumer('g', 'c');
         $messages = $consumer->messages(1, wait: \INF);
         $store = $client->tasks('t');
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $job = $store->worker('q')->jobs()->next();
-        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', wait: \INF)->jobs()];
+        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', new WorkerOptions(wait: \INF))->jobs()];
         self::inChild(static function () use ($client, $ick, $batches, $queue, $consumer, $messages, $store, $claims, $jobs, $job): void {
             $calls = [
                 $ick->stats(...),
@@ -239,7 +242,7 @@ final class ForkTest extends TestCase
                 static fn () => $consumer->read(\INF),
                 $messages->next(...),
                 $queue->gc()->next(...),
-                static fn () => $store->insert('q'),
+                static fn () => $store->insert(new NewTask('q')),
                 static fn () => $store->claim('q'),
                 $claims->next(...),
                 $jobs->next(...),
@@ -255,7 +258,7 @@ final class ForkTest extends TestCase
         $queue->write('t', ['n' => '1']);
         self::assertCount(1, $messages->next());
         $job->done();
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         self::assertCount(1, $claims->next());
     }
 

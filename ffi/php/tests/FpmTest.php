@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\Internal\Library;
+use Millpond\Tasks\WorkerOptions;
 
 /**
  * A real php-fpm: its workers are forked after the preload script has run.
@@ -170,7 +171,7 @@ final class FpmTest extends TestCase
             \usleep(10_000);
         }
         self::assertNotNull($lease);
-        $job = $this->connect('redis')->tasks("$this->name-tasks")->worker('q', wait: 5)->jobs()->next();
+        $job = $this->connect('redis')->tasks("$this->name-tasks")->worker('q', new WorkerOptions(wait: 5))->jobs()->next();
         self::assertSame(2, $job->task->claims, 'nothing renews a job of a request that is over');
         // The release is sent over a connection of its own, which may come after the other is gone.
         for ($quiet = $tries = 0; $quiet < 20 && $tries < 1_000; ++$tries) {

@@ -64,7 +64,6 @@ final class IckChannelTest extends TestCase
             'number is -1' => static fn () => $channel->ick(-1),
             'max is -1' => static fn () => $channel->batches([0], -1),
             'wait is -1' => static fn () => $channel->batches([0], 1, -1),
-            'Millpond::connect()' => fn () => $this->connect('phpredis')->ickChannel('x', 2),
         ];
         foreach ($calls as $message => $call) {
             $thrown = self::thrown($call);

@@ -91,11 +91,4 @@ final class LeaseTest extends TestCase
             self::assertInstanceOf(InvalidArgumentException::class, self::thrown(static fn () => $ick->lease($ttl)));
         }
     }
-
-    public function testNoneOverAConnectionOfTheProgram(): void
-    {
-        $thrown = self::thrown(fn () => $this->connect('phpredis')->ick($this->name)->lease(30));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertStringContainsString('renewed by a thread', $thrown->getMessage());
-    }
 }

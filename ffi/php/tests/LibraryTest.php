@@ -232,7 +232,10 @@ final class LibraryTest extends TestCase
                 }
                 if ($method->isPublic() && $method->class === $class && !\str_starts_with($class, 'Millpond\\Internal')
                     && !\str_starts_with($method->name, '__') && !$reflected->isEnum()) {
-                    self::assertNotFalse($method->getDocComment(), "$class::$method->name");
+                    // What an interface says is said once.
+                    $isSaid = $method->getDocComment()
+                        || $method->hasPrototype() && $method->getPrototype()->getDocComment();
+                    self::assertTrue($isSaid, "$class::$method->name");
                 }
             }
         }

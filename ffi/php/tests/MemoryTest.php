@@ -4,9 +4,14 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Ick;
+use Millpond\ConsumerOptions;
+use Millpond\DirtyListInterface;
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
+use Millpond\Tasks\WorkerOptions;
 use Millpond\TrackKeys;
 
 /**
@@ -56,7 +61,7 @@ final class MemoryTest extends TestCase
         $client = Millpond::connect('memory:');
         $every = static function (int $rounds) use ($client): void {
             for ($round = 0; $round < $rounds; ++$round) {
-                $queue = $client->shuffleQueue('q', 4, trackKeys: TrackKeys::Queue);
+                $queue = $client->shuffleQueue('q', new ShuffleOptions(4, trackKeys: TrackKeys::Queue));
                 $queue->writeMany([['a', ['n' => '1', 'm' => \str_repeat('x', 1_000)]], ['b', [['n', '2']]]]);
                 $queue->writeTracked('c', ['n' => '3'], 'n', 1_000_000_000);
                 $queue->consumer('g', 'dies')->readMany(3, 1);
@@ -84,10 +89,10 @@ final class MemoryTest extends TestCase
         $every = static function (int $rounds) use ($client): void {
             for ($round = 0; $round < $rounds; ++$round) {
                 $store = $client->tasks('t');
-                $done = $store->modify((new Modification())->insert('q', \str_repeat('x', 1_000))->insert('q', [1], id: 'x')
-                    ->insertDoc('n', 'k', ['a' => 1]));
-                self::thrown(static fn () => $store->insert('q', id: 'x'));
-                self::thrown(static fn () => $store->insert('q', json: '{'));
+                $done = $store->modify((new Modification())->insert(new NewTask('q', \str_repeat('x', 1_000)))->insert(new NewTask('q', [1], id: 'x'))
+                    ->insertDoc(new NewDoc('n', 'k', ['a' => 1])));
+                self::thrown(static fn () => $store->insert(new NewTask('q', id: 'x')));
+                self::thrown(static fn () => $store->insert(new NewTask('q', json: '{')));
                 foreach ($store->claims('q', max: 2, wait: 0) as $tasks) {
                     $renewed = $store->renew($tasks, $store->claimDocs('n', 'k'), 60);
                     [$first, $second] = $store->fetch([$renewed->tasks[0]->id, $renewed->tasks[1]->id]);
@@ -101,7 +106,7 @@ final class MemoryTest extends TestCase
                 $store->areEmpty('p');
                 $store->namespaceStats('n');
                 $store->time();
-                $jobs = $store->worker('p', wait: 0, errorQueue: 'e')->jobs();
+                $jobs = $store->worker('p', new WorkerOptions(wait: 0, errorQueue: 'e'))->jobs();
                 $job = $jobs->next();
                 $job->claimDocs('n', 'k');
                 $job->isLost();
@@ -134,7 +139,7 @@ final class MemoryTest extends TestCase
         self::assertGrowth($every, 300, 3_000);
     }
 
-    private static function useAll(Ick $ick): void
+    private static function useAll(DirtyListInterface $ick): void
     {
         $ick->add([[1, 'a'], [2, 'b'], 'c']);
         $ick->reserve(2);
@@ -176,6 +181,8 @@ final class MemoryTest extends TestCase
     public function testAFatalErrorFreesTheResult(string $call): void
     {
         $program = <<<PHP
+            use Millpond\{ConsumerOptions, ShuffleOptions};
+            use Millpond\Tasks\{NewDoc, NewTask};
             require \$argv[1];
             \$libc = FFI::cdef('struct info { size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks,'
                 . ' fordblks, keepcost; }; struct info mallinfo2(void);');
@@ -186,9 +193,9 @@ final class MemoryTest extends TestCase
             // All is freed at the end, what the client holds too.
             \$before = \$used();
             \$client = Millpond\Millpond::connect('memory:');
-            [\$queue, \$ick] = [\$client->shuffleQueue('q', 1), \$client->ick('files')];
+            [\$queue, \$ick] = [\$client->shuffleQueue('q', new ShuffleOptions(1)), \$client->ick('files')];
             \$queue->write('t', ['n' => str_repeat('x', 40_000_000)]);
-            \$dies = \$queue->consumer('dying', 'c', maxDeliveries: 1);
+            \$dies = \$queue->consumer('dying', 'c', new ConsumerOptions(maxDeliveries: 1));
             \$dies->readMany(1);
             \$dies->reclaim(0, 1);
             for (\$number = 0; \$number < 40; ++\$number) {
@@ -199,7 +206,7 @@ final class MemoryTest extends TestCase
             \$store = \$client->tasks('t');
             for (\$number = 0; \$number < 3; ++\$number) {
                 \$long = '"' . str_repeat((string) \$number, 16_000_000) . '"';
-                \$store->modify((new Millpond\Tasks\Modification())->insert('q', json: \$long)->insertDoc('n', "k\$number", json: \$long));
+                \$store->modify((new Millpond\Tasks\Modification())->insert(new NewTask('q', json: \$long))->insertDoc(new NewDoc('n', "k\$number", json: \$long)));
             }
             \$jobs = \$store->worker('q')->jobs();
             unset(\$long);

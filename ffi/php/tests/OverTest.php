@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Client;
+use Millpond\BatchesInterface;
+use Millpond\BorrowedClient;
+use Millpond\BorrowedIck;
+use Millpond\DirtyListInterface;
 use Millpond\Exception\ConnectionFailedException;
 use Millpond\Exception\ConnectionLostException;
 use Millpond\Exception\CrossSlotException;
@@ -24,7 +27,7 @@ final class OverTest extends TestCase
         return Servers::shared()->admin();
     }
 
-    private function usesTheIck(Client $client, string $name): void
+    private function usesTheIck(BorrowedClient $client, string $name): void
     {
         $ick = $client->ick($name);
         $ick->add([[1, "a\0"], [1763691473.123456, 'i:5;']]);
@@ -43,6 +46,21 @@ final class OverTest extends TestCase
         self::assertSame([['from PHP', 1.0]], self::plain($own->reserve(1)));
         self::assertSame([['from PHP', 1.0], ['b', 2.0]], self::plain($over->reserve(2)));
         self::assertEquals($own->stats(), $over->stats());
+    }
+
+    /** What needs a thread or a connection of Millpond's own is not refused: it is not there. */
+    public function testItHasOnlyWhatWorks(): void
+    {
+        $methods = static fn (string $class): array => \array_values(\array_filter(
+            \get_class_methods($class),
+            static fn (string $name): bool => !\in_array($name, ['__construct', 'over', 'connection'], true),
+        ));
+        self::assertSame(['ick', 'close'], $methods(BorrowedClient::class));
+        self::assertSame([], \array_diff($methods(BorrowedIck::class), $methods(DirtyListInterface::class)));
+        $ick = Millpond::over($this->redis())->ick($this->name);
+        self::assertInstanceOf(DirtyListInterface::class, $ick);
+        self::assertInstanceOf(BatchesInterface::class, $ick->batches(1));
+        self::assertSame('Unknown named parameter $wait', self::thrown(static fn () => $ick->batches(1, wait: 1))->getMessage());
     }
 
     public function testAPrefixIsAPartOfTheName(): void

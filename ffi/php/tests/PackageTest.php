@@ -27,14 +27,15 @@ final class PackageTest extends TestCase
     public function testNoOtherExtensionsAreNeeded(): void
     {
         $program = <<<'PHP'
+            use Millpond\Tasks\{NewTask, WorkerOptions};
             require $argv[1];
             $queue = Millpond\Millpond::connect('memory:')->shuffleQueue('q');
             $queue->write('t', ['n' => '1']);
             $consumer = $queue->consumer('g', 'c');
             echo $consumer->ack($consumer->read()), function_exists('ctype_digit') ? ' with ctype' : '';
             $store = Millpond\Millpond::connect('memory:')->tasks('t');
-            $store->insert('q', ['ä' => "\u{fffd}"]);
-            $store->worker('q', maxAttempts: 1)->run(fn ($job) => throw new DomainException($job->task->json . "\xff"));
+            $store->insert(new NewTask('q', ['ä' => "\u{fffd}"]));
+            $store->worker('q', new WorkerOptions(maxAttempts: 1))->run(fn ($job) => throw new DomainException($job->task->json . "\xff"));
             echo ' ', $store->list('q/err')->tasks[0]->err;
             try {
                 $consumer->ack(new Millpond\Receipt(0, 'x'));

@@ -5,10 +5,11 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\Client;
+use Millpond\ConsumerOptions;
 use Millpond\Exception\InvalidArgumentException;
-use Millpond\Exception\MillpondException;
 use Millpond\Millpond;
 use Millpond\Receipt;
+use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 
 /**
@@ -47,9 +48,9 @@ final class ShuffleArgumentsTest extends TestCase
             'group' => static fn ($queue) => $queue->consumer('', 'c')->read(),
             'consumer' => static fn ($queue) => $queue->consumer('g', '')->read(),
             "the group's name is empty" => static fn ($queue) => $queue->stats(''),
-            'preferStream is -1' => static fn ($queue) => $queue->consumer('g', 'c', preferStream: -1),
-            'maxDeliveries is -1' => static fn ($queue) => $queue->consumer('g', 'c', maxDeliveries: -1),
-            'most deliveries' => static fn ($queue) => $queue->consumer('g', 'c', maxDeliveries: \PHP_INT_MAX)->reclaim(0, 1),
+            'preferStream is -1' => static fn ($queue) => $queue->consumer('g', 'c', new ConsumerOptions(preferStream: -1)),
+            'maxDeliveries is -1' => static fn ($queue) => $queue->consumer('g', 'c', new ConsumerOptions(maxDeliveries: -1)),
+            'most deliveries' => static fn ($queue) => $queue->consumer('g', 'c', new ConsumerOptions(maxDeliveries: \PHP_INT_MAX))->reclaim(0, 1),
             'not 0' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(0),
             'not 10001' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(10_001),
             'max is -1' => static fn ($queue) => $queue->consumer('g', 'c')->messages(-1),
@@ -99,15 +100,15 @@ final class ShuffleArgumentsTest extends TestCase
     public function wrongSettings(): iterable
     {
         $settings = [
-            'not 0' => static fn ($client) => $client->shuffleQueue('q', 0),
-            'streams is -1' => static fn ($client) => $client->shuffleQueue('q', -1),
-            'streams is 4294967296' => static fn ($client) => $client->shuffleQueue('q', 2 ** 32),
-            'not 65537' => static fn ($client) => $client->shuffleQueue('q', 65_537),
-            'streamsPerShard is -1' => static fn ($client) => $client->shuffleQueue('q', streamsPerShard: -1),
-            ', not 17' => static fn ($client) => $client->shuffleQueue('q', 16, streamsPerShard: 17),
-            'between a second' => static fn ($client) => $client->shuffleQueue('q', ttl: 0.5),
-            'ttl is -1' => static fn ($client) => $client->shuffleQueue('q', ttl: -1),
-            'and 100 years' => static fn ($client) => $client->shuffleQueue('q', ttl: \INF),
+            'not 0' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(0)),
+            'streams is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(-1)),
+            'streams is 4294967296' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(2 ** 32)),
+            'not 65537' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(65_537)),
+            'streamsPerShard is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(streamsPerShard: -1)),
+            ', not 17' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(16, streamsPerShard: 17)),
+            'between a second' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: 0.5)),
+            'ttl is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: -1)),
+            'and 100 years' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: \INF)),
             'name' => static fn ($client) => $client->shuffleQueue(''),
             '65536 are allowed' => static fn ($client) => $client->shuffleQueue(\str_repeat('x', 70_000)),
         ];
@@ -142,21 +143,5 @@ final class ShuffleArgumentsTest extends TestCase
         self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->write('t', $fields())));
         self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->writeMany([['t', $fields()]])));
         self::assertSame(0, $queue->len());
-    }
-
-    /**
-     * @return array<string, array{string}>
-     */
-    public function foreignKinds(): array
-    {
-        return \array_diff_key($this->kinds(), $this->ownKinds());
-    }
-
-    /** @dataProvider foreignKinds */
-    public function testOverAConnectionThereIsNone(string $kind): void
-    {
-        $thrown = self::thrown(fn () => $this->shuffleQueue($kind));
-        self::assertInstanceOf(MillpondException::class, $thrown);
-        self::assertSame('a shuffle queue needs a connection of Millpond\'s own, made by Millpond::connect()', $thrown->getMessage());
     }
 }

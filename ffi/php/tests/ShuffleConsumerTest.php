@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\ConsumerOptions;
 use Millpond\Exception\MillpondException;
 use Millpond\Message;
 use Millpond\Receipt;
@@ -67,7 +68,7 @@ final class ShuffleConsumerTest extends TestCase
     {
         $queue = $this->queue($kind);
         $lost = $queue->consumer('g', 'dies')->readMany(2);
-        $consumer = $queue->consumer('g', 'c', maxDeliveries: 3);
+        $consumer = $queue->consumer('g', 'c', new ConsumerOptions(maxDeliveries: 3));
         self::assertEquals([[], 0], \array_values((array) $consumer->reclaim(60, 100)));
         $reclaimed = $consumer->reclaim(0, 100);
         self::assertSame([\array_column($lost, 'id'), [2, 2], 0],
@@ -88,7 +89,7 @@ final class ShuffleConsumerTest extends TestCase
         }
         $queue->consumer('g', 'c')->readMany(8);
         $inLast = $queue->stats('g')->streams[$last->stream]->lag;
-        $taken = $queue->consumer('g', 'c', preferStream: $last->stream)->readMany($inLast);
+        $taken = $queue->consumer('g', 'c', new ConsumerOptions(preferStream: $last->stream))->readMany($inLast);
         self::assertSame(\array_fill(0, $inLast, $last->stream), \array_column($taken, 'stream'));
     }
 
@@ -97,7 +98,7 @@ final class ShuffleConsumerTest extends TestCase
         $queue = $this->shuffleQueue('redis');
         Servers::shared()->admin()->xAdd("{{$this->name}}", '5-6', ['n' => 'old']);
         self::assertNull($queue->consumer('g', 'c')->read());
-        $consumer = $queue->consumer('g', 'c', defaultStream: true);
+        $consumer = $queue->consumer('g', 'c', new ConsumerOptions(defaultStream: true));
         $message = $consumer->read();
         self::assertEquals(new Message(null, '5-6', [['n', 'old']]), $message);
         self::assertSame(1, $consumer->extend($message));

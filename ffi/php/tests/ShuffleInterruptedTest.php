@@ -53,7 +53,7 @@ final class ShuffleInterruptedTest extends TestCase
     {
         $printed = $this->interrupted(<<<'PHP'
             $consumer->readMany(5);
-            $other = $queue->consumer('g', 'd', maxDeliveries: 2);
+            $other = $queue->consumer('g', 'd', new ConsumerOptions(maxDeliveries: 2));
             $show = function ($reclaimed) use ($names) {
                 echo $names($reclaimed->messages), ' ', $reclaimed->messages[0]->deliveries ?? '-', ' ', $reclaimed->dead, ' ';
             };
@@ -114,10 +114,11 @@ final class ShuffleInterruptedTest extends TestCase
     private function interrupted(string $code): string
     {
         $program = <<<'PHP'
+            use Millpond\{ConsumerOptions, ShuffleOptions};
             require $argv[1];
             pcntl_async_signals(true);
             pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
-            $queue = Millpond\Millpond::connect($argv[2])->shuffleQueue($argv[3], 1);
+            $queue = Millpond\Millpond::connect($argv[2])->shuffleQueue($argv[3], new ShuffleOptions(1));
             $server = new Millpond\Tests\PausedServer(parse_url($argv[2], PHP_URL_PORT));
             $interrupted = function ($take) use ($server) {
                 try { $server->interrupt($take); } catch (DomainException) { echo 'thrown '; }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\ConsumerOptions;
 use Millpond\DeadLetter;
 use Millpond\Exception\ClosedException;
 use Millpond\Exception\CrossSlotException;
@@ -12,6 +13,7 @@ use Millpond\Exception\WrongTypeException;
 use Millpond\Message;
 use Millpond\Millpond;
 use Millpond\Receipt;
+use Millpond\ShuffleOptions;
 use Millpond\TrackKeys;
 
 /**
@@ -69,7 +71,7 @@ final class ShuffleQueueTest extends TestCase
     {
         $queue = $this->shuffleQueue($kind, streams: 1, ttl: 60, deadTtl: 86_400);
         $queue->writeMany(\array_map(static fn (int $n): array => ['t', ['n' => "$n"]], \range(1, 4)));
-        $consumer = $queue->consumer('g', 'c', maxDeliveries: 1);
+        $consumer = $queue->consumer('g', 'c', new ConsumerOptions(maxDeliveries: 1));
         $consumer->readMany(4);
         self::assertSame(4, $consumer->reclaim(0, 10)->dead);
         $letters = $queue->deadLetters();
@@ -92,9 +94,9 @@ final class ShuffleQueueTest extends TestCase
     public function testAQueueKeepsItsSizeUntilItIsResized(string $kind): void
     {
         [$client, $name] = [$this->connect($kind), "{{$this->name}}"];
-        $client->shuffleQueue($name, streams: 5)->write('t', ['n' => '1']);
+        $client->shuffleQueue($name, new ShuffleOptions(streams: 5))->write('t', ['n' => '1']);
         try {
-            $client->shuffleQueue($name, streams: 3)->write('t', ['n' => '2']);
+            $client->shuffleQueue($name, new ShuffleOptions(streams: 3))->write('t', ['n' => '2']);
             self::fail('it was written');
         } catch (InvalidArgumentException $error) {
             self::assertMatchesRegularExpression('/has 5 streams, .* given 3:/', $error->getMessage());
@@ -171,7 +173,7 @@ final class ShuffleQueueTest extends TestCase
         $queue = $this->shuffleQueue($kind);
         $written = $queue->write('tenant', [['task', 'explode'], ['task', "\0"]]);
         $queue->consumer('workers', 'worker-1')->read();
-        $reclaimed = $queue->consumer('workers', 'worker-2', maxDeliveries: 1)->reclaim(0, 10);
+        $reclaimed = $queue->consumer('workers', 'worker-2', new ConsumerOptions(maxDeliveries: 1))->reclaim(0, 10);
         self::assertSame([[], 1], [$reclaimed->messages, $reclaimed->dead]);
         [$letter] = $queue->deadLetters();
         $message = new Message($written->stream, $written->id, [['task', 'explode'], ['task', "\0"]]);

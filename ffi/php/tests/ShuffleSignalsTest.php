@@ -15,8 +15,9 @@ final class ShuffleSignalsTest extends TestCase
     private function consumer(string $url, string $handler, string $take, float $after = 0.2): string
     {
         $program = <<<PHP
+            use Millpond\{ConsumerOptions, ShuffleOptions};
             require \$argv[1];
-            \$queue = Millpond\Millpond::connect(\$argv[2])->shuffleQueue(\$argv[3], 1);
+            \$queue = Millpond\Millpond::connect(\$argv[2])->shuffleQueue(\$argv[3], new ShuffleOptions(1));
             \$consumer = \$queue->consumer('g', 'c');
             \$loop = \$consumer->messages(10, wait: INF);
             pcntl_async_signals(true);
@@ -99,9 +100,10 @@ final class ShuffleSignalsTest extends TestCase
     public function testAHandlerThatThrowsBetweenTwoBatchesLosesNone(string $make, string $goOn): void
     {
         $program = <<<PHP
+            use Millpond\{ConsumerOptions, ShuffleOptions};
             require \$argv[1];
             \$client = Millpond\Millpond::connect('memory:');
-            [\$queue, \$ick] = [\$client->shuffleQueue('q', 1), \$client->ick('files')];
+            [\$queue, \$ick] = [\$client->shuffleQueue('q', new ShuffleOptions(1)), \$client->ick('files')];
             \$all = array_map(fn (\$number) => "n\$number", range(1, 20_000));
             foreach (\$all as \$name) { \$queue->writeTracked('t', ['n' => \$name], 'n', 1_000_000_000); }
             \$ick->add(\$all);
@@ -140,20 +142,21 @@ final class ShuffleSignalsTest extends TestCase
     public function testAHandlerThatRunsInAnyCallBreaksNothing(): void
     {
         $program = <<<'PHP'
+            use Millpond\{ConsumerOptions, ShuffleOptions};
             require $argv[1];
             pcntl_async_signals(true);
             $handled = 0;
             pcntl_signal(SIGUSR1, function () use (&$handled) { ++$handled; });
             $client = Millpond\Millpond::connect('memory:');
-            [$queue, $ick] = [$client->shuffleQueue('q', 2), $client->ick('files')];
+            [$queue, $ick] = [$client->shuffleQueue('q', new ShuffleOptions(2)), $client->ick('files')];
             $work = function () use ($queue, $ick) {
                 $queue->write('t', ['n' => '1']);
                 $queue->writeMany([['t', ['n' => '2', 'job' => '3']], ['u', [['n', '3']]]]);
                 $queue->writeTracked('t', ['job' => '1'], 'job', 1_000_000_000);
-                $consumer = $queue->consumer('g', 'c', maxDeliveries: 3);
+                $consumer = $queue->consumer('g', 'c', new ConsumerOptions(maxDeliveries: 3));
                 $consumer->ack($consumer->readMany(2));
                 foreach ($consumer->messages(10) as $batch) { $consumer->ackAndDelete($batch); }
-                $queue->consumer('g', 'd', maxDeliveries: 2)->reclaim(0, 1);
+                $queue->consumer('g', 'd', new ConsumerOptions(maxDeliveries: 2))->reclaim(0, 1);
                 $consumer->ackAndDelete($consumer->reclaim(0, 100)->messages);
                 foreach ($queue->gc() as $values) { $queue->deleteTracked($values[0]); }
                 $queue->stats('g'); $queue->deadLetters(3); $queue->cordonDeadlineExceeded(5);

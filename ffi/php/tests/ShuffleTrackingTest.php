@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\Exception\CrossSlotException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 use Millpond\TrackKeys;
 
@@ -170,7 +171,7 @@ final class ShuffleTrackingTest extends TestCase
         $client = Millpond::connect($servers->url);
         $client->shuffleQueue('q')->writeTracked('t', ['job' => 'j-1'], 'job');
         self::assertSame(1, $admin->exists('meta:cancelation'));
-        $client->shuffleQueue('q', trackKeys: TrackKeys::Queue)->writeTracked('t', ['job' => 'j-2'], 'job');
+        $client->shuffleQueue('q', new ShuffleOptions(trackKeys: TrackKeys::Queue))->writeTracked('t', ['job' => 'j-2'], 'job');
         self::assertSame(1, $admin->exists('q:meta:cancelation'));
         // With the global keys, whatever the name of the queue.
         self::assertNotNull($client->shuffleQueue('other')->deleteTracked('j-1'));

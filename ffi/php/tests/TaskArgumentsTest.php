@@ -6,16 +6,18 @@ namespace Millpond\Tests;
 
 use Millpond\Client;
 use Millpond\Exception\InvalidArgumentException;
-use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
 use Millpond\Tasks\DocPosition;
 use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\Position;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
 use Millpond\Tasks\Value;
+use Millpond\Tasks\WorkerOptions;
 
 /**
  * Wrong arguments are refused before anything is sent, with the name and the limit.
@@ -30,33 +32,33 @@ final class TaskArgumentsTest extends TestCase
         $modify = static fn (\Closure $add): \Closure => static fn (TaskStore $store) => $store->modify($add(new Modification()));
         $long = static fn (int $length): string => \str_repeat('ä', $length);
         $calls = [
-            'value and json cannot both be given' => static fn ($store) => $store->insert('q', 1, json: '1'),
-            'value cannot be a JSON text: Inf and NaN' => static fn ($store) => $store->insert('q', \NAN),
-            'value cannot be a JSON text: Malformed UTF-8' => static fn ($store) => $store->insert('q', "\xff"),
-            'value cannot be a JSON text: Type is not supported' => static fn ($store) => $store->insert('q', \STDIN),
-            'the value is not a JSON text' => static fn ($store) => $store->insert('q', json: '{a:1}'),
+            'value and json cannot both be given' => static fn ($store) => $store->insert(new NewTask('q', 1, json: '1')),
+            'value cannot be a JSON text: Inf and NaN' => static fn ($store) => $store->insert(new NewTask('q', \NAN)),
+            'value cannot be a JSON text: Malformed UTF-8' => static fn ($store) => $store->insert(new NewTask('q', "\xff")),
+            'value cannot be a JSON text: Type is not supported' => static fn ($store) => $store->insert(new NewTask('q', \STDIN)),
+            'the value is not a JSON text' => static fn ($store) => $store->insert(new NewTask('q', json: '{a:1}')),
             'the value has 16777219 bytes; 16777216 are allowed' =>
-                static fn ($store) => $store->insert('q', \str_repeat('x', (1 << 24) + 1)),
-            "the queue's name is empty" => static fn ($store) => $store->insert(''),
-            "the queue's name has 65537 bytes; 65536 are allowed" => static fn ($store) => $store->insert(\str_repeat('q', 65_537)),
-            'queue' => static fn ($store) => $store->insert("\xff"),
-            'the id is empty' => static fn ($store) => $store->insert('q', id: ''),
-            'the id has 65 characters; 64 are allowed' => static fn ($store) => $store->insert('q', id: $long(65)),
-            'the id holds a NUL character' => static fn ($store) => $store->insert('q', id: "a\0"),
-            'atMs and delay are both given' => static fn ($store) => $store->insert('q', atMs: 1, delay: 1),
-            'atMs is -1' => static fn ($store) => $store->insert('q', atMs: -1),
-            'the time' => static fn ($store) => $store->insert('q', atMs: \PHP_INT_MAX),
-            'delay is -0.5' => static fn ($store) => $store->insert('q', delay: -0.5),
-            '100 years are allowed' => static fn ($store) => $store->insert('q', delay: \INF),
-            'attempt is -1' => static fn ($store) => $store->insert('q', attempt: -1),
-            'attempt' => static fn ($store) => $store->insert('q', attempt: 2 ** 32),
-            'err has 65537 bytes; 65536 are allowed' => static fn ($store) => $store->insert('q', err: \str_repeat('e', 65_537)),
-            'err' => static fn ($store) => $store->insert('q', err: "\xff"),
-            'priority is -1' => static fn ($store) => $store->insert('q', priority: -1),
-            'it goes from 0 to 9' => static fn ($store) => $store->insert('q', priority: 10),
-            'ttl is -1' => static fn ($store) => $store->insert('q', ttl: -1),
-            'the time to live has to be a millisecond or more' => static fn ($store) => $store->insert('q', ttl: 0),
-            'task x is named twice' => $modify(static fn ($made) => $made->insert('q', id: 'x')->delete(new TaskId('x', 0))),
+                static fn ($store) => $store->insert(new NewTask('q', \str_repeat('x', (1 << 24) + 1))),
+            "the queue's name is empty" => static fn ($store) => $store->insert(new NewTask('')),
+            "the queue's name has 65537 bytes; 65536 are allowed" => static fn ($store) => $store->insert(new NewTask(\str_repeat('q', 65_537))),
+            'queue' => static fn ($store) => $store->insert(new NewTask("\xff")),
+            'the id is empty' => static fn ($store) => $store->insert(new NewTask('q', id: '')),
+            'the id has 65 characters; 64 are allowed' => static fn ($store) => $store->insert(new NewTask('q', id: $long(65))),
+            'the id holds a NUL character' => static fn ($store) => $store->insert(new NewTask('q', id: "a\0")),
+            'atMs and delay are both given' => static fn ($store) => $store->insert(new NewTask('q', atMs: 1, delay: 1)),
+            'atMs is -1' => static fn ($store) => $store->insert(new NewTask('q', atMs: -1)),
+            'the time' => static fn ($store) => $store->insert(new NewTask('q', atMs: \PHP_INT_MAX)),
+            'delay is -0.5' => static fn ($store) => $store->insert(new NewTask('q', delay: -0.5)),
+            '100 years are allowed' => static fn ($store) => $store->insert(new NewTask('q', delay: \INF)),
+            'attempt is -1' => static fn ($store) => $store->insert(new NewTask('q', attempt: -1)),
+            'attempt' => static fn ($store) => $store->insert(new NewTask('q', attempt: 2 ** 32)),
+            'err has 65537 bytes; 65536 are allowed' => static fn ($store) => $store->insert(new NewTask('q', err: \str_repeat('e', 65_537))),
+            'err' => static fn ($store) => $store->insert(new NewTask('q', err: "\xff")),
+            'priority is -1' => static fn ($store) => $store->insert(new NewTask('q', priority: -1)),
+            'it goes from 0 to 9' => static fn ($store) => $store->insert(new NewTask('q', priority: 10)),
+            'ttl is -1' => static fn ($store) => $store->insert(new NewTask('q', ttl: -1)),
+            'the time to live has to be a millisecond or more' => static fn ($store) => $store->insert(new NewTask('q', ttl: 0)),
+            'task x is named twice' => $modify(static fn ($made) => $made->insert(new NewTask('q', id: 'x'))->delete(new TaskId('x', 0))),
             'the modification has 100001 entries; 100000 are allowed' => $modify(static function ($made) {
                 for ($number = 0; $number < 100_001; ++$number) {
                     $made->delete(new TaskId("t$number", 0));
@@ -65,15 +67,15 @@ final class TaskArgumentsTest extends TestCase
                 return $made;
             }),
             'task.version is -1' => $modify(static fn ($made) => $made->delete(new TaskId('x', -1))),
-            'the namespace is empty' => $modify(static fn ($made) => $made->insertDoc('', 'k')),
-            'the namespace has 65 characters' => $modify(static fn ($made) => $made->insertDoc($long(65), 'k')),
-            'a document without a key needs an id' => $modify(static fn ($made) => $made->insertDoc('n', '')),
-            'a document that is put needs a content' => $modify(static fn ($made) => $made->putDoc('n', 'k')),
+            'the namespace is empty' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('', 'k'))),
+            'the namespace has 65 characters' => $modify(static fn ($made) => $made->insertDoc(new NewDoc($long(65), 'k'))),
+            'a document without a key needs an id' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', ''))),
+            'a document that is put needs a content' => $modify(static fn ($made) => $made->putDoc(new NewDoc('n', 'k'))),
             'the key is empty' => static fn ($store) => $store->getDoc('n', ''),
-            'the key has 257 characters; 256 are allowed' => $modify(static fn ($made) => $made->insertDoc('n', $long(257))),
-            'the secondary key has 257 characters' => $modify(static fn ($made) => $made->insertDoc('n', 'k', secondaryKey: $long(257))),
-            'content and json cannot both be given' => $modify(static fn ($made) => $made->insertDoc('n', 'k', null, json: 'null')),
-            'the content is not a JSON text' => $modify(static fn ($made) => $made->insertDoc('n', 'k', json: '')),
+            'the key has 257 characters; 256 are allowed' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', $long(257)))),
+            'the secondary key has 257 characters' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', 'k', secondaryKey: $long(257)))),
+            'content and json cannot both be given' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', 'k', null, json: 'null'))),
+            'the content is not a JSON text' => $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', 'k', json: ''))),
             'doc.version is -1' => $modify(static fn ($made) => $made->dependDoc(new DocId('n', 'x', -1))),
             'Value::None, but a content cannot be taken away' =>
                 $modify(static fn ($made) => $made->changeDoc((new Doc('n', 'x', 0))->change(Value::None))),
@@ -91,12 +93,12 @@ final class TaskArgumentsTest extends TestCase
             'not 1001' => static fn ($store) => $store->claimMany('q', 1_001),
             'wait is -1' => static fn ($store) => $store->claims('q', wait: -1),
             ', not 1002' => static fn ($store) => $store->claims('q', 1_002)->next(),
-            'backoff is -1' => static fn ($store) => $store->worker('q', backoff: -1),
-            'backoffMax is -1' => static fn ($store) => $store->worker('q', backoffMax: -1),
-            'maxAttempts is 4294967296' => static fn ($store) => $store->worker('q', maxAttempts: 2 ** 32),
-            'maxClaims is -1' => static fn ($store) => $store->worker('q', maxClaims: -1),
+            'backoff is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(backoff: -1)),
+            'backoffMax is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(backoffMax: -1)),
+            'maxAttempts is 4294967296' => static fn ($store) => $store->worker('q', new WorkerOptions(maxAttempts: 2 ** 32)),
+            'maxClaims is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(maxClaims: -1)),
             'queues[0] must be string, not null' => static fn ($store) => $store->worker([null]),
-            'error_queue' => static fn ($store) => $store->worker('q', errorQueue: "\xff")->jobs(),
+            'error_queue' => static fn ($store) => $store->worker('q', new WorkerOptions(errorQueue: "\xff"))->jobs(),
             'nothing to renew' => static fn ($store) => $store->renew(),
             'tasks[0] must be Task or TaskId, not string' => static fn ($store) => $store->renew(['x']),
             'docs[1] must be Doc or DocId, not array' => static fn ($store) => $store->renew([], [new DocId('n', 'x', 1), []]),
@@ -160,7 +162,7 @@ final class TaskArgumentsTest extends TestCase
     public function testAHandlerThatReturnsSomethingElse(): void
     {
         $store = $this->store('memory');
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $thrown = self::thrown(static fn () => $store->worker('q')->run(static fn () => 'done'));
         self::assertInstanceOf(InvalidArgumentException::class, $thrown);
         self::assertSame('a handler must return Modification or null, not string', $thrown->getMessage());
@@ -181,23 +183,7 @@ final class TaskArgumentsTest extends TestCase
                 throw new \DomainException();
             }
         };
-        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $store->insert('q', $value)));
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $store->insert(new NewTask('q', $value))));
         self::assertSame([], $store->queues());
-    }
-
-    /**
-     * @return array<string, array{string}>
-     */
-    public function foreignKinds(): array
-    {
-        return \array_diff_key($this->kinds(), $this->ownKinds());
-    }
-
-    /** @dataProvider foreignKinds */
-    public function testOverAConnectionThereIsNone(string $kind): void
-    {
-        $thrown = self::thrown(fn () => $this->connect($kind)->tasks('t'));
-        self::assertInstanceOf(MillpondException::class, $thrown);
-        self::assertSame('a store of tasks needs a connection of Millpond\'s own, made by Millpond::connect()', $thrown->getMessage());
     }
 }

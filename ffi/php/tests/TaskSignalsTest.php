@@ -15,10 +15,11 @@ final class TaskSignalsTest extends TestCase
     private function claimant(string $url, string $handler, string $take): string
     {
         $program = <<<PHP
+            use Millpond\Tasks\{NewDoc, NewTask, WorkerOptions};
             require \$argv[1];
             \$store = Millpond\Millpond::connect(\$argv[2])->tasks(\$argv[3]);
             \$claims = \$store->claims('q', wait: INF);
-            \$jobs = \$store->worker('q', wait: INF)->jobs();
+            \$jobs = \$store->worker('q', new WorkerOptions(wait: INF))->jobs();
             pcntl_async_signals(true);
             pcntl_signal(SIGTERM, $handler);
             \$take = fn () => $take;
@@ -27,7 +28,7 @@ final class TaskSignalsTest extends TestCase
                 echo \$take()->value(), "\n";
             } catch (DomainException) {
                 echo "thrown\n";
-                \$store->insert('q', 'more');
+                \$store->insert(new NewTask('q', 'more'));
                 echo \$take()->value(), "\n";
             }
             PHP;
@@ -66,20 +67,21 @@ final class TaskSignalsTest extends TestCase
     /** @dataProvider ways */
     public function testAfterAHandlerThatReturnsTheWaitGoesOn(string $url, string $take): void
     {
-        $inserts = 'function () use ($store) { echo "handled\n"; $store->insert("q", "its"); }';
+        $inserts = 'function () use ($store) { echo "handled\n"; $store->insert(new NewTask("q", "its")); }';
         self::assertSame("handled\nits\n", $this->claimant($url, $inserts, $take));
     }
 
     public function testAHandlerThatThrowsEndsTheWaitOfAWorker(): void
     {
         $program = <<<PHP
+            use Millpond\Tasks\{NewDoc, NewTask, WorkerOptions};
             require \$argv[1];
             \$store = Millpond\Millpond::connect('memory:')->tasks('t');
-            \$store->insert('q');
+            \$store->insert(new NewTask('q'));
             pcntl_async_signals(true);
             pcntl_signal(SIGALRM, function () { throw new DomainException(); });
             try {
-                \$store->worker('q', wait: INF)->run(function () { echo "worked\n"; pcntl_alarm(1); });
+                \$store->worker('q', new WorkerOptions(wait: INF))->run(function () { echo "worked\n"; pcntl_alarm(1); });
             } catch (DomainException) { echo count(\$store->queues()), ' left'; }
             PHP;
         self::assertSame("worked\n0 left", self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
@@ -92,6 +94,7 @@ final class TaskSignalsTest extends TestCase
     public function testAHandlerThatThrowsDuringACallLosesNothing(): void
     {
         $program = <<<'PHP'
+            use Millpond\Tasks\{NewDoc, NewTask, WorkerOptions};
             require $argv[1];
             pcntl_async_signals(true);
             pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
@@ -101,15 +104,15 @@ final class TaskSignalsTest extends TestCase
                 try { $server->interrupt($take); } catch (DomainException) { echo 'thrown '; }
             };
             foreach (['a' => 9, 'b' => 8, 'c' => 7, 'd' => 6] as $id => $priority) {
-                $store->insert('q', id: $id, priority: $priority);
+                $store->insert(new NewTask('q', id: $id, priority: $priority));
             }
             foreach ([null, 5] as $wait) {
-                [$claims, $jobs] = [$store->claims('q', wait: $wait), $store->worker('q', wait: $wait)->jobs()];
+                [$claims, $jobs] = [$store->claims('q', wait: $wait), $store->worker('q', new WorkerOptions(wait: $wait))->jobs()];
                 $interrupted(fn () => $claims->next());
                 $interrupted(fn () => $jobs->next());
                 if ($wait === 5 && pcntl_fork() === 0) {
                     // A copy of what is its parent's.
-                    $store->insert('q', id: 'e');
+                    $store->insert(new NewTask('q', id: 'e'));
                     echo $claims->next()[0]->id;
                     exit;
                 }
@@ -133,7 +136,7 @@ final class TaskSignalsTest extends TestCase
             'claims' => ['$store->claims("q", 2)', 'array_push($seen, ...array_column($one, "id"));'],
             'claims that wait' => ['$store->claims("q", 2, 0)', 'array_push($seen, ...array_column($one, "id"));'],
             'jobs' => ['$store->worker("q")->jobs()', '$seen[] = $one->task->id;'],
-            'jobs that wait' => ['$store->worker("q", 0)->jobs()', '$seen[] = $one->task->id;'],
+            'jobs that wait' => ['$store->worker("q", new WorkerOptions(0))->jobs()', '$seen[] = $one->task->id;'],
         ];
     }
 
@@ -145,10 +148,11 @@ final class TaskSignalsTest extends TestCase
     public function testAHandlerThatThrowsBetweenTwoBatchesLosesNone(string $make, string $see): void
     {
         $program = <<<PHP
+            use Millpond\Tasks\{NewDoc, NewTask, WorkerOptions};
             require \$argv[1];
             \$store = Millpond\Millpond::connect('memory:')->tasks('t');
             \$all = new Millpond\Tasks\Modification();
-            for (\$number = 0; \$number < 10_000; ++\$number) { \$all->insert('q', \$number); }
+            for (\$number = 0; \$number < 10_000; ++\$number) { \$all->insert(new NewTask('q', \$number)); }
             \$store->modify(\$all);
             pcntl_async_signals(true);
             \$mayThrow = false;
@@ -181,16 +185,17 @@ final class TaskSignalsTest extends TestCase
     public function testAHandlerThatRunsInAnyCallBreaksNothing(): void
     {
         $program = <<<'PHP'
+            use Millpond\Tasks\{NewDoc, NewTask, WorkerOptions};
             require $argv[1];
             pcntl_async_signals(true);
             $handled = 0;
             $client = Millpond\Millpond::connect('memory:');
             $mine = $client->tasks('mine');
-            pcntl_signal(SIGUSR1, function () use (&$handled, $mine) { ++$handled; $mine->insert('h', $handled); $mine->claim('h'); });
+            pcntl_signal(SIGUSR1, function () use (&$handled, $mine) { ++$handled; $mine->insert(new NewTask('h', $handled)); $mine->claim('h'); });
             $work = function () use ($client) {
                 $store = $client->tasks('t', 'ann');
                 $made = fn () => new Millpond\Tasks\Modification();
-                $done = $store->modify($made()->insert('q', [1])->insert('q', 'b', ttl: 60)->insertDoc('n', 'k', 1)->insertDoc('n', 'k', id: 'other'));
+                $done = $store->modify($made()->insert(new NewTask('q', [1]))->insert(new NewTask('q', 'b', ttl: 60))->insertDoc(new NewDoc('n', 'k', 1))->insertDoc(new NewDoc('n', 'k', id: 'other')));
                 foreach ($store->claims('q', wait: 0) as [$task]) {
                     $store->renew($task, $done->insertedDocs, 60);
                     foreach ($store->fetchDocs('n', array_column($done->insertedDocs, 'id')) as $doc) {
@@ -198,14 +203,14 @@ final class TaskSignalsTest extends TestCase
                     }
                     [$task] = $store->fetch($task->id);
                     $store->modify($made()->change($task->change('x', queue: 'p')->retry('why')));
-                    $done = $store->modify($made()->insertDoc('n', 'k', 1));
+                    $done = $store->modify($made()->insertDoc(new NewDoc('n', 'k', 1)));
                 }
                 foreach ($store->worker('p')->jobs() as $job) {
                     $job->isLost();
                     $job->claimDocs('n', 'k');
-                    $job->finish($job->delete()->insert('o', id: 'x', skipColliding: true));
+                    $job->finish($job->delete()->insert(new NewTask('o', id: 'x'), skipColliding: true));
                 }
-                try { $store->insert('o', id: 'x'); } catch (Millpond\Exception\DependencyException) { }
+                try { $store->insert(new NewTask('o', id: 'x')); } catch (Millpond\Exception\DependencyException) { }
                 $store->list('o', limit: 1); $store->listDocs('n'); $store->queues('o'); $store->areEmpty(prefixes: 'x');
                 $store->namespaceStats(); $store->time();
                 foreach ($store->claimDocs('n', 'k') as $doc) { $store->modify($made()->deleteDoc($doc)); }

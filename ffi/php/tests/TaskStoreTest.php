@@ -13,11 +13,14 @@ use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\NamespaceStats;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\Position;
 use Millpond\Tasks\QueueStats;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\Value;
+use Millpond\Tasks\WorkerOptions;
 
 /**
  * Stores of tasks, on each backend.
@@ -29,15 +32,15 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $before = $store->time();
-        $task = $store->insert('inbox', ['a' => 1], id: 'x', delay: 60, attempt: 2, err: 'slow', priority: 3, ttl: 90.5);
+        $task = $store->insert(new NewTask('inbox', ['a' => 1], id: 'x', delay: 60, attempt: 2, err: 'slow', priority: 3, ttl: 90.5));
         $now = $task->createdMs;
         self::assertTrue($before <= $now && $now <= $store->time());
         self::assertEquals(new Task('x', 0, 'inbox', $now + 60_000, $now, $now, 'ann', 0, 2, 'slow', '{"a":1}', 3, $now + 90_500), $task);
         self::assertEquals([$task], $store->fetch(['none', 'x']));
-        $plain = $store->insert('inbox');
+        $plain = $store->insert(new NewTask('inbox'));
         self::assertMatchesRegularExpression('/^[0-9a-f]{16}$/', $plain->id);
         self::assertEquals(new Task($plain->id, 0, 'inbox', $plain->createdMs, $plain->createdMs, $plain->createdMs, 'ann'), $plain);
-        self::assertSame(1_000, $store->insert('inbox', atMs: 1_000)->atMs);
+        self::assertSame(1_000, $store->insert(new NewTask('inbox', atMs: 1_000))->atMs);
     }
 
     public function testAClaimantOfItsOwn(): void
@@ -46,8 +49,8 @@ final class TaskStoreTest extends TestCase
         [$store, $other] = [$client->tasks('t'), $client->tasks('t')];
         self::assertMatchesRegularExpression('/^[0-9a-f]{16}$/', $store->claimant);
         self::assertNotSame($store->claimant, $other->claimant);
-        self::assertSame($store->claimant, $store->insert('q')->claimant);
-        self::assertSame('Jörg', $client->tasks('t', 'Jörg')->insert('q')->claimant);
+        self::assertSame($store->claimant, $store->insert(new NewTask('q'))->claimant);
+        self::assertSame('Jörg', $client->tasks('t', 'Jörg')->insert(new NewTask('q'))->claimant);
     }
 
     /**
@@ -73,10 +76,10 @@ final class TaskStoreTest extends TestCase
     {
         foreach (['memory', 'redis'] as $kind) {
             $store = $this->store($kind);
-            self::assertSame($json, $store->insert('inbox', $value)->json);
+            self::assertSame($json, $store->insert(new NewTask('inbox', $value))->json);
             $task = $store->claim('inbox');
             self::assertSame([$json, $again], [$task->json, $task->value()]);
-            $docs = $store->modify((new Modification())->insertDoc('n', 'k', $value))->insertedDocs;
+            $docs = $store->modify((new Modification())->insertDoc(new NewDoc('n', 'k', $value)))->insertedDocs;
             self::assertSame([$json, $again], [$docs[0]->json, $docs[0]->content()]);
         }
     }
@@ -85,7 +88,7 @@ final class TaskStoreTest extends TestCase
     public function testASeedThatRunsTwice(string $kind): void
     {
         $store = $this->store($kind);
-        $seed = (new Modification())->insertDoc('accounts', 'ann', ['balance' => 100]);
+        $seed = (new Modification())->insertDoc(new NewDoc('accounts', 'ann', ['balance' => 100]));
         self::assertSame('ann', $store->modify($seed)->insertedDocs[0]->id);
         try {
             $store->modify($seed);
@@ -94,15 +97,15 @@ final class TaskStoreTest extends TestCase
             self::assertEquals([new DocId('accounts', 'ann', 0)], $refused->docInserts);
         }
         self::assertCount(1, $store->claimDocs('accounts', 'ann'));
-        $put = $store->putDoc('accounts', 'ann', ['balance' => 70]);
+        $put = $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 70]));
         self::assertSame([2, '{"balance":70}', $store->claimant], [$put->version, $put->json, $put->claimant]);
         self::assertEquals($put, $store->getDoc('accounts', 'ann'));
         self::assertNull($store->getDoc('accounts', 'ann', '2026'));
-        $second = $store->putDoc('accounts', 'ann', json: '[ ]', secondaryKey: '2026');
+        $second = $store->putDoc(new NewDoc('accounts', 'ann', json: '[ ]', secondaryKey: '2026'));
         self::assertSame(['ann|2026', '[ ]'], [$second->id, $second->json]);
         self::assertEquals($second, $store->getDoc('accounts', 'ann', '2026'));
-        $done = $store->modify((new Modification())->putDoc('accounts', 'bob', null)
-            ->putDoc('accounts', 'ann', 5)->insertDoc('accounts', 'ann', id: 'own'));
+        $done = $store->modify((new Modification())->putDoc(new NewDoc('accounts', 'bob', null))
+            ->putDoc(new NewDoc('accounts', 'ann', 5))->insertDoc(new NewDoc('accounts', 'ann', id: 'own')));
         $found = array_map(static fn ($doc) => [$doc->id, $doc->version, $doc->json], $done->insertedDocs);
         self::assertSame([['own', 0, null], ['bob', 0, 'null'], ['ann', 3, '5']], $found);
     }
@@ -112,16 +115,16 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $json = " {\"n\" : 123456789012345678901234567890, \"n\":1.50E+300, \"u\":\"\\u00e4\", \"e\":{} }\n";
-        $store->insert('inbox', json: $json);
+        $store->insert(new NewTask('inbox', json: $json));
         $task = $store->claim('inbox');
         self::assertSame($json, $task->json);
-        $done = $store->modify((new Modification())->change($task->change(queue: 'other'))->insertDoc('n', 'k', json: $json));
+        $done = $store->modify((new Modification())->change($task->change(queue: 'other'))->insertDoc(new NewDoc('n', 'k', json: $json)));
         self::assertSame([$json, $json], [$done->changed[0]->json, $done->insertedDocs[0]->json]);
     }
 
     public function testNumbersThatAreTooLongAreTextsOfTheirDigits(): void
     {
-        $task = $this->store('memory')->insert('inbox', json: '{"n":123456789012345678901,"e":{}}');
+        $task = $this->store('memory')->insert(new NewTask('inbox', json: '{"n":123456789012345678901,"e":{}}'));
         self::assertSame(['n' => '123456789012345678901', 'e' => []], $task->value());
         self::assertEquals((object) ['n' => '123456789012345678901', 'e' => new \stdClass()], $task->value(associative: false));
     }
@@ -131,7 +134,7 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store('memory');
         $json = '{"\u0000n":1}';
-        $held = [$store->insert('inbox', json: $json), $store->putDoc('n', 'k', json: $json)];
+        $held = [$store->insert(new NewTask('inbox', json: $json)), $store->putDoc(new NewDoc('n', 'k', json: $json))];
         self::assertSame([$json, $json], \array_column($held, 'json'));
         self::assertSame(["\0n" => 1], $held[0]->value());
         self::assertSame(["\0n" => 1], $held[1]->content());
@@ -143,15 +146,15 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store('memory');
         $deepest = \str_repeat('[', 100) . \str_repeat(']', 100);
-        $task = $store->insert('inbox', json: $deepest);
+        $task = $store->insert(new NewTask('inbox', json: $deepest));
         self::assertSame([$deepest, $deepest], [$task->json, \json_encode($task->value())]);
         foreach (["[$deepest]", '1e400', '"\ud800"'] as $json) {
-            $refused = self::thrown(static fn () => $store->insert('inbox', json: $json));
+            $refused = self::thrown(static fn () => $store->insert(new NewTask('inbox', json: $json)));
             self::assertInstanceOf(Exception\InvalidArgumentException::class, $refused, $json);
             self::assertStringContainsString('not a JSON text that every language can read', $refused->getMessage());
         }
         self::assertInstanceOf(Exception\InvalidArgumentException::class,
-            self::thrown(static fn () => $store->insert('inbox', \json_decode("[$deepest]"))));
+            self::thrown(static fn () => $store->insert(new NewTask('inbox', \json_decode("[$deepest]")))));
         self::assertSame(['inbox' => 1], $store->queues());
     }
 
@@ -160,11 +163,11 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         [$a, $b, $c] = $store->modify((new Modification())
-            ->insert('inbox', 1, id: 'a')->insert('inbox', 2, id: 'b')->insert('inbox', id: 'c')
-            ->insert('inbox', id: 'taken'))->inserted;
+            ->insert(new NewTask('inbox', 1, id: 'a'))->insert(new NewTask('inbox', 2, id: 'b'))->insert(new NewTask('inbox', id: 'c'))
+            ->insert(new NewTask('inbox', id: 'taken')))->inserted;
         $docs = $store->modify((new Modification())
-            ->insertDoc('n', 'k', 1, id: 'd')->insertDoc('n', 'k', 2, id: 'e', secondaryKey: 's')
-            ->insertDoc('n', 'l', json: '[ ]', id: 'f')->insertDoc('n', 'z', id: 'taken'))->insertedDocs;
+            ->insertDoc(new NewDoc('n', 'k', 1, id: 'd'))->insertDoc(new NewDoc('n', 'k', 2, id: 'e', secondaryKey: 's'))
+            ->insertDoc(new NewDoc('n', 'l', json: '[ ]', id: 'f'))->insertDoc(new NewDoc('n', 'z', id: 'taken')))->insertedDocs;
         self::assertEquals([new Doc('n', 'd', 0, 'k', '', '1', 0, '', $docs[0]->createdMs, $docs[0]->createdMs),
             new Doc('n', 'e', 0, 'k', 's', '2', 0, '', $docs[0]->createdMs, $docs[0]->createdMs),
             new Doc('n', 'f', 0, 'l', '', '[ ]', 0, '', $docs[0]->createdMs, $docs[0]->createdMs)], \array_slice($docs, 0, 3));
@@ -173,9 +176,9 @@ final class TaskStoreTest extends TestCase
             ->delete($a)
             ->change($b->change(value: 'new', queue: 'moved', attempt: 7, err: 'why'))
             ->depend(new TaskId('c', 0))
-            ->insert('outbox', null, id: 'a2')
-            ->insert('outbox', id: 'taken', skipColliding: true)
-            ->insertDoc('n', 'm', id: 'taken', skipColliding: true)
+            ->insert(new NewTask('outbox', null, id: 'a2'))
+            ->insert(new NewTask('outbox', id: 'taken'), skipColliding: true)
+            ->insertDoc(new NewDoc('n', 'm', id: 'taken'), skipColliding: true)
             ->deleteDoc($docs[0])
             ->changeDoc($docs[1]->change(content: ['x' => 1], delay: 60))
             ->dependDoc(new DocId('n', 'f', 0));
@@ -201,7 +204,7 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $change = static fn ($change): Task => $store->modify((new Modification())->change($change))->changed[0];
-        $task = $store->insert('inbox', ['a' => 1], err: 'first');
+        $task = $store->insert(new NewTask('inbox', ['a' => 1], err: 'first'));
         $task = $change($task->change(delay: 60));
         self::assertSame(['{"a":1}', 'ann', 'inbox', $task->modifiedMs + 60_000], [$task->json, $task->claimant, $task->queue, $task->atMs]);
         $task = $change($task->change(atMs: 1_000));
@@ -225,15 +228,15 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $bob = $this->store($kind, 'bob', $store);
-        $store->modify((new Modification())->insert('q', id: 'a')->insertDoc('n', 'k', id: 'd')->insertDoc('n', 'l', id: 'e'));
+        $store->modify((new Modification())->insert(new NewTask('q', id: 'a'))->insertDoc(new NewDoc('n', 'k', id: 'd'))->insertDoc(new NewDoc('n', 'l', id: 'e')));
         $bobs = $bob->claim('q');
         [$bobsDoc] = $bob->claimDocs('n', 'l');
         $refused = self::thrown(static fn () => $store->modify((new Modification())
-            ->insert('q', id: 'a')
+            ->insert(new NewTask('q', id: 'a'))
             ->change((new Task('b', 1, 'q'))->change())
             ->delete(new TaskId('c', 2))
             ->depend(new TaskId('f', 3))
-            ->insertDoc('n', 'k', id: 'd')
+            ->insertDoc(new NewDoc('n', 'k', id: 'd'))
             ->changeDoc((new Doc('n', 'g', 4))->change(1))
             ->deleteDoc(new DocId('n', 'h', 5))
             ->dependDoc(new DocId('ä', 'i', 6))));
@@ -268,16 +271,16 @@ final class TaskStoreTest extends TestCase
         $store = $this->store($kind);
         self::assertNull($store->claim('q'));
         self::assertSame([], $store->claimMany(['q', 'p'], 10));
-        $store->modify((new Modification())->insert('q', id: 'a')->insert('p', id: 'b')->insert('q', delay: 60));
+        $store->modify((new Modification())->insert(new NewTask('q', id: 'a'))->insert(new NewTask('p', id: 'b'))->insert(new NewTask('q', delay: 60)));
         $task = $store->claim(['q'], lease: 5);
         self::assertSame(['a', 1, 1, 'ann', $task->modifiedMs + 5_000],
             [$task->id, $task->version, $task->claims, $task->claimant, $task->atMs]);
         self::assertNull($store->claim('q'));
         $task = $store->claimMany((static fn () => yield 'p')(), 10)[0];
         self::assertSame(['b', $task->modifiedMs + 30_000], [$task->id, $task->atMs]);
-        self::assertNotNull($this->store($kind, 'bob', $store)->modify((new Modification())->insert('p')));
+        self::assertNotNull($this->store($kind, 'bob', $store)->modify((new Modification())->insert(new NewTask('p'))));
         self::assertSame('p', $store->claim(['q', 'p'])->queue);
-        $store->modify((new Modification())->insert('r')->insert('r')->insert('r'));
+        $store->modify((new Modification())->insert(new NewTask('r'))->insert(new NewTask('r'))->insert(new NewTask('r')));
         self::assertSame([2, 1], [\count($store->claimMany('r', 2)), \count($store->claimMany('r', 2))]);
     }
 
@@ -285,8 +288,8 @@ final class TaskStoreTest extends TestCase
     public function testRenew(string $kind): void
     {
         $store = $this->store($kind);
-        $store->modify((new Modification())->insert('q')->insert('q')->insertDoc('n', 'k')
-            ->insertDoc('n', 'k', secondaryKey: 's'));
+        $store->modify((new Modification())->insert(new NewTask('q'))->insert(new NewTask('q'))->insertDoc(new NewDoc('n', 'k'))
+            ->insertDoc(new NewDoc('n', 'k', secondaryKey: 's')));
         [$tasks, $docs] = [$store->claimMany('q', 2, lease: 1), $store->claimDocs('n', 'k', lease: 1)];
         $renewed = $store->renew($tasks, $docs, lease: 100);
         $at = static fn ($of) => [$of->id, $of->version];
@@ -305,8 +308,8 @@ final class TaskStoreTest extends TestCase
         $bob = $this->store($kind, 'bob', $store);
         $modification = new Modification();
         foreach (['c' => 3, 'a' => 1, 'b' => 1, 'd' => 4] as $id => $atMs) {
-            $modification->insert('q', $id, id: $id, atMs: $atMs);
-            $modification->insertDoc('n', "k$atMs", $id, id: $id, secondaryKey: "s$id");
+            $modification->insert(new NewTask('q', $id, id: $id, atMs: $atMs));
+            $modification->insertDoc(new NewDoc('n', "k$atMs", $id, id: $id, secondaryKey: "s$id"));
         }
         $store->modify($modification);
         $first = $store->list('q', limit: 3);
@@ -337,8 +340,8 @@ final class TaskStoreTest extends TestCase
     public function testStatistics(string $kind): void
     {
         $store = $this->store($kind);
-        $store->modify((new Modification())->insert('7')->insert('mail/ä')->insert('mail/out')->insert('mail/out')
-            ->insert('mail/out', delay: 60)->insertDoc('n', 'k')->insertDoc('n', 'l')->insertDoc('m', 'k'));
+        $store->modify((new Modification())->insert(new NewTask('7'))->insert(new NewTask('mail/ä'))->insert(new NewTask('mail/out'))->insert(new NewTask('mail/out'))
+            ->insert(new NewTask('mail/out', delay: 60))->insertDoc(new NewDoc('n', 'k'))->insertDoc(new NewDoc('n', 'l'))->insertDoc(new NewDoc('m', 'k')));
         $store->claim('mail/out');
         self::assertSame([7 => 1, 'mail/out' => 3, 'mail/ä' => 1], $store->queues());
         self::assertSame(['mail/out' => 3], $store->queues('mail/out'));
@@ -359,7 +362,7 @@ final class TaskStoreTest extends TestCase
     {
         $store = $this->store($kind);
         $bob = $this->store($kind, 'bob', $store);
-        $store->modify((new Modification())->insertDoc('n', 'k', 1, secondaryKey: 'b')->insertDoc('n', 'k', 2, secondaryKey: 'a'));
+        $store->modify((new Modification())->insertDoc(new NewDoc('n', 'k', 1, secondaryKey: 'b'))->insertDoc(new NewDoc('n', 'k', 2, secondaryKey: 'a')));
         $docs = $store->claimDocs('n', 'k', lease: 60);
         self::assertSame([['a', '2', 1, 'ann'], ['b', '1', 1, 'ann']],
             \array_map(static fn (Doc $doc): array => [$doc->secondaryKey, $doc->json, $doc->version, $doc->claimant], $docs));
@@ -378,7 +381,7 @@ final class TaskStoreTest extends TestCase
     public function testTheLoop(string $kind): void
     {
         $store = $this->store($kind);
-        $store->modify((new Modification())->insert('q')->insert('p')->insert('q'));
+        $store->modify((new Modification())->insert(new NewTask('q'))->insert(new NewTask('p'))->insert(new NewTask('q')));
         $sizes = [];
         foreach ($store->claims(['q', 'p'], max: 2) as $turn => $tasks) {
             $sizes[$turn] = \count($tasks);
@@ -388,7 +391,7 @@ final class TaskStoreTest extends TestCase
         }
         self::assertSame([2, 1], $sizes);
         self::assertSame([], $store->queues());
-        $store->modify((new Modification())->insert('q')->insert('q'));
+        $store->modify((new Modification())->insert(new NewTask('q'))->insert(new NewTask('q')));
         $claims = $store->claims('q');
         foreach ($claims as $tasks) {
             self::assertCount(1, $tasks);
@@ -402,7 +405,7 @@ final class TaskStoreTest extends TestCase
     public function testTheLoopWaits(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q', delay: 0.3);
+        $store->insert(new NewTask('q', delay: 0.3));
         $claims = $store->claims('q', wait: 60, lease: 60);
         $start = \hrtime(true);
         self::assertCount(1, $claims->next());
@@ -417,12 +420,12 @@ final class TaskStoreTest extends TestCase
     {
         $client = $this->connect($kind);
         $store = $client->tasks("{{$this->name}}");
-        $store->insert('q');
-        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', wait: \INF)->jobs()];
+        $store->insert(new NewTask('q'));
+        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', new WorkerOptions(wait: \INF))->jobs()];
         $job = $store->worker('q')->jobs()->next();
         $client->close();
         $calls = [
-            static fn () => $store->insert('q'),
+            static fn () => $store->insert(new NewTask('q')),
             static fn () => $store->modify((new Modification())->delete(new TaskId('x', 0))),
             static fn () => $store->claim('q'),
             static fn () => $store->fetch('x'),
@@ -445,11 +448,11 @@ final class TaskStoreTest extends TestCase
     {
         $admin = Servers::shared()->admin();
         $admin->set("{{$this->name}}:tasks", 'x');
-        $thrown = self::thrown(fn () => $this->store('redis')->insert('q'));
+        $thrown = self::thrown(fn () => $this->store('redis')->insert(new NewTask('q')));
         self::assertInstanceOf(Exception\WrongTypeException::class, $thrown);
         $admin->del("{{$this->name}}:tasks");
         $admin->hSet("{{$this->name}}:tasks:meta", 'version', 'tasks.v9');
-        $thrown = self::thrown(fn () => $this->store('redis')->insert('q'));
+        $thrown = self::thrown(fn () => $this->store('redis')->insert(new NewTask('q')));
         self::assertInstanceOf(Exception\IncompatibleVersionException::class, $thrown);
     }
 
@@ -457,7 +460,7 @@ final class TaskStoreTest extends TestCase
     {
         $url = 'file:' . $this->folder() . '/data';
         $client = Millpond::connect($url);
-        $task = $client->tasks('shop')->insert('q', ['ä' => 1]);
+        $task = $client->tasks('shop')->insert(new NewTask('q', ['ä' => 1]));
         $client->close();
         unset($client);
         self::assertEquals([$task], Millpond::connect($url)->tasks('shop')->fetch($task->id));

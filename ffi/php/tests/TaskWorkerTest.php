@@ -10,11 +10,14 @@ use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\MoveTask;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\ReleaseTask;
 use Millpond\Tasks\RetryTask;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
+use Millpond\Tasks\WorkerOptions;
 
 /**
  * Workers: jobs, and what happens to those that fail.
@@ -33,9 +36,9 @@ final class TaskWorkerTest extends TestCase
     public function testJobs(string $kind): void
     {
         $store = $this->store($kind);
-        $store->modify((new Modification())->insert('q', 'a', priority: 1)->insert('q', 'b'));
+        $store->modify((new Modification())->insert(new NewTask('q', 'a', priority: 1))->insert(new NewTask('q', 'b')));
         $seen = [];
-        foreach ($store->worker('q', lease: 60)->jobs() as $number => $job) {
+        foreach ($store->worker('q', new WorkerOptions(lease: 60))->jobs() as $number => $job) {
             self::assertInstanceOf(Job::class, $job);
             self::assertSame([1, 1], [$job->task->version, $job->task->claims]);
             self::assertMatchesRegularExpression('#^ann/[0-9a-f]{16}$#', $job->task->claimant);
@@ -53,9 +56,9 @@ final class TaskWorkerTest extends TestCase
     public function testHowAJobEnds(string $kind): void
     {
         $store = $this->store($kind);
-        $worker = $store->worker('q', maxAttempts: 2, backoff: 60);
+        $worker = $store->worker('q', new WorkerOptions(maxAttempts: 2, backoff: 60));
         $next = static function (string $value) use ($store, $worker): Job {
-            $store->insert('q', $value, id: $value);
+            $store->insert(new NewTask('q', $value, id: $value));
 
             return $worker->jobs()->next();
         };
@@ -63,7 +66,7 @@ final class TaskWorkerTest extends TestCase
         self::assertSame([], $store->queues());
 
         $job = $next('finished');
-        $modified = $job->finish($job->delete()->insert('out', 'new'));
+        $modified = $job->finish($job->delete()->insert(new NewTask('out', 'new')));
         self::assertSame('"new"', $modified->inserted[0]->json);
 
         $next('retried')->retry('no answer');
@@ -96,14 +99,14 @@ final class TaskWorkerTest extends TestCase
     public function testAJobThatIsDroppedLeavesItsTaskLeased(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q');
-        $jobs = $store->worker('q', lease: 2)->jobs();
+        $store->insert(new NewTask('q'));
+        $jobs = $store->worker('q', new WorkerOptions(lease: 2))->jobs();
         $job = $jobs->next();
         $task = $job->task;
         unset($job);
         self::assertNull($jobs->next());
         self::assertEquals([$task], $store->fetch($task->id), 'nothing renews it');
-        self::assertSame($task->id, $store->worker('q', wait: 60)->jobs()->next()->task->id);
+        self::assertSame($task->id, $store->worker('q', new WorkerOptions(wait: 60))->jobs()->next()->task->id);
     }
 
     /** @dataProvider ownKinds */
@@ -111,9 +114,9 @@ final class TaskWorkerTest extends TestCase
     {
         $store = $this->store($kind);
         $bob = $this->store($kind, 'bob', $store);
-        $store->modify((new Modification())->insert('q')->insertDoc('n', 'k', 1, secondaryKey: 'a')
-            ->insertDoc('n', 'k', 2, secondaryKey: 'b')->insertDoc('n', 'k', 3, secondaryKey: 'c'));
-        $job = $store->worker('q', lease: 2)->jobs()->next();
+        $store->modify((new Modification())->insert(new NewTask('q'))->insertDoc(new NewDoc('n', 'k', 1, secondaryKey: 'a'))
+            ->insertDoc(new NewDoc('n', 'k', 2, secondaryKey: 'b'))->insertDoc(new NewDoc('n', 'k', 3, secondaryKey: 'c')));
+        $job = $store->worker('q', new WorkerOptions(lease: 2))->jobs()->next();
         $docs = $job->claimDocs('n', 'k');
         self::assertCount(3, $docs);
         // Busy for more than two leases: PHP does nothing else meanwhile.
@@ -135,8 +138,8 @@ final class TaskWorkerTest extends TestCase
     public function testAJobThatHasLostItsLease(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q');
-        $job = $store->worker('q', lease: 4)->jobs()->next();
+        $store->insert(new NewTask('q'));
+        $job = $store->worker('q', new WorkerOptions(lease: 4))->jobs()->next();
         $thrown = self::thrown(static fn () => $store->modify((new Modification())->delete($job->task)));
         self::assertSame($job->task->id, $thrown->claims[0]->id);
         $same = $this->store($kind, $job->task->claimant, $store);
@@ -155,15 +158,15 @@ final class TaskWorkerTest extends TestCase
     {
         $store = $this->store($kind);
         $store->modify((new Modification())
-            ->insert('q', 'null')->insert('q', 'modification')->insert('q', 'retry')->insert('q', 'retry later')
-            ->insert('q', 'move')->insert('q', 'error')->insert('q', 'bytes')->insert('q', 'refused'));
+            ->insert(new NewTask('q', 'null'))->insert(new NewTask('q', 'modification'))->insert(new NewTask('q', 'retry'))->insert(new NewTask('q', 'retry later'))
+            ->insert(new NewTask('q', 'move'))->insert(new NewTask('q', 'error'))->insert(new NewTask('q', 'bytes'))->insert(new NewTask('q', 'refused')));
         [$calls, $told] = [0, []];
-        $store->worker('q', maxAttempts: 1, errorQueue: 'failed')->run(static function (Job $job) use (&$calls): ?Modification {
+        $store->worker('q', new WorkerOptions(maxAttempts: 1, errorQueue: 'failed'))->run(static function (Job $job) use (&$calls): ?Modification {
             ++$calls;
 
             return match ($job->task->value()) {
                 'null' => null,
-                'modification' => $job->delete()->insert('out', 'new'),
+                'modification' => $job->delete()->insert(new NewTask('out', 'new')),
                 'retry' => throw new RetryTask('tried'),
                 'retry later' => throw new RetryTask('later', delay: 60),
                 'move' => throw new MoveTask('moved', 'why'),
@@ -189,9 +192,9 @@ final class TaskWorkerTest extends TestCase
     public function testARetryThatSaysWhen(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $times = [];
-        $store->worker('q', wait: 2)->run(static function () use (&$times): void {
+        $store->worker('q', new WorkerOptions(wait: 2))->run(static function () use (&$times): void {
             $times[] = \hrtime(true);
             if (\count($times) === 1) {
                 throw new RetryTask('not yet', delay: 0.3);
@@ -205,9 +208,9 @@ final class TaskWorkerTest extends TestCase
     public function testAReleaseIsTriedByAnother(): void
     {
         $store = $this->store('memory');
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $turns = 0;
-        $store->worker('q', maxClaims: 1)->run(static function () use (&$turns): void {
+        $store->worker('q', new WorkerOptions(maxClaims: 1))->run(static function () use (&$turns): void {
             ++$turns < 3 ? throw new ReleaseTask(0) : null;
         });
         self::assertSame([3, []], [$turns, $store->queues()]);
@@ -217,11 +220,11 @@ final class TaskWorkerTest extends TestCase
     public function testATaskThatKillsItsWorkersGoesToTheErrorQueue(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q', id: 'poison');
+        $store->insert(new NewTask('q', id: 'poison'));
         foreach ([1, 2] as $claims) {
             self::assertSame($claims, $store->claim('q', lease: 0)->claims);
         }
-        self::assertNull($store->worker('q', maxClaims: 2)->jobs()->next());
+        self::assertNull($store->worker('q', new WorkerOptions(maxClaims: 2))->jobs()->next());
         $task = self::only($store, 'q/err');
         self::assertSame(['poison', 'claimed 2 times without an end'], [$task->id, $task->err]);
     }
@@ -230,9 +233,9 @@ final class TaskWorkerTest extends TestCase
     public function testAWorkerWaits(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('late', delay: 0.3);
+        $store->insert(new NewTask('late', delay: 0.3));
         $seen = [];
-        $store->worker(['q', 'late'], wait: 0.8)->run(static function (Job $job) use (&$seen, $store): void {
+        $store->worker(['q', 'late'], new WorkerOptions(wait: 0.8))->run(static function (Job $job) use (&$seen, $store): void {
             $seen[] = $job->task->queue;
         });
         self::assertSame(['late'], $seen);
@@ -242,12 +245,12 @@ final class TaskWorkerTest extends TestCase
     public function testAnInvalidModificationIsAFailure(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $tries = [];
-        $store->worker('q', backoff: 0.001, wait: 0.3)->run(static function (Job $job) use (&$tries): Modification {
+        $store->worker('q', new WorkerOptions(backoff: 0.001, wait: 0.3))->run(static function (Job $job) use (&$tries): Modification {
             $tries[] = [$job->task->attempt, $job->task->err];
 
-            return $job->delete()->insert(\count($tries) === 1 ? '' : 'next');
+            return $job->delete()->insert(new NewTask(\count($tries) === 1 ? '' : 'next'));
         });
         $err = InvalidArgumentException::class . ": tasks.modify: the queue's name is empty";
         self::assertSame([[0, ''], [1, $err]], $tries);
@@ -257,11 +260,11 @@ final class TaskWorkerTest extends TestCase
     public function testARefusedEndIsLoggedAndWhatTheHookThrowsEndsTheWork(): void
     {
         $store = $this->store('memory');
-        $store->insert('q', id: 'x');
+        $store->insert(new NewTask('q', id: 'x'));
         $handler = static fn () => throw new MoveTask('', 'nowhere');
         $log = \ini_set('error_log', $file = \tempnam(\sys_get_temp_dir(), 'millpond'));
         try {
-            $store->worker('q', maxAttempts: 1)->run($handler);
+            $store->worker('q', new WorkerOptions(maxAttempts: 1))->run($handler);
         } finally {
             \ini_set('error_log', $log);
         }
@@ -270,7 +273,7 @@ final class TaskWorkerTest extends TestCase
         self::assertStringContainsString('millpond: the end of task x of queue q was refused: ', $logged);
         self::assertSame(1, self::only($store, 'q/err')->attempt);
 
-        $store->insert('q');
+        $store->insert(new NewTask('q'));
         $stop = new \RuntimeException('stop');
         $hook = static fn () => throw $stop;
         self::assertSame($stop, self::thrown(static fn () => $store->worker('q')->run($handler, $hook)));
@@ -280,8 +283,8 @@ final class TaskWorkerTest extends TestCase
     public function testAJobWaitsForDocuments(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert('q');
-        $store->modify((new Modification())->insertDoc('n', 'k', id: 'd'));
+        $store->insert(new NewTask('q'));
+        $store->modify((new Modification())->insertDoc(new NewDoc('n', 'k', id: 'd')));
         $docs = $store->claimDocs('n', 'k', lease: 60);
         $job = $store->worker('q')->jobs()->next();
         $taken = self::thrown(static fn () => $job->claimDocs('n', 'k', wait: 0.05));
@@ -300,13 +303,13 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store('redis');
         $modification = new Modification();
         foreach (\range(1, 300) as $number) {
-            $modification->insert('q', $number);
+            $modification->insert(new NewTask('q', $number));
         }
         $store->modify($modification);
         $workers = [];
         foreach (\range(1, 3) as $number) {
-            $program = 'require $argv[1]; $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);'
-                . ' $store->worker("q", wait: 0.2)->run(fn ($job) => $job->delete()->insert("out", $job->task->value()));';
+            $program = 'use Millpond\Tasks\{NewTask, WorkerOptions}; require $argv[1]; $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);'
+                . ' $store->worker("q", new WorkerOptions(wait: 0.2))->run(fn ($job) => $job->delete()->insert(new NewTask("out", $job->task->value())));';
             $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
             $workers[] = \proc_open($command, [], $pipes);
         }

@@ -4,9 +4,11 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\BorrowedClient;
 use Millpond\Client;
 use Millpond\Entry;
 use Millpond\Millpond;
+use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskStore;
 
@@ -58,7 +60,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     /**
      * With a minute for a step: a busy machine takes long over 260,000 members.
      */
-    protected function connect(string $kind): Client
+    protected function connect(string $kind): Client|BorrowedClient
     {
         return match ($kind) {
             'memory' => Millpond::connect('memory:'),
@@ -76,7 +78,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
      */
     protected function shuffleQueue(string $kind, mixed ...$settings): ShuffleQueue
     {
-        return $this->connect($kind)->shuffleQueue("{{$this->name}}", ...$settings);
+        return $this->connect($kind)->shuffleQueue("{{$this->name}}", new ShuffleOptions(...$settings));
     }
 
     /**

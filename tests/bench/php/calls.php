@@ -10,7 +10,7 @@
 
 declare(strict_types=1);
 
-use Millpond\Ick;
+use Millpond\DirtyListInterface;
 use Millpond\Internal\Library;
 use Millpond\Internal\Script;
 use Millpond\Millpond;
@@ -116,13 +116,13 @@ foreach (array_keys(CALLS) as $size) {
     array_push($rows, ...rows(
         'add',
         $size,
-        array_map(static fn (Ick $ick): callable => static fn () => $ick->add($pairs), $icks),
+        array_map(static fn (DirtyListInterface $ick): callable => static fn () => $ick->add($pairs), $icks),
         static fn () => addByHand($redis, $add, $pairs),
     ));
     array_push($rows, ...rows(
         'reserve',
         $size,
-        array_map(static fn (Ick $ick): callable => static fn () => $ick->reserve($size), $icks),
+        array_map(static fn (DirtyListInterface $ick): callable => static fn () => $ick->reserve($size), $icks),
         static fn () => reserveByHand($redis, $reserve, $size),
     ));
 }

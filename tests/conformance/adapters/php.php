@@ -9,7 +9,9 @@
 
 declare(strict_types=1);
 
+use Millpond\BorrowedClient;
 use Millpond\Client;
+use Millpond\ConsumerOptions;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
@@ -18,6 +20,7 @@ use Millpond\Message;
 use Millpond\Millpond;
 use Millpond\Receipt;
 use Millpond\ShuffleConsumer;
+use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 use Millpond\ShuffleStats;
 use Millpond\Stats;
@@ -114,7 +117,7 @@ function fields(?Stats $stats): ?array
 }
 
 /** A client over a connection of phpredis to what the URL names. */
-function over(string $url): Client
+function over(string $url): BorrowedClient
 {
     if (preg_match('~^redis\+cluster://(.+)$~', $url, $found)) {
         return Millpond::over(new RedisCluster(null, explode(',', $found[1]), 5.0, 5.0));
@@ -145,8 +148,11 @@ function settings(stdClass $request, array $names): array
 }
 
 /** The shuffle queue of a request. */
-function shuffleQueue(stdClass $request, Client $client): ShuffleQueue
+function shuffleQueue(stdClass $request, Client|BorrowedClient $client): ShuffleQueue
 {
+    if ($client instanceof BorrowedClient) {
+        throw new Unsupported('a borrowed connection has no shuffle queues');
+    }
     $names = ['streams' => 'streams', 'streams_per_shard' => 'streamsPerShard', 'ttl' => 'ttl',
         'dead_ttl' => 'deadTtl'];
     $settings = settings($request, $names);
@@ -154,25 +160,19 @@ function shuffleQueue(stdClass $request, Client $client): ShuffleQueue
         $settings['trackKeys'] = TrackKeys::tryFrom(decoded($request->track_keys))
             ?? throw new Unsupported('other track keys than an enum has');
     }
-    try {
-        return $client->shuffleQueue(decoded($request->name), ...$settings);
-    } catch (InvalidArgumentException $error) {
-        if (in_array('--phpredis', $GLOBALS['argv'], true)) {
-            throw new Unsupported($error->getMessage());
-        }
-        throw $error;
-    }
+
+    return $client->shuffleQueue(decoded($request->name), new ShuffleOptions(...$settings));
 }
 
 /** The consumer of a request. */
-function shuffleConsumer(stdClass $request, Client $client): ShuffleConsumer
+function shuffleConsumer(stdClass $request, Client|BorrowedClient $client): ShuffleConsumer
 {
     $names = ['prefer_stream' => 'preferStream', 'default_stream' => 'defaultStream',
         'max_deliveries' => 'maxDeliveries'];
     $settings = settings($request, $names);
 
     return shuffleQueue($request, $client)
-        ->consumer(decoded($request->group), decoded($request->consumer), ...$settings);
+        ->consumer(decoded($request->group), decoded($request->consumer), new ConsumerOptions(...$settings));
 }
 
 /** The counts of stats; how long a message lies there is nothing that a case can say. */
@@ -182,7 +182,7 @@ function counts(ShuffleStats|StreamStats $stats): array
 }
 
 /** Takes messages: one by read(), more by readMany(). */
-function taken(stdClass $request, Client $client): array
+function taken(stdClass $request, Client|BorrowedClient $client): array
 {
     $consumer = shuffleConsumer($request, $client);
     [$max, $wait] = [decoded($request->max), decoded($request->block)];
@@ -203,7 +203,7 @@ function receipts(stdClass $request): array
 }
 
 /** Makes the call of one request to a shuffle queue. */
-function shuffleResult(stdClass $request, Client $client): mixed
+function shuffleResult(stdClass $request, Client|BorrowedClient $client): mixed
 {
     $queue = static fn (): ShuffleQueue => shuffleQueue($request, $client);
     $part = static fn (string $name): mixed => decoded($request->$name);
@@ -247,7 +247,7 @@ function shuffleResult(stdClass $request, Client $client): mixed
 }
 
 /** Makes the call of one request. */
-function result(stdClass $request, ?Client &$client, callable $connect): mixed
+function result(stdClass $request, Client|BorrowedClient|null &$client, callable $connect): mixed
 {
     if ($request->call === 'open' || $request->call === 'close') {
         $client?->close();

@@ -6,6 +6,7 @@
 
 declare(strict_types=1);
 
+use Millpond\BorrowedClient;
 use Millpond\Client;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\MillpondException;
@@ -18,6 +19,8 @@ use Millpond\Tasks\Modification;
 use Millpond\Tasks\Modified;
 use Millpond\Tasks\MoveTask;
 use Millpond\Tasks\NamespaceStats;
+use Millpond\Tasks\NewDoc;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\Position;
 use Millpond\Tasks\QueueStats;
 use Millpond\Tasks\ReleaseTask;
@@ -28,6 +31,7 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
 use Millpond\Tasks\Value;
 use Millpond\Tasks\Worker;
+use Millpond\Tasks\WorkerOptions;
 
 /** A request as PHP has it: what is labelled is a wrong argument. */
 function said(mixed $value): mixed
@@ -145,28 +149,25 @@ function docChange(array $said): DocChange
     return (new Doc($handle->namespace, $handle->id, $handle->version))->change(...given($said['set'] ?? [], $names));
 }
 
-/** The arguments that put a document. */
-function putDoc(array $said): array
+function newDoc(array $said): NewDoc
 {
-    return given($said, ['namespace' => 'namespace', 'key' => 'key', 'id' => 'id', 'secondary_key' => 'secondaryKey',
-        'content' => 'json']);
+    return new NewDoc(...given($said, ['namespace' => 'namespace', 'key' => 'key', 'id' => 'id',
+        'secondary_key' => 'secondaryKey', 'content' => 'json']));
 }
 
 function modification(array $said): Modification
 {
     $made = new Modification();
     $task = ['queue' => 'queue', 'id' => 'id', 'at_ms' => 'atMs', 'after_ms' => 'delay', 'value' => 'json',
-        'attempt' => 'attempt', 'err' => 'err', 'priority' => 'priority', 'ttl_ms' => 'ttl',
-        'skip_colliding' => 'skipColliding'];
-    $doc = ['namespace' => 'namespace', 'key' => 'key', 'id' => 'id', 'secondary_key' => 'secondaryKey',
-        'content' => 'json', 'skip_colliding' => 'skipColliding'];
+        'attempt' => 'attempt', 'err' => 'err', 'priority' => 'priority', 'ttl_ms' => 'ttl'];
     $adds = [
-        'inserts' => static fn (array $said) => $made->insert(...given($said, $task)),
+        'inserts' => static fn (array $said) => $made
+            ->insert(new NewTask(...given($said, $task)), $said['skip_colliding'] ?? false),
         'changes' => static fn (array $said) => $made->change(change($said)),
         'deletes' => static fn (array $said) => $made->delete(taskId($said)),
         'depends' => static fn (array $said) => $made->depend(taskId($said)),
-        'doc_inserts' => static fn (array $said) => $made->insertDoc(...given($said, $doc)),
-        'doc_puts' => static fn (array $said) => $made->putDoc(...putDoc($said)),
+        'doc_inserts' => static fn (array $said) => $made->insertDoc(newDoc($said), $said['skip_colliding'] ?? false),
+        'doc_puts' => static fn (array $said) => $made->putDoc(newDoc($said)),
         'doc_changes' => static fn (array $said) => $made->changeDoc(docChange($said)),
         'doc_deletes' => static fn (array $said) => $made->deleteDoc(docId($said)),
         'doc_depends' => static fn (array $said) => $made->dependDoc(docId($said)),
@@ -180,12 +181,12 @@ function modification(array $said): Modification
 
 function worker(TaskStore $store, array $request): Worker
 {
-    $names = ['queues' => 'queues', 'wait_ms' => 'wait', 'lease_ms' => 'lease', 'max_attempts' => 'maxAttempts',
+    $names = ['wait_ms' => 'wait', 'lease_ms' => 'lease', 'max_attempts' => 'maxAttempts',
         'max_claims' => 'maxClaims', 'error_queue' => 'errorQueue'];
     [$first, $most] = $request['backoff_ms'] ?? [null, null];
     $backoff = given(['first_ms' => $first, 'most_ms' => $most], ['first_ms' => 'backoff', 'most_ms' => 'backoffMax']);
 
-    return $store->worker(...given($request, $names), ...$backoff);
+    return $store->worker($request['queues'], new WorkerOptions(...given($request, $names), ...$backoff));
 }
 
 /** What a job does before it ends; returns its documents. */
@@ -298,8 +299,11 @@ function run(Worker $worker, array $request, callable $perform): array
 }
 
 /** Makes the call of one request to a task store; `perform` makes another one. */
-function tasksResult(stdClass $raw, Client $client, callable $perform): mixed
+function tasksResult(stdClass $raw, Client|BorrowedClient $client, callable $perform): mixed
 {
+    if ($client instanceof BorrowedClient) {
+        throw new Unsupported('a borrowed connection has no task stores');
+    }
     $request = said($raw);
     $store = $client->tasks($request['store'], $request['claimant'] ?? null);
     foreach ($raw->jobs ?? [] as $number => $job) {
@@ -308,7 +312,7 @@ function tasksResult(stdClass $raw, Client $client, callable $perform): mixed
     }
 
     return match ($request['call']) {
-        'tasks_insert' => task($store->insert($request['queue'], json: $request['value'] ?? null)),
+        'tasks_insert' => task($store->insert(new NewTask($request['queue'], json: $request['value'] ?? null))),
         'tasks_modify' => modified($store->modify(modification($request))),
         'tasks_claim' => (static function () use ($store, $request): ?array {
             $task = $store->claim($request['queues'], ...lease($request));
@@ -359,7 +363,7 @@ function tasksResult(stdClass $raw, Client $client, callable $perform): mixed
 
             return $found === null ? null : doc($found);
         })(),
-        'tasks_put_doc' => doc($store->putDoc(...putDoc($request['doc']))),
+        'tasks_put_doc' => doc($store->putDoc(newDoc($request['doc']))),
         'tasks_fetch_docs' => array_map(doc(...), $store->fetchDocs($request['namespace'], $request['ids'])),
         'tasks_list_docs' => (static function () use ($store, $request): array {
             $after = $request['after'] ?? null;

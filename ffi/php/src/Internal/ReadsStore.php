@@ -50,7 +50,7 @@ trait ReadsStore
      * between two pages may be on both or on none.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
-     *     $store->modify((new Modification())->insert('inbox', 1)->insert('inbox', 2)->insert('inbox', 3));
+     *     $store->modify((new Modification())->insert(new NewTask('inbox', 1))->insert(new NewTask('inbox', 2))->insert(new NewTask('inbox', 3)));
      *     $first = $store->list('inbox', limit: 2);
      *     $rest = $store->list('inbox', after: $first->next);
      *     echo count($first->tasks), ' and ', count($rest->tasks), "\n"; // 2 and 1

@@ -21,7 +21,7 @@ use Millpond\Internal\YieldsBatches;
  * until the lease is over.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->modify((new Modification())->insert('print', 'a.pdf')->insert('print', 'b.pdf'));
+ *     $store->modify((new Modification())->insert(new NewTask('print', 'a.pdf'))->insert(new NewTask('print', 'b.pdf')));
  *     foreach ($store->claims('print', max: 10) as $tasks) {
  *         echo count($tasks), " to print\n"; // 2 to print
  *         $done = new Modification();

@@ -12,7 +12,7 @@ use Millpond\Internal\Json;
  * a time as tasks are, but never consumed.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
+ *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 7]));
  *     [$account] = $store->claimDocs('accounts', 'ann');
  *     $change = $account->change(['balance' => $account->content()['balance'] - 2], release: true);
  *     [$account] = $store->modify((new Modification())->changeDoc($change))->changedDocs;

@@ -20,8 +20,8 @@ use Millpond\Internal\TaskResults;
  * versions. If a job is destroyed without one of these, the task stays leased until the lease is over.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->putDoc('accounts', 'ann', ['balance' => 7]);
- *     $store->insert('inbox', ['from' => 'ann', 'amount' => 2]);
+ *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 7]));
+ *     $store->insert(new NewTask('inbox', ['from' => 'ann', 'amount' => 2]));
  *     foreach ($store->worker('inbox')->jobs() as $job) {
  *         ['from' => $from, 'amount' => $amount] = $job->task->value();
  *         [$account] = $job->claimDocs('accounts', $from);

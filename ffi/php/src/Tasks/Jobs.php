@@ -17,7 +17,7 @@ use Millpond\Internal\YieldsBatches;
  * The jobs of a worker, one after the other; made by `Worker::jobs()`. It ends as `Claims` do.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->insert('inbox', ['order' => 7]);
+ *     $store->insert(new NewTask('inbox', ['order' => 7]));
  *     foreach ($store->worker('inbox')->jobs() as $job) {
  *         echo 'order ', $job->task->value()['order'], "\n"; // order 7
  *         $job->done();

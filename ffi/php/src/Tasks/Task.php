@@ -15,7 +15,7 @@ use Millpond\Internal\Json;
  * `version`, and a modification with a stale version is refused.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $task = $store->insert('inbox', ['cup', 'hat']);
+ *     $task = $store->insert(new NewTask('inbox', ['cup', 'hat']));
  *     echo implode(' and ', $task->value()), "\n"; // cup and hat
  *     echo strlen($task->json), " bytes\n"; // 13 bytes
  */
@@ -83,7 +83,7 @@ final class Task
      * the time. Without `$atMs` and `$delay` the task is released.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
-     *     $task = $store->insert('inbox', 'slow');
+     *     $task = $store->insert(new NewTask('inbox', 'slow'));
      *     $change = $task->change(queue: 'later', delay: 60);
      *     echo $store->modify((new Modification())->change($change))->changed[0]->queue, "\n"; // later
      *

@@ -13,7 +13,7 @@ use Millpond\Internal\TaskArguments;
  * retry(), retryOrQuarantine() and quarantine() the last one holds.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->insert('inbox', 'slow');
+ *     $store->insert(new NewTask('inbox', 'slow'));
  *     $task = $store->claim('inbox');
  *     $change = $task->change(delay: 60)->retryOrQuarantine('no answer', 'inbox/err', 3);
  *     $task = $store->modify((new Modification())->change($change))->changed[0];

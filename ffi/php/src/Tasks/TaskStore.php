@@ -6,11 +6,11 @@ namespace Millpond\Tasks;
 
 use FFI;
 use FFI\CData;
+use Millpond\Client;
 use Millpond\Exception;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\NativeClient;
 use Millpond\Internal\Packed;
 use Millpond\Internal\ReadsStore;
 use Millpond\Internal\Signals;
@@ -28,9 +28,9 @@ use Millpond\Internal\TaskArguments;
  * do no harm.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->insert('inbox', ['order' => 7]);
+ *     $store->insert(new NewTask('inbox', ['order' => 7]));
  *     $task = $store->claim('inbox');
- *     $done = (new Modification())->delete($task)->insert('outbox', ['invoice' => 7]);
+ *     $done = (new Modification())->delete($task)->insert(new NewTask('outbox', ['invoice' => 7]));
  *     $store->modify($done); // both happen or neither does
  *     echo $store->queues()['outbox'], ' in the outbox', "\n"; // 1 in the outbox
  *
@@ -52,7 +52,7 @@ final class TaskStore
     private readonly Library $library;
 
     private function __construct(
-        private readonly NativeClient $client,
+        private readonly Client $client,
         private readonly CData $handle,
     ) {
         $this->library = $client->library;
@@ -74,7 +74,7 @@ final class TaskStore
     }
 
     /** @internal what `Client::tasks()` does */
-    public static function make(NativeClient $client, string $name, ?string $claimant): self
+    public static function make(Client $client, string $name, ?string $claimant): self
     {
         $ffi = $client->library->ffi;
 
@@ -97,8 +97,7 @@ final class TaskStore
     }
 
     /**
-     * Inserts one task; for more than one see `Modification::insert()`, which says what the arguments
-     * are.
+     * Inserts one task; for more than one see `Modification::insert()`.
      *
      * After a ConnectionLostException or a TimeoutException the task may or may not be there; with an id
      * of its own it can be inserted again.
@@ -106,32 +105,19 @@ final class TaskStore
      * @throws Exception\DependencyException      if the id is taken
      * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
      */
-    public function insert(
-        string $queue,
-        mixed $value = Value::None,
-        ?string $json = null,
-        ?string $id = null,
-        ?int $atMs = null,
-        ?float $delay = null,
-        int $attempt = 0,
-        string $err = '',
-        int $priority = 0,
-        ?float $ttl = null,
-    ): Task {
-        $modification = new Modification();
-        $modification->insert($queue, $value, $json, $id, $atMs, $delay, $attempt, $err, $priority, $ttl);
-
-        return $this->modify($modification)->inserted[0];
+    public function insert(NewTask $task): Task
+    {
+        return $this->modify((new Modification())->insert($task))->inserted[0];
     }
 
     /**
      * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as
-     * it is now; `Modification::putDoc()` says what the arguments are. Without an id of its own that is
-     * the document of its keys. The document's claimant stays the same.
+     * it is now. Without an id of its own that is the document of its keys. The document's claimant stays
+     * the same.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
-     *     $store->putDoc('accounts', 'ann', ['balance' => 100]);
-     *     $store->putDoc('accounts', 'ann', ['balance' => 70]);
+     *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 100]));
+     *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 70]));
      *     echo $store->getDoc('accounts', 'ann')->content()['balance'], "\n"; // 70
      *
      * After a ConnectionLostException or a TimeoutException it may be done; sent again, it replaces what
@@ -141,17 +127,9 @@ final class TaskStore
      *                                            has its id
      * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
      */
-    public function putDoc(
-        string $namespace,
-        string $key,
-        mixed $content = Value::None,
-        ?string $json = null,
-        ?string $id = null,
-        string $secondaryKey = '',
-    ): Doc {
-        $modification = (new Modification())->putDoc($namespace, $key, $content, $json, $id, $secondaryKey);
-
-        return $this->modify($modification)->insertedDocs[0];
+    public function putDoc(NewDoc $doc): Doc
+    {
+        return $this->modify((new Modification())->putDoc($doc))->insertedDocs[0];
     }
 
     /**
@@ -247,55 +225,31 @@ final class TaskStore
      * A worker for these queues, which renews what it works on, retries what failed, and moves what
      * fails too often to the error queue. Makes no call.
      *
-     * @param string|iterable<string> $queues      as for claim()
-     * @param float|null              $wait        seconds to wait for a task when none is available; INF
-     *                                             waits without limit, null ends the work
-     * @param float                   $lease       seconds that a task is leased; a native thread renews it
-     *                                             three times a lease
-     * @param float                   $backoff     seconds that a task is delayed after its first
-     *                                             failure; then twice as long each time, each time minus
-     *                                             a random part of up to a half
-     * @param float                   $backoffMax  seconds that a failed task is delayed at most
-     * @param int                     $maxAttempts after this many attempts a task goes to the error
-     *                                             queue; 0 is never
-     * @param int                     $maxClaims   a task that was claimed more often since it was last
-     *                                             inserted, changed or released goes to the error queue
-     *                                             and to no handler, as it may be what kills the
-     *                                             workers: only expired leases count; 0 is never
-     * @param string|null             $errorQueue  null is the queue that each task is in with `/err`
-     *                                             appended
+     * @param string|iterable<string> $queues as for claim()
      *
      * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first job
      */
-    public function worker(
-        string|iterable $queues,
-        ?float $wait = null,
-        float $lease = 30.0,
-        float $backoff = 30.0,
-        float $backoffMax = 3_600.0,
-        int $maxAttempts = 0,
-        int $maxClaims = 0,
-        ?string $errorQueue = null,
-    ): Worker {
+    public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): Worker
+    {
         $ffi = $this->library->ffi;
         $names = TaskArguments::names('queues', $queues);
-        $error = Packed::members($ffi, $errorQueue === null ? [] : [$errorQueue]);
-        $options = $ffi->new('millpond_tasks_worker_options');
-        $pointer = FFI::addr($options);
+        $error = Packed::members($ffi, $options->errorQueue === null ? [] : [$options->errorQueue]);
+        $settings = $ffi->new('millpond_tasks_worker_options');
+        $pointer = FFI::addr($settings);
         $ffi->millpond_tasks_worker_options_init($pointer);
-        $options->lease_ms = Arguments::milliseconds('lease', $lease);
-        $options->wait_ms = Arguments::wait('wait', $wait);
-        $options->backoff_ms = Arguments::milliseconds('backoff', $backoff);
-        $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $backoffMax);
-        $options->max_attempts = Arguments::smallSize('maxAttempts', $maxAttempts);
-        $options->max_claims = Arguments::smallSize('maxClaims', $maxClaims);
+        $settings->lease_ms = Arguments::milliseconds('lease', $options->lease);
+        $settings->wait_ms = Arguments::wait('wait', $options->wait);
+        $settings->backoff_ms = Arguments::milliseconds('backoff', $options->backoff);
+        $settings->backoff_max_ms = Arguments::milliseconds('backoffMax', $options->backoffMax);
+        $settings->max_attempts = Arguments::smallSize('maxAttempts', $options->maxAttempts);
+        $settings->max_claims = Arguments::smallSize('maxClaims', $options->maxClaims);
         if ($error->array !== null) {
-            $options->error_queue = $error->array[0];
+            $settings->error_queue = $error->array[0];
         }
-        $waits = $wait !== null;
+        $waits = $options->wait !== null;
 
         return new Worker(
-            fn (): Jobs => Jobs::open($this->library, $this->handle, $names, $options, $waits, $this, $error),
+            fn (): Jobs => Jobs::open($this->library, $this->handle, $names, $settings, $waits, $this, $error),
         );
     }
 

@@ -13,10 +13,10 @@ use Millpond\Exception\MillpondException;
  * processes for several tasks at a time.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
- *     $store->modify((new Modification())->insert('inbox', ['price' => 7])->insert('inbox', 'free'));
- *     $store->worker('inbox', maxAttempts: 1)->run(function (Job $job) {
+ *     $store->modify((new Modification())->insert(new NewTask('inbox', ['price' => 7]))->insert(new NewTask('inbox', 'free')));
+ *     $store->worker('inbox', new WorkerOptions(maxAttempts: 1))->run(function (Job $job) {
  *         $total = $job->task->value()['price'] * 6; // a TypeError for the second task
- *         return $job->delete()->insert('outbox', ['total' => $total]);
+ *         return $job->delete()->insert(new NewTask('outbox', ['total' => $total]));
  *     });
  *     echo $store->list('outbox')->tasks[0]->value()['total'], "\n"; // 42
  *     echo strtok($store->list('inbox/err')->tasks[0]->err, ':'), "\n"; // TypeError

@@ -5,6 +5,8 @@ declare(strict_types=1);
 use Millpond\Exception\LibraryException;
 use Millpond\Internal\Library;
 use Millpond\Millpond;
+use Millpond\Tasks\NewTask;
+use Millpond\Tasks\WorkerOptions;
 
 require_once dirname(__DIR__) . '/bootstrap.php';
 
@@ -32,8 +34,8 @@ try {
     if (isset($query['fatal'])) {
         $lease = $client->ick($name)->lease(1) ?? throw new LogicException('no lease');
         $store = $client->tasks("$name-tasks");
-        $store->insert('q');
-        $job = $store->worker('q', lease: 1)->jobs()->next() ?? throw new LogicException('no job');
+        $store->insert(new NewTask('q'));
+        $job = $store->worker('q', new WorkerOptions(lease: 1))->jobs()->next() ?? throw new LogicException('no job');
         ini_set('memory_limit', '4M');
         str_repeat('x', 10_000_000);
     }

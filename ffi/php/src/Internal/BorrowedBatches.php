@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
-use Millpond\Batches;
+use Millpond\BatchesInterface;
+use Millpond\BorrowedIck;
 use Millpond\Entry;
 use Millpond\Exception\MillpondException;
 use Millpond\Retry;
@@ -14,7 +15,7 @@ use Millpond\Retry;
  *
  * @internal
  */
-final class ForeignBatches implements Batches
+final class BorrowedBatches implements BatchesInterface
 {
     use YieldsBatches;
 
@@ -25,7 +26,7 @@ final class ForeignBatches implements Batches
     private bool $over = false;
 
     public function __construct(
-        private readonly ForeignIck $ick,
+        private readonly BorrowedIck $ick,
         private readonly int $max,
     ) {
     }

@@ -2,28 +2,23 @@
 
 declare(strict_types=1);
 
-namespace Millpond\Internal;
+namespace Millpond;
 
-use Millpond\Added;
-use Millpond\Batches;
-use Millpond\ConsumerLease;
-use Millpond\Entry;
 use Millpond\Exception\InternalException;
 use Millpond\Exception\InvalidArgumentException;
-use Millpond\Ick;
-use Millpond\IckSet;
-use Millpond\Stats;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\BorrowedBatches;
+use Millpond\Internal\Limits;
+use Millpond\Internal\Script;
+use Millpond\Internal\ServerError;
 
 /**
- * An Ick over a connection that the program owns. Scripts, keys and the meaning of errors are the
- * library's; arguments and replies are as the comment in each script says.
- *
- * @internal
+ * An Ick over a connection of the program's own, made by `BorrowedClient::ick()`.
  */
-final class ForeignIck implements Ick
+final class BorrowedIck implements DirtyListInterface
 {
     /** The most members in one step, as everywhere. */
-    public const STEP_MEMBERS_MAX = 250_000;
+    private const STEP_MEMBERS_MAX = 250_000;
 
     /** Below this each whole float is an int too. */
     private const WHOLE_MAX = 9e15;
@@ -36,8 +31,12 @@ final class ForeignIck implements Ick
     /** @var list<string> behind the prefix */
     private array $keys = [];
 
+    // Scripts, keys and the meaning of errors are the library's; arguments and replies are as the
+    // comment in each script says.
+
+    /** @internal made by `BorrowedClient::ick()` */
     public function __construct(
-        private readonly ForeignClient $client,
+        private readonly BorrowedClient $client,
         private readonly string $name,
     ) {
     }
@@ -136,24 +135,9 @@ final class ForeignIck implements Ick
         return $this->number('ick.delete', ['UNLINK', '0']);
     }
 
-    public function lease(float $ttl): ?ConsumerLease
+    public function batches(int $max): BatchesInterface
     {
-        throw new InvalidArgumentException(
-            'a lease is renewed by a thread while its holder works, and a connection that the program owns'
-            . ' cannot be shared with one: use Millpond::connect()',
-        );
-    }
-
-    public function batches(int $max, ?float $wait = null): Batches
-    {
-        if ($wait !== null) {
-            throw new InvalidArgumentException(
-                'wait needs a connection of Millpond\'s own, which can listen: use Millpond::connect(), or leave it'
-                . ' out and the loop ends when there is nothing left',
-            );
-        }
-
-        return new ForeignBatches($this, \min(Arguments::size('max', $max), self::STEP_MEMBERS_MAX));
+        return new BorrowedBatches($this, \min(Arguments::size('max', $max), self::STEP_MEMBERS_MAX));
     }
 
     /**
