@@ -24,7 +24,7 @@ static void check_ids(int line, millpond_tasks_result *result, const char *expec
 /* Tasks a to e, of which c and d have the same time and e is in the future. */
 static void insert_five(millpond_tasks_store *store) {
     const char *ids = "abcde";
-    const int64_t at_ms[] = {10, 20, 30, 30, -1};
+    const int64_t at_ms[] = {10, 20, 30, 30, MILLPOND_NOT_SET};
     millpond_new_task tasks[5];
     millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
                                                 .insert_count = 5};
