@@ -9,15 +9,16 @@ use pyo3::types::PyDict;
 
 use crate::{convert, errors};
 
-/// An argument for which None is a value too, so that `...` stands for one that is left out.
+/// An argument for which None is a value too, so that `millpond.UNSET` stands for one that is left out.
 pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
 
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let is_left_out = value.is(value.py().Ellipsis());
-        Ok(Self((!is_left_out).then(|| value.to_owned())))
+        static UNSET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let unset = UNSET.import(value.py(), "millpond.values", "UNSET")?;
+        Ok(Self((!value.is(unset)).then(|| value.to_owned())))
     }
 }
 
@@ -76,15 +77,23 @@ fn dump(what: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     convert::text("the JSON text", &encoded)
 }
 
-/// The value of a text, a new one each time; None if there is none.
-pub(crate) fn load<'py>(
-    py: Python<'py>,
-    json: Option<&Arc<str>>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let Some(json) = json else { return Ok(None) };
-    let loads = LOADS
-        .get_or_try_init(py, || PyResult::Ok(py.import("json")?.getattr("loads")?.unbind()))?
-        .bind(py);
-    loads.call1((&**json,)).map(Some)
+/// The value of a text, read when somebody asks for it and kept.
+pub(crate) struct Loaded(PyOnceLock<Py<PyAny>>);
+
+impl Loaded {
+    pub(crate) const fn new() -> Self {
+        Self(PyOnceLock::new())
+    }
+
+    /// The value of this text, the same object each time; None if there is none.
+    pub(crate) fn of<'py>(
+        &self,
+        py: Python<'py>,
+        json: Option<&Arc<str>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let Some(json) = json else { return Ok(None) };
+        let load = || PyResult::Ok(LOADS.import(py, "json", "loads")?.call1((&**json,))?.unbind());
+        Ok(Some(self.0.get_or_try_init(py, load)?.bind(py).clone()))
+    }
 }

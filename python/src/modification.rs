@@ -67,9 +67,12 @@ impl Modification {
 
     /// Inserts a task. Refused if a task of that id is there, in any queue, unless ``skip_colliding``
     /// leaves it out then. See :meth:`TaskStore.insert` for the rest.
-    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at_ms = None,
-        delay = None, attempt = None, err = None, priority = None, ttl = None,
-        skip_colliding = false))]
+    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None,
+        at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None,
+        skip_colliding = false),
+        text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, \
+            id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, \
+            ttl=None, skip_colliding=False)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn insert<'py>(
         this: &Bound<'py, Self>,
@@ -77,6 +80,7 @@ impl Modification {
         value: Given<'_>,
         json: Given<'_>,
         id: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
         at_ms: Option<&Bound<'_, PyAny>>,
         delay: Option<&Bound<'_, PyAny>>,
         attempt: Option<&Bound<'_, PyAny>>,
@@ -93,7 +97,7 @@ impl Modification {
         if let Some(id) = convert::some_text("id", id)? {
             task = task.id(id);
         }
-        task = match when::read(py, at_ms, delay)? {
+        task = match when::read(py, at, at_ms, delay)? {
             When::LeftOut => task,
             When::At(at_ms) => task.at_ms(at_ms),
             When::After(delay) => task.after(delay),
@@ -151,7 +155,9 @@ impl Modification {
     /// never make the same id. Several documents of the same keys need ids of their own, and so does a
     /// document whose primary key is empty.
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None,
-        secondary_key = None, skip_colliding = false))]
+        secondary_key = None, skip_colliding = false),
+        text_signature = "($self, namespace, key, content=millpond.UNSET, *, \
+            json=millpond.UNSET, id=None, secondary_key=None, skip_colliding=False)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn insert_doc<'py>(
         this: &Bound<'py, Self>,
@@ -175,7 +181,9 @@ impl Modification {
     /// claimant stays the same, and another claimant is refused; so is a document of other keys that has
     /// the id. It is among the inserted documents of what the modification did.
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None,
-        secondary_key = None))]
+        secondary_key = None),
+        text_signature = "($self, namespace, key, content=millpond.UNSET, *, \
+            json=millpond.UNSET, id=None, secondary_key=None)")]
     fn put_doc<'py>(
         this: &Bound<'py, Self>,
         namespace: &Bound<'_, PyAny>,

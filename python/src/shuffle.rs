@@ -173,7 +173,15 @@ impl ShuffleQueue {
     }
 }
 
-/// The streams of a tenant. Makes no call.
+/// The streams of a tenant: ``streams_per_shard`` of a queue's ``streams``, drawn from a hash of its
+/// ``shard_key``, the same in every language. Makes no call.
+///
+/// Raises :class:`~millpond.InvalidArgumentError` for an empty key and for sizes that no queue has: a
+/// queue has 1 to 65,536 streams, and a shard has at least one of them.
+///
+/// >>> import millpond
+/// >>> millpond.shard(16, 4, "tuna")
+/// [15, 13, 2, 12]
 #[pyfunction]
 pub(crate) fn shard(
     py: Python<'_>,

@@ -22,12 +22,12 @@ pub(crate) struct ShuffleConsumer {
 
 #[pymethods]
 impl ShuffleConsumer {
-    fn read(&self, py: Python<'_>, block: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn read(&self, py: Python<'_>, wait: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let text = self.text;
         let convert = move |py: Python<'_>, message: Option<_>| {
             convert::plain(py, message.map(|message| Message::new(message, text)))
         };
-        match block_time(block)? {
+        match wait_time(wait)? {
             None => call!(py, &self.core, |consumer| consumer.read(), convert),
             Some(wait) => self.wait_for(py, 1, wait, move |py, messages| {
                 convert(py, messages.into_iter().next())
@@ -39,11 +39,11 @@ impl ShuffleConsumer {
         &self,
         py: Python<'_>,
         max: &Bound<'_, PyAny>,
-        block: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::count("max", max)?, self.text);
         let convert = move |py: Python<'_>, messages| shuffle_message::list(py, messages, text);
-        match block_time(block)? {
+        match wait_time(wait)? {
             None => call!(py, &self.core, |consumer| consumer.read_many(max), convert),
             Some(wait) => self.wait_for(py, max, wait, convert),
         }
@@ -111,8 +111,4 @@ impl ShuffleConsumer {
             }
         }
     }
-}
-
-fn block_time(block: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
-    block.map(|block| convert::duration("block", block)).transpose()
 }

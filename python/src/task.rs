@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::convert;
-use crate::json::{self, Given, Json};
+use crate::json::{self, Given, Json, Loaded};
 use crate::when::{self, When};
 
 /// A task as the store holds it.
@@ -25,11 +25,25 @@ use crate::when::{self, When};
 /// ({'order': 7}, '{"order":7}', 0)
 /// >>> store.claim("inbox").version
 /// 1
-#[pyclass(frozen, eq, hash, module = "millpond.tasks")]
-#[derive(PartialEq, Eq)]
+#[pyclass(frozen, eq, hash, generic, module = "millpond.tasks")]
 pub(crate) struct Task {
     pub(crate) core: tasks::Task,
+    value: Loaded,
 }
+
+impl Task {
+    pub(crate) fn new(core: tasks::Task) -> Self {
+        Self { core, value: Loaded::new() }
+    }
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.core == other.core
+    }
+}
+
+impl Eq for Task {}
 
 impl Hash for Task {
     /// Few tasks share an id, so the rest is not compared.
@@ -43,7 +57,10 @@ impl Task {
     #[new]
     #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None),
         at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None,
-        attempt = None, err = None, priority = None, expires_ms = None))]
+        attempt = None, err = None, priority = None, expires_ms = None),
+        text_signature = "(id, version, queue=None, *, value=millpond.UNSET, \
+            json=millpond.UNSET, at_ms=None, created_ms=None, modified_ms=None, claimant=None, \
+            claims=None, attempt=None, err=None, priority=None, expires_ms=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn of(
         py: Python<'_>,
@@ -68,26 +85,24 @@ impl Task {
         let count = |name: &str, value: Option<_>| {
             value.map_or(Ok(0), |value| convert::small_size(name, value))
         };
-        Ok(Self {
-            core: tasks::Task {
-                id: convert::text("id", id)?.into(),
-                version: convert::large_size("version", version)?,
-                queue: text("queue", queue)?,
-                at_ms: time("at_ms", at_ms)?.unwrap_or(0),
-                created_ms: time("created_ms", created_ms)?.unwrap_or(0),
-                modified_ms: time("modified_ms", modified_ms)?.unwrap_or(0),
-                claimant: text("claimant", claimant)?,
-                claims: count("claims", claims)?,
-                attempt: count("attempt", attempt)?,
-                err: text("err", err)?,
-                value: match json::read(py, "value", value, json)? {
-                    Json::Text(text) => Some(text.into()),
-                    Json::LeftOut | Json::Absent => None,
-                },
-                priority: read_priority(priority)?,
-                expires_ms: time("expires_ms", expires_ms)?,
+        Ok(Self::new(tasks::Task {
+            id: convert::text("id", id)?.into(),
+            version: convert::large_size("version", version)?,
+            queue: text("queue", queue)?,
+            at_ms: time("at_ms", at_ms)?.unwrap_or(0),
+            created_ms: time("created_ms", created_ms)?.unwrap_or(0),
+            modified_ms: time("modified_ms", modified_ms)?.unwrap_or(0),
+            claimant: text("claimant", claimant)?,
+            claims: count("claims", claims)?,
+            attempt: count("attempt", attempt)?,
+            err: text("err", err)?,
+            value: match json::read(py, "value", value, json)? {
+                Json::Text(text) => Some(text.into()),
+                Json::LeftOut | Json::Absent => None,
             },
-        })
+            priority: read_priority(priority)?,
+            expires_ms: time("expires_ms", expires_ms)?,
+        }))
     }
 
     /// Unique in the store, over all queues.
@@ -114,16 +129,34 @@ impl Task {
         self.core.at_ms
     }
 
+    /// The same as ``at_ms``, as a datetime in UTC.
+    #[getter]
+    fn at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        when::from_ms(py, self.core.at_ms)
+    }
+
     /// When it was inserted, in milliseconds since the Unix epoch.
     #[getter]
     fn created_ms(&self) -> u64 {
         self.core.created_ms
     }
 
+    /// The same as ``created_ms``, as a datetime in UTC.
+    #[getter]
+    fn created<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        when::from_ms(py, self.core.created_ms)
+    }
+
     /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
     #[getter]
     fn modified_ms(&self) -> u64 {
         self.core.modified_ms
+    }
+
+    /// The same as ``modified_ms``, as a datetime in UTC.
+    #[getter]
+    fn modified<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        when::from_ms(py, self.core.modified_ms)
     }
 
     /// The claimant that holds it until ``at_ms``, or that set ``at_ms``; empty if there is none.
@@ -150,10 +183,11 @@ impl Task {
         &self.core.err
     }
 
-    /// The value of its JSON text, read anew each time; None if there is none, or if it is ``null``.
+    /// The value of its JSON text, read once, so the same object each time; None if there is none, or
+    /// if it is ``null``.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        json::load(py, self.core.value.as_ref())
+        self.value.of(py, self.core.value.as_ref())
     }
 
     /// Its JSON text as it was written; None if there is none.
@@ -174,11 +208,17 @@ impl Task {
         self.core.expires_ms
     }
 
+    /// The same as ``expires_ms``, as a datetime in UTC; None for never.
+    #[getter]
+    fn expires<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.core.expires_ms.map(|ms| when::from_ms(py, ms)).transpose()
+    }
+
     /// A change of the task, for :meth:`Modification.change`: what is given here changes, the rest
     /// stays. ``json=None`` removes the value.
     ///
-    /// Without ``at_ms``, milliseconds since the Unix epoch, or ``delay``, seconds from now, the task is
-    /// released: available at once. Until a time in the future the claimant that changes it holds it.
+    /// Without ``at``, a datetime with a time zone, ``at_ms``, milliseconds since the Unix epoch, or
+    /// ``delay``, seconds from now, the task is released: available at once. Until a time in the future the claimant that changes it holds it.
     ///
     /// >>> import millpond
     /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -186,8 +226,10 @@ impl Task {
     /// >>> change = task.change(queue="later", value={"order": 8}, delay=60)
     /// >>> store.modify(millpond.Modification().change(change)).changed[0].queue
     /// 'later'
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at_ms = None,
-        delay = None, attempt = None, err = None))]
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None,
+        at_ms = None, delay = None, attempt = None, err = None),
+        text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, \
+            at=None, at_ms=None, delay=None, attempt=None, err=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn change(
         &self,
@@ -195,13 +237,14 @@ impl Task {
         value: Given<'_>,
         json: Given<'_>,
         queue: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
         at_ms: Option<&Bound<'_, PyAny>>,
         delay: Option<&Bound<'_, PyAny>>,
         attempt: Option<&Bound<'_, PyAny>>,
         err: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<TaskChange> {
         let unchanged = TaskChange { core: self.core.change() };
-        unchanged.replace(py, value, json, queue, at_ms, delay, attempt, err)
+        unchanged.replace(py, value, json, queue, at, at_ms, delay, attempt, err)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -247,8 +290,10 @@ pub(crate) struct TaskChange {
 #[pymethods]
 impl TaskChange {
     /// The same, but for what is given here: see :meth:`Task.change`.
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at_ms = None,
-        delay = None, attempt = None, err = None))]
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None,
+        at_ms = None, delay = None, attempt = None, err = None),
+        text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, \
+            at=None, at_ms=None, delay=None, attempt=None, err=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn replace(
         &self,
@@ -256,6 +301,7 @@ impl TaskChange {
         value: Given<'_>,
         json: Given<'_>,
         queue: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
         at_ms: Option<&Bound<'_, PyAny>>,
         delay: Option<&Bound<'_, PyAny>>,
         attempt: Option<&Bound<'_, PyAny>>,
@@ -269,7 +315,7 @@ impl TaskChange {
         if let Some(queue) = convert::some_text("queue", queue)? {
             core = core.queue(queue);
         }
-        core = match when::read(py, at_ms, delay)? {
+        core = match when::read(py, at, at_ms, delay)? {
             When::LeftOut => core,
             When::At(at_ms) => core.at_ms(at_ms),
             When::After(delay) => core.after(delay),
@@ -311,7 +357,7 @@ impl TaskChange {
 
 /// A list of tasks.
 pub(crate) fn list(py: Python<'_>, tasks: Vec<tasks::Task>) -> PyResult<Py<PyAny>> {
-    let tasks: Vec<_> = tasks.into_iter().map(|core| Task { core }).collect();
+    let tasks: Vec<_> = tasks.into_iter().map(Task::new).collect();
     convert::plain(py, tasks)
 }
 

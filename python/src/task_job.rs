@@ -27,7 +27,7 @@ macro_rules! ask {
 impl Job {
     #[getter]
     fn task(&self) -> Task {
-        Task { core: ask!(&self.core, |job| job.task().clone()) }
+        Task::new(ask!(&self.core, |job| job.task().clone()))
     }
 
     /// Without the interpreter's lock, like all that waits for a lock of the job's.

@@ -44,7 +44,7 @@ impl TaskStore {
     ) -> PyResult<Py<PyAny>> {
         let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         call!(py, &self.core, |store| store.claim(queues, lease), |py, task| {
-            convert::plain(py, task.map(|core| Task { core }))
+            convert::plain(py, task.map(Task::new))
         })
     }
 
@@ -220,7 +220,7 @@ impl TaskStore {
         let namespace = convert::text("namespace", namespace)?;
         let key = (convert::text("key", key)?, convert::text("secondary_key", secondary_key)?);
         call!(py, &self.core, |store| store.get_doc(namespace, key), |py, found| {
-            convert::plain(py, found.map(|core| Doc { core }))
+            convert::plain(py, found.map(Doc::new))
         })
     }
 

@@ -8,6 +8,8 @@ from typing import Any
 import millpond
 import millpond.aio
 
+# The same call under the name that is usual for each kind of caller.
+SAME = {"aclose": "close"}
 CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "release", "reserve"}
 CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
@@ -26,6 +28,7 @@ class Awaited:
         self._wrapped = wrapped
 
     def __getattr__(self, name: str) -> Any:
+        name = SAME.get(name, name)
         found = getattr(self._wrapped, name)
         # The delete of a job makes no call.
         if name in CALLS and (name, type(self._wrapped)) != ("delete", millpond.Job):

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import importlib
+import inspect
+import types
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +20,33 @@ MODULES += [".shuffle", ".shuffle_consumer", ".aio.shuffle_consumer", ".values"]
 MODULES += [".tasks", ".task_worker", ".task_values", ".aio.tasks", ".aio.task_worker"]
 
 
+@contextmanager
+def top_level_await(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Examples are run as `python -m asyncio` runs them, with a loop that outlives each line."""
+    loop = asyncio.new_event_loop()
+
+    def run(code: types.CodeType, names: dict[str, Any]) -> None:
+        found = types.FunctionType(code, names)()
+        if inspect.iscoroutine(found):
+            loop.run_until_complete(found)
+
+    def compiled(source: str, name: str, mode: str, flags: int, dont_inherit: bool) -> Any:
+        return compile(source, name, mode, flags | PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit)
+
+    monkeypatch.setattr(doctest, "exec", run, raising=False)
+    monkeypatch.setattr(doctest, "compile", compiled, raising=False)
+    yield
+    loop.close()
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_docstrings(module: str) -> None:
+def test_docstrings(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.import_module(f"millpond{module}")
-    assert doctest.testmod(found).failed == 0
+    with top_level_await(monkeypatch):
+        ran = doctest.testmod(found)
+    assert ran.failed == 0
+    if module.endswith(("ick", "shuffle", "shuffle_consumer", "tasks", "task_worker", "client")):
+        assert ran.attempted > 3
 
 
 def test_readme() -> None:

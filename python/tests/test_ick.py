@@ -255,7 +255,7 @@ async def test_closed(connect: Any, url: str, name: str) -> None:
         await client.ick(name).add([(1, "a")])
     with pytest.raises(millpond.ClosedError):
         await client.ick(name).add([(1, "a")])
-    await client.close()
+    await client.aclose()
 
 
 def test_a_file_is_durable_and_held_by_one(tmp_path: Any) -> None:

@@ -28,7 +28,7 @@ async def test_a_torn_end_and_a_cut(connect: Callable[..., Any], tmp_path: Path)
     shutil.copy(data / LOG, copy / LOG)
     torn = (copy / LOG).read_bytes()
     (copy / LOG).write_bytes(torn[:-5])
-    await client.close()
+    await client.aclose()
     assert client.recovery() is not None
 
     with pytest.warns(RuntimeWarning, match=r"^millpond: .* were cut off") as told:
@@ -40,7 +40,7 @@ async def test_a_torn_end_and_a_cut(connect: Callable[..., Any], tmp_path: Path)
     assert found.suspicion is not None and f"{found.torn_bytes} bytes" in found.suspicion
     assert found.warnings == (found.suspicion,)
     assert [str(one.message) for one in told] == [f"millpond: {found.suspicion}"]
-    await client.close()
+    await client.aclose()
 
     closed = (copy / LOG).read_bytes()
     (copy / LOG).write_bytes(closed[:-5])
@@ -49,7 +49,7 @@ async def test_a_torn_end_and_a_cut(connect: Callable[..., Any], tmp_path: Path)
     with pytest.warns(RuntimeWarning, match=r"^millpond: repaired, "):
         client = connect(f"file:{copy}?repair")
     assert client.recovery().suspicion.startswith("repaired, ")
-    await client.close()
+    await client.aclose()
 
 
 async def test_other_clients_have_none(connect: Callable[..., Any]) -> None:
@@ -66,4 +66,4 @@ async def test_rights_are_warned_about(connect: Callable[..., Any], tmp_path: Pa
     # It names the caller of connect.
     assert Path(told[0].filename).name in {"callers.py", Path(__file__).name}
     assert client.recovery().suspicion is None
-    await client.close()
+    await client.aclose()

@@ -256,18 +256,18 @@ async def test_the_loop(connect: Any, url: str, name: str) -> None:
         raise AssertionError("there is nothing left")
 
 
-@pytest.mark.parametrize("block", [0.1, datetime.timedelta(milliseconds=100)])
-async def test_waiting_ends(connect: Any, url: str, name: str, block: Any) -> None:
+@pytest.mark.parametrize("wait", [0.1, datetime.timedelta(milliseconds=100)])
+async def test_waiting_ends(connect: Any, url: str, name: str, wait: Any) -> None:
     consumer = connect(url).shuffle_queue(name).consumer("g", "c")
-    for wait in (lambda: consumer.read(block), lambda: consumer.read_many(9, block=block)):
+    for read in (lambda: consumer.read(wait), lambda: consumer.read_many(9, wait=wait)):
         began = time.monotonic()
-        assert not await wait()
+        assert not await read()
         assert 0.1 <= time.monotonic() - began < SOON
     began = time.monotonic()
-    assert [batch async for batch in consumer.messages(1, wait=block)] == []
+    assert [batch async for batch in consumer.messages(1, wait=wait)] == []
     assert 0.1 <= time.monotonic() - began < SOON
     began = time.monotonic()
-    assert await consumer.read(block=0) is None
+    assert await consumer.read(wait=0) is None
     assert time.monotonic() - began < SOON
 
 

@@ -15,6 +15,8 @@ from waiting import SOON, until_async
 import millpond
 from millpond import DependencyError, DocId, Modification, Task, TaskId
 
+DAY = datetime.datetime(2026, 11, 22, tzinfo=datetime.timezone.utc)
+
 
 def now_ms() -> int:
     return int(time.time() * 1000)
@@ -237,6 +239,10 @@ async def test_all_that_is_wrong_at_once(connect: Any, url: str, name: str) -> N
 async def test_what_is_there_can_be_skipped(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
     await store.modify(Modification().insert("q", 1, id="t").insert_doc("n", "k", 1, id="d"))
+    assert await store.insert("q", 2, id="t", skip_colliding=True) is None
+    other = await store.insert("q", 2, id="v", skip_colliding=True, at=DAY)
+    assert (other.id, other.value, other.at) == ("v", 2, DAY)
+    await store.modify(Modification().delete(other))
     again = Modification().insert("q", 2, id="t", skip_colliding=True).insert("q", id="u")
     again.insert_doc("n", "k", 2, id="d", skip_colliding=True)
     done = await store.modify(again)

@@ -216,6 +216,43 @@ async def test_what_came_with_the_cancellation_is_kept(url: str, name: str, how:
     assert value(await loop.__anext__()) == 1
 
 
+async def test_a_block_releases_the_job_that_came_with_the_cancellation(
+    url: str, name: str
+) -> None:
+    store = millpond.aio.connect(url).tasks(name)
+
+    async def work(jobs: Any) -> None:
+        async with jobs:
+            await jobs.__anext__()
+
+    jobs: Any = loop_of(store, "jobs")
+    task = asyncio.create_task(work(jobs))
+    await asyncio.sleep(0.1)
+    asked = jobs._asked
+    inserted = asyncio.ensure_future(store.insert("q", 1))
+    while not asked.done():
+        await asyncio.sleep(0)
+    task.cancel()
+    await inserted
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    (found,) = await store.claims("q", wait=10).__anext__()
+    assert found.claims == 2
+
+
+async def test_a_block_stops_listening(url: str, name: str) -> None:
+    store = millpond.aio.connect(url).tasks(name)
+    async with store.claims("q", wait=math.inf) as kept:
+        waiting = asyncio.create_task(kept.__anext__())
+        await asyncio.sleep(0.05)  # it listens now
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    other = asyncio.create_task(store.claims("q", wait=math.inf).__anext__())
+    await asyncio.sleep(0.05)
+    await store.insert("q", 1)
+    assert value(await asyncio.wait_for(other, SOON)) == 1
+
+
 async def test_a_loop_can_go_on_after_an_error(own_server: Any) -> None:
     store = millpond.aio.connect(own_server.url, timeout=2).tasks("x")
     await store.insert("q", 1)

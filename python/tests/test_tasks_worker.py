@@ -59,6 +59,33 @@ async def test_every_end(connect: Any, url: str, name: str) -> None:
             await job.done()
 
 
+async def test_a_block_releases_the_job_that_it_is_left_in(
+    connect: Any, url: str, name: str
+) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q", 1)
+    async with store.worker("q").jobs() as jobs:
+        async for job in jobs:
+            break
+    assert job.is_ended and (await only(store, "q")).claimant == ""
+    with pytest.raises(ZeroDivisionError):
+        async with store.worker("q").jobs() as jobs:
+            async for job in jobs:
+                raise ZeroDivisionError
+    released = await only(store, "q")
+    assert (released.claims, released.attempt, released.at_ms) == (2, 0, released.modified_ms)
+    # What ended stays as it ended, and what another one works on is left to it.
+    async with store.worker("q").jobs() as jobs:
+        async for job in jobs:
+            await job.retry("why", delay=60)
+            break
+    assert (await only(store, "q")).err == "why"
+    await store.insert("p", 1)
+    async with store.worker("p").jobs() as jobs:
+        kept = [job async for job in jobs]
+    assert not kept[0].is_ended and await store.claim("p") is None
+
+
 async def test_a_handler_says_how_its_job_ends(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
     ends: dict[str, Any] = {

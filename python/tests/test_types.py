@@ -16,7 +16,8 @@ import millpond.aio
 PROJECT = Path(__file__).parents[1]
 
 PROGRAM = """
-from typing import Optional
+from datetime import datetime
+from typing import Optional, TypedDict
 from typing_extensions import assert_type
 import millpond
 import millpond.aio
@@ -51,7 +52,11 @@ assert_type(millpond.shard(4, 2, "t"), list[int])
 
 store = text.tasks("x", claimant="me")
 task = store.insert("q", {"n": 1}, delay=1, priority=2)
-assert_type(task, millpond.Task)
+assert_type(task, millpond.Task[dict[str, int]])
+assert_type(task.value, dict[str, int])
+assert_type(task.at, datetime)
+assert_type(task.expires, Optional[datetime])
+assert_type(store.insert("q", skip_colliding=True, at=task.at), Optional[millpond.Task])
 assert_type(store.claim("q"), Optional[millpond.Task])
 assert_type(store.claim_many(["q"], 2, lease=1.5), list[millpond.Task])
 gathered = millpond.Modification().insert("q", json="1").delete(task).depend(("a", 1))
@@ -73,7 +78,19 @@ def handle(job: millpond.Job) -> Optional[millpond.Modification]:
         raise millpond.Retry("why", 5)
     return job.delete()
 
+class Order(TypedDict):
+    price: int
+
+def sell(job: millpond.Job[Order]) -> None:
+    assert_type(job.task.value["price"], int)
+    order: Optional[millpond.Task[Order]] = store.claim("q")
+
 store.worker("q", max_attempts=2).run(handle)
+store.worker("q").run(sell)
+with store.worker("q").jobs() as jobs, store.claims("q") as claims, consumer.messages() as loop:
+    assert_type(jobs, millpond.Jobs)
+    assert_type(next(claims), list[millpond.Task])
+    assert_type(next(loop), list[millpond.Message[str]])
 for job in store.worker(["q"]).jobs():
     assert_type(job.handle, millpond.TaskId)
     assert_type(job.done(), millpond.Modified)
@@ -97,6 +114,8 @@ async def main() -> None:
             assert_type(await job.release(), millpond.Modified)
         ick = client.ick("x")
         assert_type(await ick.add(["a"]), millpond.Added)
+        async with store.claims("q") as claims, client:
+            assert_type(claims, millpond.aio.Claims)
         lease = await ick.lease(1)
         assert_type(lease, Optional[millpond.aio.ConsumerLease[str]])
         async for batch in ick.batches(1, wait=1):
@@ -114,7 +133,7 @@ queue.write("t", {"a": 1})  # type: ignore[arg-type]
 client.shuffle_queue("x", track_keys="both")  # type: ignore[arg-type]
 consumer.ack("1-1")  # type: ignore[arg-type]
 store.claim(1)  # type: ignore[arg-type]
-store.insert("q", priority="1")  # type: ignore[arg-type]
+store.insert("q", priority="1")  # type: ignore[call-overload]
 gathered.delete("t")  # type: ignore[arg-type]
 gathered.change(task)  # type: ignore[arg-type]
 """
@@ -140,6 +159,8 @@ def test_a_program_of_users(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     check("mypy", "--strict", "--warn-unused-ignores", str(program))
+    # Its errors are not mypy's, whose comments it takes for any of its own.
+    check("pyright", "--pythonpath", sys.executable, str(program))
 
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
@@ -161,7 +182,10 @@ def test_both_kinds_of_callers_are_alike(name: str) -> None:
         return {name for name, _ in inspect.getmembers(found, lambda one: type(one) is property)}
 
     blocking, awaited = getattr(millpond, name), getattr(millpond.aio, name)
-    assert parameters(blocking) == parameters(awaited)
+    found = {
+        "close" if name == "aclose" else name: own for name, own in parameters(awaited).items()
+    }
+    assert parameters(blocking) == found
     assert properties(blocking) == properties(awaited)
 
 

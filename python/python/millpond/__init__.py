@@ -82,9 +82,20 @@ from .tasks import (
     TaskStore,
     Worker,
 )
-from .values import Added, DeadLetter, Reclaimed, Recovery, ShuffleStats, Stats, StreamStats
+from .values import (
+    UNSET,
+    Added,
+    DeadLetter,
+    Reclaimed,
+    Recovery,
+    ShuffleStats,
+    Stats,
+    StreamStats,
+    Unset,
+)
 
 __all__ = [
+    "UNSET",
     "Added",
     "AuthenticationFailedError",
     "Batches",
@@ -147,6 +158,7 @@ __all__ = [
     "TaskStore",
     "TimeoutError",
     "UnavailableError",
+    "Unset",
     "Worker",
     "WrongTypeError",
     "__version__",

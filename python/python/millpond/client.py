@@ -1,15 +1,20 @@
-"""The client, for programs that block."""
+# Generated from aio/client.py by `make bindings`; do not edit.
+"""The client of a server or of an embedded engine."""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, AnyStr, Generic, Literal, overload
+from typing import TYPE_CHECKING, Any, AnyStr, Generic, Literal, overload
 
 from . import _native
+from .values import Member, Recovery, Seconds, warn_of_recovery
 from .ick import Ick, IckChannel
+from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
-from .values import Member, Recovery, Seconds, warn_of_recovery
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Client", "connect"]
 
@@ -65,9 +70,10 @@ def connect(
     seconds), connecting (each time at most ``connect_timeout``, 1 second) and trying again (at
     most ``retries``, 10) included. The URL can hold more options, as in ``?pool=4``.
 
-    A Redis client connects when it first has something to send; it can be made before a fork. One
-    process at a time opens a ``file:``; processes share queues over ``redis:``. With ``?repair`` a
-    damaged one is opened as far as it is sound.
+    A Redis client connects when it first has something to send; it can be made before a fork. An
+    embedded engine is opened here and now, which takes as long as reading what a ``file:`` holds.
+    One process at a time opens a ``file:``; processes share queues over ``redis:``. With
+    ``?repair`` a damaged one is opened as far as it is sound.
 
     >>> import millpond
     >>> with millpond.connect("memory:") as client:
@@ -76,7 +82,7 @@ def connect(
     """
     native = _native.connect(
         url,
-        is_async=False,
+        is_async=IS_ASYNC,
         decode_responses=decode_responses,
         timeout=timeout,
         connect_timeout=connect_timeout,
@@ -85,20 +91,20 @@ def connect(
         password=password,
         client_name=client_name,
     )
-    warn_of_recovery(native)
+    warn_of_recovery(native.recovery())
     return Client(native)
 
 
 class Client(Generic[AnyStr]):
     """A server or an embedded engine, and the access to its queues; made by :func:`connect`.
-    Safe to use from many threads and, on Redis, after a fork. It closes at the end of a ``with``
-    block.
+    Safe to use from many threads and event loops and, on Redis, after a fork. It closes at the end
+    of a ``with`` block.
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Client[AnyStr]) -> None:
+        self._native: _handles.Client[AnyStr] = native
 
     def ick(self, name: Member) -> Ick[AnyStr]:
         """The Ick of this name. Makes no call."""
@@ -172,7 +178,8 @@ class Client(Generic[AnyStr]):
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
         embedded engine has buffered is written.
         """
-        self._native.close()
+        # The disk may have to take a last write.
+        off_the_loop(self._native.close)
 
     def __enter__(self) -> Client[AnyStr]:
         return self

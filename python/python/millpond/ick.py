@@ -1,3 +1,4 @@
+# Generated from aio/ick.py by `make bindings`; do not edit.
 """Ick: a dirty list with write-folding and two-phase commit.
 
 For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
@@ -8,11 +9,15 @@ a member keeps the lowest of its scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, AnyStr, Generic, Literal
+from typing import TYPE_CHECKING, AnyStr, Generic, Literal
 
 from .values import Added, Member, Members, Pairs, Seconds, Stats
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
 
@@ -36,8 +41,8 @@ class Ick(Generic[AnyStr]):
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Ick[AnyStr]) -> None:
+        self._native: _handles.Ick[AnyStr] = native
 
     def add(self, pairs: Pairs) -> Added:
         """Flags members as dirty: each keeps the lower of its old and its new score.
@@ -59,19 +64,19 @@ class Ick(Generic[AnyStr]):
         gets it again. With ``backwash`` everything that is reserved is first folded back, so that
         the batch holds the lowest scores of both sets.
         """
-        return self._native.reserve(max, backwash)  # type: ignore[no-any-return]
+        return self._native.reserve(max, backwash)
 
     def commit(self, members: Members) -> int:
         """Removes members that are done from the consumer set; returns how many were there. A
         member that was added again meanwhile stays dirty.
         """
-        return self._native.commit(members)  # type: ignore[no-any-return]
+        return self._native.commit(members)
 
     def exchange(
         self, max: int, members: Members = (), backwash: bool = False
     ) -> list[tuple[AnyStr, float]]:
         """Commits one batch and reserves the next in one step: one round trip a batch."""
-        return self._native.exchange(max, members, backwash)  # type: ignore[no-any-return]
+        return self._native.exchange(max, members, backwash)
 
     def stats(self) -> Stats[AnyStr] | None:
         """The sizes and score ranges of both sets, or None if there is no such Ick."""
@@ -81,13 +86,13 @@ class Ick(Generic[AnyStr]):
         self, max: int, set: Literal["producer", "consumer"] = "producer"
     ) -> list[tuple[AnyStr, float]]:
         """The lowest members of one set with their scores; moves nothing."""
-        return self._native.peek(max, set)  # type: ignore[no-any-return]
+        return self._native.peek(max, set)
 
     def delete(self, unlink: bool = False) -> int:
         """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
         how many there were. With ``unlink`` Redis frees the memory in the background.
         """
-        return self._native.delete(unlink)  # type: ignore[no-any-return]
+        return self._native.delete(unlink)
 
     def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
         """Takes the consumer lease, which keeps two consumers from working on one batch by
@@ -106,7 +111,7 @@ class Ick(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
 
-class Batches(Iterator[list[tuple[AnyStr, float]]]):
+class Batches(Loop[list[tuple[AnyStr, float]]]):
     """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
 
     >>> import millpond
@@ -133,37 +138,23 @@ class Batches(Iterator[list[tuple[AnyStr, float]]]):
     [('b.txt', 2.0)]
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-
-    def __iter__(self) -> Batches[AnyStr]:
-        return self
-
-    def __next__(self) -> list[tuple[AnyStr, float]]:
-        batch: list[tuple[AnyStr, float]] | None = self._native.next()
-        if batch is None:
-            raise StopIteration
-        return batch
+    __slots__ = ()
+    _native: _handles.Batches[AnyStr]
 
     def commit(self) -> int:
         """Commits the last batch, for a loop that is left before its end; returns how many of its
         members were still reserved.
         """
-        return self._native.commit()  # type: ignore[no-any-return]
+        # The abandoned request has committed the batch before it, and no caller has received
+        # what it may have returned.
+        if self._is_abandoned:
+            return 0
+        return self._native.commit()
 
-    def __enter__(self) -> Batches[AnyStr]:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def _leave(self, kind: type[BaseException] | None) -> None:
         if kind is None:
             self.commit()
+        super()._leave(kind)
 
 
 class ConsumerLease(Generic[AnyStr]):
@@ -171,8 +162,8 @@ class ConsumerLease(Generic[AnyStr]):
 
     A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
     it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
-    paused for too long cannot commit what another one works on. A ``with`` block releases the
-    lease at its end.
+    paused for too long cannot commit what another one works on. A ``with`` block
+    releases the lease at its end.
 
     >>> import millpond
     >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
@@ -189,26 +180,26 @@ class ConsumerLease(Generic[AnyStr]):
 
     __slots__ = ("_native", "_released")
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ConsumerLease[AnyStr]) -> None:
+        self._native: _handles.ConsumerLease[AnyStr] = native
         self._released = False
 
     @property
     def is_lost(self) -> bool:
         """Whether the lease was lost or released: stop working on the batch."""
-        return self._native.is_lost  # type: ignore[no-any-return]
+        return self._native.is_lost
 
     def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
         """:meth:`Ick.reserve` for the holder alone."""
-        return self._native.reserve(max)  # type: ignore[no-any-return]
+        return self._native.reserve(max)
 
     def commit(self, members: Members) -> int:
         """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
-        return self._native.commit(members)  # type: ignore[no-any-return]
+        return self._native.commit(members)
 
     def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
         """:meth:`Ick.exchange` for the holder alone."""
-        return self._native.exchange(max, members)  # type: ignore[no-any-return]
+        return self._native.exchange(max, members)
 
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
         """:meth:`Ick.batches` for the holder alone."""
@@ -245,24 +236,24 @@ class IckChannel(Generic[AnyStr]):
     >>> channel = millpond.connect("memory:").ick_channel("files", 4)
     >>> channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
     Added(new=3, lowered=0)
-    >>> sum(len(batch) for batch in channel.batches(range(4), 100))
+    >>> sum([len(batch) for batch in channel.batches(range(4), 100)])
     3
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.IckChannel[AnyStr]) -> None:
+        self._native: _handles.IckChannel[AnyStr] = native
 
     @property
     def shards(self) -> int:
         """How many Icks members are spread over."""
-        return self._native.shards  # type: ignore[no-any-return]
+        return self._native.shards
 
     @property
     def readable(self) -> int:
         """How many Icks consumers have to read, more than that while an earlier size is drained."""
-        return self._native.readable  # type: ignore[no-any-return]
+        return self._native.readable
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
         """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
@@ -274,7 +265,7 @@ class IckChannel(Generic[AnyStr]):
 
     def ick_of(self, member: Member) -> int:
         """The number of the Ick in which this member lives."""
-        return self._native.ick_of(member)  # type: ignore[no-any-return]
+        return self._native.ick_of(member)
 
     def add(self, pairs: Pairs) -> Added:
         """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an

@@ -1,3 +1,4 @@
+# Generated from aio/shuffle.py by `make bindings`; do not edit.
 """Shuffle queues: many tenants share one queue, and one tenant's burst delays only itself.
 
 A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
@@ -11,29 +12,18 @@ acknowledged, and another consumer reclaims what a dead one left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, AnyStr, Generic
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, AnyStr, Generic
 
-from . import _native
-from ._native import Message, Receipt
-from .shuffle_consumer import Messages, ShuffleConsumer
+from ._native import Message, Receipt, shard
 from .values import DeadLetter, Fields, Member, Seconds, ShuffleStats, Written, letter_ids
+from .mode import Loop
+from .shuffle_consumer import Messages, ShuffleConsumer
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
-
-
-def shard(streams: int, streams_per_shard: int, shard_key: Member) -> list[int]:
-    """The streams of a tenant: ``streams_per_shard`` of a queue's ``streams``, drawn from a hash of
-    its ``shard_key``, the same in every language. Makes no call.
-
-    Raises :class:`~millpond.InvalidArgumentError` for an empty key and for sizes that no queue has:
-    a queue has 1 to 65,536 streams, and a shard has at least one of them.
-
-    >>> import millpond
-    >>> millpond.shard(16, 4, "tuna")
-    [15, 13, 2, 12]
-    """
-    return _native.shard(streams, streams_per_shard, shard_key)
 
 
 class ShuffleQueue(Generic[AnyStr]):
@@ -62,8 +52,8 @@ class ShuffleQueue(Generic[AnyStr]):
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ShuffleQueue[AnyStr]) -> None:
+        self._native: _handles.ShuffleQueue[AnyStr] = native
 
     def write(self, shard_key: Member, fields: Fields) -> Receipt:
         """Writes one message of a tenant, to the stream of its shard that has the least to do, and
@@ -75,7 +65,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the message
         may or may not be written; written again it may be there twice.
         """
-        return self._native.write(shard_key, fields)  # type: ignore[no-any-return]
+        return self._native.write(shard_key, fields)
 
     def write_many(self, messages: Written) -> list[Receipt]:
         """Writes many messages, pairs of a shard key and fields, as :meth:`write` would one after
@@ -84,7 +74,7 @@ class ShuffleQueue(Generic[AnyStr]):
         One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
         first of these may be done.
         """
-        return self._native.write_many(messages)  # type: ignore[no-any-return]
+        return self._native.write_many(messages)
 
     def write_tracked(
         self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
@@ -98,9 +88,7 @@ class ShuffleQueue(Generic[AnyStr]):
         server's time plus the queue's ``ttl``, or a day without one. The record stays until the
         message is deleted by its value, or the record is collected: see :meth:`gc`.
         """
-        return self._native.write_tracked(  # type: ignore[no-any-return]
-            shard_key, fields, track_field, deadline
-        )
+        return self._native.write_tracked(shard_key, fields, track_field, deadline)
 
     def write_tracked_many(
         self, messages: Written, track_field: Member, deadline: int | None = None
@@ -112,9 +100,7 @@ class ShuffleQueue(Generic[AnyStr]):
         One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
         first of these may be done.
         """
-        return self._native.write_tracked_many(  # type: ignore[no-any-return]
-            messages, track_field, deadline
-        )
+        return self._native.write_tracked_many(messages, track_field, deadline)
 
     def resize(self, streams: int) -> int:
         """Changes the number of streams, 1 to 65,536: more at once, fewer as soon as those beyond
@@ -125,7 +111,7 @@ class ShuffleQueue(Generic[AnyStr]):
 
         Clients with another number of ``streams`` are refused from then on.
         """
-        return self._native.resize(streams)  # type: ignore[no-any-return]
+        return self._native.resize(streams)
 
     def delete_tracked(self, value: Member) -> Receipt | None:
         """Deletes the message that is tracked by this value, for all groups, delivered or not.
@@ -138,7 +124,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
         done; repeated, it returns None then.
         """
-        return self._native.delete_tracked(value)  # type: ignore[no-any-return]
+        return self._native.delete_tracked(value)
 
     def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
         """Takes the values whose deadline passed not longer ago than ``within`` (whole seconds; a
@@ -149,7 +135,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
         be cordoned that no caller received; :meth:`gc` returns them again.
         """
-        return self._native.cordon_deadline_exceeded(within)  # type: ignore[no-any-return]
+        return self._native.cordon_deadline_exceeded(within)
 
     def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
         """Collects what is recorded of tracked messages whose deadline has passed, those that were
@@ -186,15 +172,15 @@ class ShuffleQueue(Generic[AnyStr]):
 
     def len(self) -> int:
         """How many entries the streams hold, finished ones that were not deleted included."""
-        return self._native.len()  # type: ignore[no-any-return]
+        return self._native.len()
 
     def backlog(self) -> int:
         """How many messages are not yet delivered to some group, or not acknowledged by it."""
-        return self._native.backlog()  # type: ignore[no-any-return]
+        return self._native.backlog()
 
     def pending_count(self, group: Member) -> int:
         """How many messages were delivered to a group and are not acknowledged."""
-        return self._native.pending_count(group)  # type: ignore[no-any-return]
+        return self._native.pending_count(group)
 
     def stats(self, group: Member) -> ShuffleStats:
         """What each stream holds for a group, and the sums."""
@@ -213,10 +199,10 @@ class ShuffleQueue(Generic[AnyStr]):
         """Deletes dead letters, passed as they were read or by their ids. Returns how many of
         these there were. Deleting twice is safe; above 10,000 letters it takes several steps.
         """
-        return self._native.delete_dead_letters(letter_ids(letters))  # type: ignore[no-any-return]
+        return self._native.delete_dead_letters(letter_ids(letters))
 
 
-class Garbage(Iterator[list[AnyStr]]):
+class Garbage(Loop[list[AnyStr]]):
     """Values of tracked messages whose deadline has passed, in batches; made by
     :meth:`ShuffleQueue.gc`. Asking for the next batch deletes what is recorded of the last one;
     a loop that stops early leaves that one for the next collection. The messages themselves
@@ -239,26 +225,15 @@ class Garbage(Iterator[list[AnyStr]]):
     True
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-
-    def __iter__(self) -> Garbage[AnyStr]:
-        return self
-
-    def __next__(self) -> list[AnyStr]:
-        batch: list[AnyStr] | None = self._native.next()
-        if batch is None:
-            raise StopIteration
-        return batch
+    __slots__ = ()
+    _native: _handles.Garbage[AnyStr]
 
     @property
     def scanned(self) -> int:
         """How many entries were scanned so far."""
-        return self._native.counts()[0]  # type: ignore[no-any-return]
+        return self._native.counts()[0]
 
     @property
     def deleted(self) -> int:
         """How many records were deleted so far."""
-        return self._native.counts()[1]  # type: ignore[no-any-return]
+        return self._native.counts()[1]

@@ -1,12 +1,16 @@
+# Generated from aio/shuffle_consumer.py by `make bindings`; do not edit.
 """The consumers of a shuffle queue; see :mod:`millpond.shuffle`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, AnyStr, Generic
+from typing import TYPE_CHECKING, AnyStr, Generic
 
 from ._native import Message
 from .values import Reclaimed, Seconds, Taken
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Messages", "ShuffleConsumer"]
 
@@ -29,25 +33,25 @@ class ShuffleConsumer(Generic[AnyStr]):
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ShuffleConsumer[AnyStr]) -> None:
+        self._native: _handles.ShuffleConsumer[AnyStr] = native
 
-    def read(self, block: Seconds | None = None) -> Message[AnyStr] | None:
+    def read(self, wait: Seconds | None = None) -> Message[AnyStr] | None:
         """Reads the next message, or None if there is none, after waiting for one for up to
-        ``block`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
+        ``wait`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
 
         A delivered message belongs to the consumer until it is acknowledged; asking for the next
-        one does not acknowledge it. After :class:`~millpond.ConnectionLostError`,
-        :class:`~millpond.TimeoutError` or an exception of a signal handler, such as Ctrl-C, a
+        one does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a
         message may be pending that the consumer never received, until it is reclaimed.
         """
-        return self._native.read(block)  # type: ignore[no-any-return]
+        return self._native.read(wait)
 
-    def read_many(self, max: int, block: Seconds | None = None) -> list[Message[AnyStr]]:
+    def read_many(self, max: int, wait: Seconds | None = None) -> list[Message[AnyStr]]:
         """Reads up to ``max`` messages, at most 10,000, in one step: those that as many calls of
-        :meth:`read` would have taken. If there is none it waits for up to ``block`` seconds.
+        :meth:`read` would have taken. If there is none it waits for up to ``wait`` seconds.
         """
-        return self._native.read_many(max, block)  # type: ignore[no-any-return]
+        return self._native.read_many(max, wait)
 
     def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
         """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
@@ -65,20 +69,20 @@ class ShuffleConsumer(Generic[AnyStr]):
         Acknowledging twice is safe. Above 100,000 messages it takes several steps.
         A call takes up to 1,000,000 messages.
         """
-        return self._native.ack(messages)  # type: ignore[no-any-return]
+        return self._native.ack(messages)
 
     def ack_and_delete(self, messages: Taken) -> int:
         """Acknowledges messages and deletes them, for all groups: what a queue with one group
         wants. Otherwise as :meth:`ack`.
         """
-        return self._native.ack_and_delete(messages)  # type: ignore[no-any-return]
+        return self._native.ack_and_delete(messages)
 
     def extend(self, messages: Taken) -> int:
         """Resets the idle time of messages that are still being worked on, so that no consumer
         reclaims them. Returns how many are this consumer's; those that are not have been taken
         over.
         """
-        return self._native.extend(messages)  # type: ignore[no-any-return]
+        return self._native.extend(messages)
 
     def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
         """Takes over up to ``max`` messages, at most 10,000, that were delivered at least
@@ -91,7 +95,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         return Reclaimed(*self._native.reclaim(min_idle, max))
 
 
-class Messages(Iterator[list[Message[AnyStr]]]):
+class Messages(Loop[list[Message[AnyStr]]]):
     """A consumer's loop. A message is done when it is acknowledged and not before: asking for the
     next batch says nothing about the last one.
 
@@ -108,21 +112,10 @@ class Messages(Iterator[list[Message[AnyStr]]]):
     2
 
     So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
-    :class:`~millpond.ConnectionLostError`, :class:`~millpond.TimeoutError` or an exception of a
-    signal handler, such as Ctrl-C, messages may be pending that it never received, until they
-    are reclaimed.
+    :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`, and after the call
+    for the next batch was cancelled or ended by Ctrl-C, messages may be pending that it never
+    received, until they are reclaimed. A ``with`` block stops listening at its end.
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-
-    def __iter__(self) -> Messages[AnyStr]:
-        return self
-
-    def __next__(self) -> list[Message[AnyStr]]:
-        batch: list[Message[AnyStr]] | None = self._native.next()
-        if batch is None:
-            raise StopIteration
-        return batch
+    __slots__ = ()
+    _native: _handles.Messages[AnyStr]

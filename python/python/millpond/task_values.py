@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 from ._native import Doc, Task
 
+if TYPE_CHECKING:
+    # Any by default, which the typing of Python 3.9 does not have.
+    from ._native import _T as Content
+    from ._native import _Value as Value
+else:
+    Content = TypeVar("Content")
+    Value = TypeVar("Value", covariant=True)
+
 __all__ = [
+    "Content",
     "DocId",
     "DocPage",
     "DocPosition",
@@ -19,10 +29,14 @@ __all__ = [
     "TaskId",
     "TaskPage",
     "Texts",
+    "Value",
 ]
 
 Texts = Union[str, Iterable[str]]
 """A name, or several."""
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class TaskId(NamedTuple):
@@ -45,11 +59,11 @@ class DocId(NamedTuple):
     """The version that it has to have."""
 
 
-Tasks = list[Task]
-Docs = list[Doc]
+Tasks = list[Task[Any]]
+Docs = list[Doc[Any]]
 
-TaskHandle = Union[Task, TaskId, tuple[str, int]]
-DocHandle = Union[Doc, DocId, tuple[str, str, int]]
+TaskHandle = Union[Task[Any], TaskId, tuple[str, int]]
+DocHandle = Union[Doc[Any], DocId, tuple[str, str, int]]
 TaskHandles = Union[TaskHandle, Iterable[TaskHandle]]
 DocHandles = Union[DocHandle, Iterable[DocHandle]]
 
@@ -57,13 +71,13 @@ DocHandles = Union[DocHandle, Iterable[DocHandle]]
 class Modified(NamedTuple):
     """What a modification did, each list in its order."""
 
-    inserted: list[Task]
+    inserted: Tasks
     """The tasks that were inserted; without those that were skipped."""
-    changed: list[Task]
+    changed: Tasks
     """The tasks that were changed, as they are now."""
-    inserted_docs: list[Doc]
+    inserted_docs: Docs
     """The documents that were inserted; without those that were skipped."""
-    changed_docs: list[Doc]
+    changed_docs: Docs
     """The documents that were changed, as they are now."""
 
 
@@ -77,8 +91,13 @@ class Renewed(NamedTuple):
     at_ms: int
     """Until when all are held, in milliseconds since the Unix epoch."""
 
+    @property
+    def at(self) -> datetime.datetime:
+        """The same as ``at_ms``, as a datetime in UTC."""
+        return _EPOCH + datetime.timedelta(milliseconds=self.at_ms)
+
     @classmethod
-    def _of(cls, values: Any) -> Renewed:
+    def _of(cls, values: tuple[list[tuple[str, int]], list[tuple[str, str, int]], int]) -> Renewed:
         tasks, docs, at_ms = values
         return cls([TaskId(*task) for task in tasks], [DocId(*doc) for doc in docs], at_ms)
 
@@ -95,15 +114,15 @@ class Position(NamedTuple):
 class TaskPage(NamedTuple):
     """One page of a queue."""
 
-    tasks: list[Task]
+    tasks: Tasks
     """The tasks, by time and id."""
     next: Position | None
     """What the next page comes after; None for the last page."""
 
     @classmethod
-    def _of(cls, values: Any) -> TaskPage:
+    def _of(cls, values: tuple[Tasks, tuple[int, str] | None]) -> TaskPage:
         tasks, after = values
-        return cls(tasks, after and Position(*after))
+        return cls(tasks, None if after is None else Position(*after))
 
 
 class DocPosition(NamedTuple):
@@ -120,15 +139,15 @@ class DocPosition(NamedTuple):
 class DocPage(NamedTuple):
     """One page of a namespace."""
 
-    docs: list[Doc]
+    docs: Docs
     """The documents, by primary key, secondary key and id."""
     next: DocPosition | None
     """What the next page comes after; None for the last page."""
 
     @classmethod
-    def _of(cls, values: Any) -> DocPage:
+    def _of(cls, values: tuple[Docs, tuple[str, str, str] | None]) -> DocPage:
         docs, after = values
-        return cls(docs, after and DocPosition(*after))
+        return cls(docs, None if after is None else DocPosition(*after))
 
 
 class QueueStats(NamedTuple):

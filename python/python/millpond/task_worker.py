@@ -1,61 +1,34 @@
+# Generated from aio/task_worker.py by `make bindings`; do not edit.
 """The workers of a task store; see :mod:`millpond.tasks`."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import logging
-import traceback
-from collections.abc import Iterator
-from typing import Any, Callable, Optional
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional
 
 from ._native import Doc, Modification, Task
 from .errors import DependencyError, InvalidArgumentError, MillpondError
-from .task_values import Modified, TaskId
+from .task_ends import failed, log
+from .task_values import Modified, TaskId, Value
 from .values import Seconds
+from .mode import Loop, Returned, let_go, settled
 
-__all__ = ["Handler", "Job", "Jobs", "Move", "OnError", "Release", "Retry", "Worker"]
+if TYPE_CHECKING:
+    from . import _handles
 
-_LOGGER = logging.getLogger("millpond")
-
-
-class Retry(Exception):
-    """Raised by a handler of :meth:`Worker.run`: retry the task, for this reason, after
-    ``delay`` seconds or as the worker's ``backoff`` says.
-    """
-
-    def __init__(self, err: object = "", delay: Seconds | None = None) -> None:
-        super().__init__(err, delay)
-        self.err = str(err)
-        self.delay = delay
-
-
-class Move(Exception):
-    """Raised by a handler of :meth:`Worker.run`: move the task to this queue, for this reason."""
-
-    def __init__(self, queue: str, err: object = "") -> None:
-        super().__init__(queue, err)
-        self.queue = queue
-        self.err = str(err)
-
-
-class Release(Exception):
-    """Raised by a handler of :meth:`Worker.run`: release the task for another worker without
-    counting an attempt, after ``delay`` seconds or a short random time; see :meth:`Job.release`.
-    """
-
-    def __init__(self, delay: Seconds | None = None) -> None:
-        super().__init__(delay)
-        self.delay = delay
+__all__ = ["Handler", "Job", "Jobs", "OnError", "Worker"]
 
 
 class Worker:
     """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`jobs` or :meth:`run`
-    begin the work. Run several, in threads of their own, for several tasks at a time.
+    begin the work. Run several, each in a thread or a task of its own, for several tasks at a time.
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")
-    >>> _ = store.insert("inbox", {"price": 7}), store.insert("inbox", {"price": None})
+    >>> for price in (7, None):
+    ...     _ = store.insert("inbox", {"price": price})
     >>> def handle(job):
     ...     total = job.task.value["price"] * 6
     ...     return job.delete().insert("outbox", {"total": total})
@@ -68,8 +41,8 @@ class Worker:
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Worker) -> None:
+        self._native: _handles.Worker = native
 
     def jobs(self) -> Jobs:
         """The jobs, one after the other; see :class:`Jobs`."""
@@ -78,12 +51,12 @@ class Worker:
     def run(self, handler: Handler, on_error: OnError | None = None) -> None:
         """Works until there is nothing left to do and the ``wait`` is over.
 
-        The handler is called with a :class:`Job`. The :class:`Modification` that it returns happens
-        in one step, with the job's own versions; None deletes the task. It can raise
-        :class:`Retry`, :class:`Move` and :class:`Release`; any other :class:`Exception` is a
-        failure with its class and message, as :meth:`Job.fail` says. What ends a program, such as
-        :class:`KeyboardInterrupt`, ends the run and releases the task at once. Nothing is done to a
-        job that the handler ended itself.
+        The handler is called with a :class:`Job`; with asyncio it can be a coroutine function. The
+        :class:`Modification` that it returns happens in one step, with the job's own versions; None
+        deletes the task. It can raise :class:`Retry`, :class:`Move` and :class:`Release`; any other
+        :class:`Exception` is a failure with its class and message, as :meth:`Job.fail` says. What
+        ends a program, such as :class:`KeyboardInterrupt` or cancelling, ends the run and releases
+        the task at once. Nothing is done to a job that the handler ended itself.
 
         A modification that the store refuses with a :class:`~millpond.DependencyError`, or that is
         invalid, is a failure too: the task is released at once, unless its lease was lost, and
@@ -91,55 +64,26 @@ class Worker:
         ``millpond``. The run continues. Other errors of the store end the run, and so do the
         :class:`TypeError` for anything but a modification and what ``on_error`` raises.
         """
-        for job in self.jobs():
-            try:
-                done = handler(job)
-            except Exception as failure:
-                end = failed(job, failure)
-            except BaseException:
-                with contextlib.suppress(MillpondError):
-                    job.release(0)
-                raise
-            else:
-                end = job.done if done is None else functools.partial(job.finish, done)
-            if job.is_ended:
-                continue
-            try:
-                end()
-            except (DependencyError, InvalidArgumentError) as error:
-                # Another claimant may have the task by now.
-                with contextlib.suppress(DependencyError):
-                    failed(job, error)()
-                (on_error or log)(job, error)
+        with self.jobs() as jobs:
+            for job in jobs:
+                try:
+                    done = settled(handler(job))
+                except Exception as failure:
+                    end = failed(job, failure)
+                else:
+                    end = job.done if done is None else functools.partial(job.finish, done)
+                if job.is_ended:
+                    continue
+                try:
+                    end()
+                except (DependencyError, InvalidArgumentError) as error:
+                    # Another claimant may have the task by now.
+                    with contextlib.suppress(DependencyError):
+                        failed(job, error)()
+                    settled((on_error or log)(job, error))
 
 
-def failed(job: Any, failure: Exception) -> Callable[[], Any]:
-    """How a job ends whose handler raised this."""
-    if isinstance(failure, Retry):
-        err, delay = _text(failure.err), failure.delay
-        return lambda: job.retry(err, delay)
-    if isinstance(failure, Move):
-        queue, err = failure.queue, _text(failure.err)
-        return lambda: job.move_to(queue, err)
-    if isinstance(failure, Release):
-        after = failure.delay
-        return lambda: job.release(after)
-    err = _text("".join(traceback.format_exception_only(type(failure), failure)).strip())
-    return lambda: job.fail(err)
-
-
-def log(job: Any, error: MillpondError) -> None:
-    """Logs a job that could not end as its handler said."""
-    task = job.task
-    _LOGGER.warning("the end of task %s of queue %s was refused: %s", task.id, task.queue, error)
-
-
-def _text(err: str) -> str:
-    """What can be sent of a message: parts of a file name in it may be no text."""
-    return err.encode(errors="replace").decode()
-
-
-class Jobs(Iterator["Job"]):
+class Jobs(Loop["Job[Any]"]):
     """The jobs of a worker; made by :meth:`Worker.jobs`. It ends as :class:`Claims` do.
 
     >>> import millpond
@@ -149,30 +93,52 @@ class Jobs(Iterator["Job"]):
     ...     print(job.task.value)
     ...     _ = job.done()
     {'order': 7}
+
+    In a ``with`` block the job that the block is left in, by an exception or by ``break``,
+    is released at once, if it has not ended.
+
+    >>> _ = store.insert("inbox", {"order": 8})
+    >>> with store.worker("inbox").jobs() as jobs:
+    ...     for job in jobs:
+    ...         break
+    >>> store.claim("inbox").value  # another worker has it now
+    {'order': 8}
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_current",)
 
     def __init__(self, native: Any) -> None:
-        self._native = native
+        super().__init__(native)
+        # One that its user forgets is not renewed any more, so it is not kept alive here.
+        self._current: weakref.ref[Job[Any]] | None = None
 
-    def __iter__(self) -> Jobs:
-        return self
+    def __next__(self) -> Job[Any]:
+        self._current = None
+        native: Any = super().__next__()
+        job = Job(native)
+        self._current = weakref.ref(job)
+        return job
 
-    def __next__(self) -> Job:
-        job = self._native.next()
-        if job is None:
-            raise StopIteration
-        return Job(job)
+    def _leave(self, kind: type[BaseException] | None) -> None:
+        abandoned: Any = self._abandoned()
+        current = self._current() if self._current else None
+        self._current = None
+        is_ending = kind is not None and not issubclass(kind, Exception)
+        if kind is not None and issubclass(kind, MillpondError) and kind.retry != "never":
+            # The store cannot be reached, and would be waited for again.
+            return
+        for job in (current, Job(abandoned) if abandoned else None):
+            if job is not None and not job.is_ended:
+                let_go(functools.partial(job.release, 0), is_ending)
 
 
-class Job:
+class Job(Generic[Value]):
     """A task that is being worked on; made by :class:`Jobs`.
 
-    A native thread renews it, and the documents that it claims, three times a lease, so a busy handler
-    keeps them. It ends by one of the methods that decide what happens to the task, which happens
-    to the newest versions. If a job is dropped without one of these, the task stays leased until
-    the lease is over.
+    A native thread renews it, and the documents that it claims, three times a lease, so a busy
+    handler keeps them. It ends by one of the methods that decide what happens to the task, which
+    happens to the newest versions. If a job is dropped without one of these, the task stays leased
+    until the lease is over.
 
     A job leases under a claimant of its own, ``job.task.claimant``. So no two jobs hold the same
     task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
@@ -195,14 +161,14 @@ class Job:
     {'balance': 5}
     """
 
-    __slots__ = ("_native", "_task")
+    __slots__ = ("__weakref__", "_native", "_task")
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self._task: Task = native.task
+    def __init__(self, native: _handles.Job) -> None:
+        self._native: _handles.Job = native
+        self._task: Task[Value] = native.task
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task[Value]:
         """The task, as it was claimed."""
         return self._task
 
@@ -216,20 +182,22 @@ class Job:
         """Whether the lease is lost, because a renewal was refused or because none has succeeded
         for a whole lease: stop working. What ends the job is refused then.
         """
-        return self._native.is_lost  # type: ignore[no-any-return]
+        return self._native.is_lost
 
     @property
     def is_ended(self) -> bool:
         """Whether one of the methods that end the job has succeeded."""
-        return self._native.is_ended  # type: ignore[no-any-return]
+        return self._native.is_ended
 
     def delete(self) -> Modification:
         """A modification that deletes the task: the usual end of a job, to add to and to
         :meth:`finish` with. Makes no call.
         """
-        return self._native.delete()  # type: ignore[no-any-return]
+        return self._native.delete()
 
-    def claim_docs(self, namespace: str, key: str, wait: Seconds | None = None) -> list[Doc]:
+    def claim_docs(
+        self, namespace: str, key: str, wait: Seconds | None = None
+    ) -> list[Doc[Any]]:
         """Leases all documents of this primary key while the job runs; no other job gets them
         meanwhile. What ends the job releases them, unless it deletes them or sets until when they
         are held.
@@ -240,7 +208,7 @@ class Job:
         order: the claimant that held the documents may get them again first. Raises
         :class:`~millpond.LeaseLostError` once the job has ended.
         """
-        return self._native.claim_docs(namespace, key, wait)  # type: ignore[no-any-return]
+        return self._native.claim_docs(namespace, key, wait)
 
     def finish(self, modification: Modification) -> Modified:
         """Ends the job with a modification, in which the task and the documents that the job holds
@@ -281,8 +249,8 @@ class Job:
         return Modified(*self._native.release(delay))
 
 
-Handler = Callable[[Job], Optional[Modification]]
+Handler = Callable[[Job[Any]], Returned[Optional[Modification]]]
 """What works on a job: it returns how the job ends, or None if it is done."""
 
-OnError = Callable[[Job, MillpondError], object]
+OnError = Callable[[Job[Any], MillpondError], Returned[object]]
 """Called for a job that could not end as its handler said."""

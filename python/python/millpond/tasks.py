@@ -1,3 +1,4 @@
+# Generated from aio/tasks.py by `make bindings`; do not edit.
 """Task stores: work that is claimed, and finished together with what comes of it.
 
 A store holds tasks in queues, and documents beside them. There are two ways to change it: a *claim*
@@ -20,11 +21,13 @@ value is only passed on.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ._native import Doc, DocChange, Modification, Task, TaskChange
+from .task_ends import Move, Release, Retry
 from .task_values import (
+    Content,
     DocHandles,
     DocPage,
     DocPosition,
@@ -39,8 +42,12 @@ from .task_values import (
     Tasks,
     Texts,
 )
-from .task_worker import Job, Jobs, Move, Release, Retry, Worker
-from .values import Seconds
+from .values import UNSET, Seconds, Unset
+from .mode import Loop
+from .task_worker import Job, Jobs, Worker
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = [
     "Claims",
@@ -60,8 +67,8 @@ __all__ = [
 
 
 class TaskStore:
-    """A store of tasks and documents by its name; made by :meth:`millpond.Client.tasks`. Everything
-    that one modification spans is in one store.
+    """A store of tasks and documents by its name; made by :meth:`millpond.Client.tasks`.
+    Everything that one modification spans is in one store.
 
     Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters, ids
     of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or
@@ -85,55 +92,94 @@ class TaskStore:
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.TaskStore) -> None:
+        self._native: _handles.TaskStore = native
 
     @property
     def claimant(self) -> str:
         """Who claims."""
-        return self._native.claimant  # type: ignore[no-any-return]
+        return self._native.claimant
 
+    @overload
     def insert(
         self,
         queue: str,
-        value: Any = ...,
+        value: Content | Unset = UNSET,
         *,
-        json: str | None = ...,  # type: ignore[assignment]
+        json: str | Unset | None = UNSET,
         id: str | None = None,
+        at: datetime | None = None,
         at_ms: int | None = None,
         delay: Seconds | None = None,
         attempt: int = 0,
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
-    ) -> Task:
+        skip_colliding: Literal[False] = False,
+    ) -> Task[Content]: ...
+    @overload
+    def insert(
+        self,
+        queue: str,
+        value: Content | Unset = UNSET,
+        *,
+        json: str | Unset | None = UNSET,
+        id: str | None = None,
+        at: datetime | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        skip_colliding: bool,
+    ) -> Task[Content] | None: ...
+    def insert(
+        self,
+        queue: str,
+        value: Any = UNSET,
+        *,
+        json: str | Unset | None = UNSET,
+        id: str | None = None,
+        at: datetime | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        skip_colliding: bool = False,
+    ) -> Task[Any] | None:
         """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
         a value. For more than one, see :class:`Modification`.
 
-        It can be claimed at once, or from ``at_ms`` on, in milliseconds since the Unix epoch, or
-        after ``delay`` seconds. Of the available tasks of a queue those with the highest
-        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task is deleted, done
-        or not, leased or not. ``attempt`` and ``err`` say how often it was tried before and what
-        went wrong.
+        It can be claimed at once, or from ``at`` on, a datetime with a time zone, or from ``at_ms``
+        on, in milliseconds since the Unix epoch, or after ``delay`` seconds. Of the available tasks
+        of a queue those with the highest ``priority``, 0 to 9, are claimed first. After ``ttl``
+        seconds the task is deleted, done or not, leased or not. ``attempt`` and ``err`` say how
+        often it was tried before and what went wrong.
 
-        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. Raises
-        :class:`~millpond.DependencyError` if it is taken. After
-        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the task may or
-        may not be there; with an id of its own it can be inserted again.
+        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If it is taken,
+        raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns None and does
+        nothing. After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
+        task may or may not be there; with an id of its own it can be inserted again.
         """
         gathered = Modification().insert(
             queue,
             value,
             json=json,
             id=id,
+            at=at,
             at_ms=at_ms,
             delay=delay,
             attempt=attempt,
             err=err,
             priority=priority,
             ttl=ttl,
+            skip_colliding=skip_colliding,
         )
-        return self.modify(gathered).inserted[0]
+        inserted = self.modify(gathered).inserted
+        return inserted[0] if inserted else None
 
     def modify(self, modification: Modification) -> Modified:
         """Does all of a modification, or nothing.
@@ -147,24 +193,24 @@ class TaskStore:
         """
         return Modified(*self._native.modify(modification))
 
-    def claim(self, queues: Texts, lease: Seconds = 30) -> Task | None:
+    def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
         """Leases one available task of these queues, up to 1,000, or None if there is none now; see
         :meth:`claims` to wait for one.
 
         Of each queue one of the oldest is picked at random, the oldest with a probability of one
         half, so that a task that fails again and again does not block the others; the order of
         the queues is random too. The task is available again when the lease is over, unless it
-        was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
-        :class:`~millpond.TimeoutError` or an exception of a signal handler, such as Ctrl-C, a task
+        was deleted or changed before. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a task
         may be leased that no caller received.
         """
-        return self._native.claim(queues, lease)  # type: ignore[no-any-return]
+        return self._native.claim(queues, lease)
 
     def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
         """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would, in one
         step.
         """
-        return self._native.claim_many(queues, max, lease)  # type: ignore[no-any-return]
+        return self._native.claim_many(queues, max, lease)
 
     def claims(
         self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
@@ -204,7 +250,9 @@ class TaskStore:
         )
         return Worker(native)
 
-    def renew(self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30) -> Renewed:
+    def renew(
+        self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
+    ) -> Renewed:
         """Renews the leases of tasks and documents for ``lease`` seconds from now, all of them
         or none, and returns their new versions. A :class:`Worker` does so by itself.
 
@@ -217,13 +265,13 @@ class TaskStore:
         """The tasks of these ids, up to 10,000, from any queue, in the same order; missing
         ones are left out.
         """
-        return self._native.fetch(ids)  # type: ignore[no-any-return]
+        return self._native.fetch(ids)
 
     def list(
         self,
         queue: str,
         *,
-        after: Position | Task | tuple[int, str] | None = None,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
         limit: int | None = None,
         claimant: str | None = None,
         omit_values: bool = False,
@@ -247,7 +295,7 @@ class TaskStore:
 
     def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
         """Whether none of the queues with one of these names or prefixes holds a task."""
-        return self._native.are_empty(exact, prefixes)  # type: ignore[no-any-return]
+        return self._native.are_empty(exact, prefixes)
 
     def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
@@ -262,24 +310,24 @@ class TaskStore:
         holds one of them, with a :class:`~millpond.DependencyError`. The claimant that holds them
         can claim them again.
         """
-        return self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
+        return self._native.claim_docs(namespace, key, lease)
 
-    def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc | None:
+    def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
         """The document of these keys that was inserted without an ``id`` of its own, or None if it
         is not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
         """
-        return self._native.get_doc(namespace, key, secondary_key)  # type: ignore[no-any-return]
+        return self._native.get_doc(namespace, key, secondary_key)
 
     def put_doc(
         self,
         namespace: str,
         key: str,
-        content: Any = ...,
+        content: Content | Unset = UNSET,
         *,
-        json: str | None = ...,  # type: ignore[assignment]
+        json: str | Unset = UNSET,
         id: str | None = None,
         secondary_key: str | None = None,
-    ) -> Doc:
+    ) -> Doc[Content]:
         """Inserts a document, or replaces the content of the one of its ``id``, in one step, and
         returns it as it is now. Without an ``id`` that is the document of its keys. Its
         ``content`` is a value that JSON has, or the JSON text itself as ``json``. The document's
@@ -298,7 +346,7 @@ class TaskStore:
 
     def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
         """The documents of these ids, up to 10,000, in the same order; without missing ones."""
-        return self._native.fetch_docs(namespace, ids)  # type: ignore[no-any-return]
+        return self._native.fetch_docs(namespace, ids)
 
     def list_docs(
         self,
@@ -306,7 +354,7 @@ class TaskStore:
         *,
         start: str | None = None,
         end: str | None = None,
-        after: DocPosition | Doc | tuple[str, str, str] | None = None,
+        after: DocPosition | Doc[Any] | tuple[str, str, str] | None = None,
         limit: int | None = None,
         omit_contents: bool = False,
     ) -> DocPage:
@@ -328,10 +376,10 @@ class TaskStore:
         """The time on the clock that decides when tasks are available and leases are over, in
         milliseconds since the Unix epoch.
         """
-        return self._native.time()  # type: ignore[no-any-return]
+        return self._native.time()
 
 
-class Claims(Iterator[Tasks]):
+class Claims(Loop[Tasks]):
     """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch changes
     nothing about the one before: its tasks are leased until they are deleted or changed, or until
     the lease is over.
@@ -348,21 +396,12 @@ class Claims(Iterator[Tasks]):
     >>> store.are_empty("print")
     True
 
-    A loop that is left by an exception or by ``break`` leaves its tasks leased. After
-    :class:`~millpond.ConnectionLostError`, :class:`~millpond.TimeoutError` or an exception of a
-    signal handler, such as Ctrl-C, tasks may be leased that it never received.
+    A loop that is left by an exception or by ``break`` leaves its tasks leased: which of them are
+    done, it cannot know. After :class:`~millpond.ConnectionLostError` or
+    :class:`~millpond.TimeoutError`, and after the call for the next batch was cancelled or ended by
+    Ctrl-C, tasks may be leased that it never received. A ``with`` block stops listening at
+    its end.
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-
-    def __iter__(self) -> Claims:
-        return self
-
-    def __next__(self) -> Tasks:
-        tasks: Tasks | None = self._native.next()
-        if tasks is None:
-            raise StopIteration
-        return tasks
+    __slots__ = ()
+    _native: _handles.Claims

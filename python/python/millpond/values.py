@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, AnyStr, Generic, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, AnyStr, Final, Generic, Literal, NamedTuple, Optional, Union
 
 from ._native import Message, Receipt
 
+if TYPE_CHECKING:
+    from . import _handles
+
 __all__ = [
+    "UNSET",
     "Added",
     "DeadLetter",
     "Fields",
@@ -23,6 +28,7 @@ __all__ = [
     "Stats",
     "StreamStats",
     "Taken",
+    "Unset",
     "Written",
 ]
 
@@ -46,6 +52,20 @@ Taken = Union[Message[Any], Receipt, Iterable[Union[Message[Any], Receipt]]]
 
 Seconds = Union[float, datetime.timedelta]
 """A time in seconds, or a timedelta."""
+
+
+# A str, as only constants of Python's own kinds are shown in signatures of native calls.
+class Unset(str, enum.Enum):
+    """The type of :data:`UNSET`."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final[Literal[Unset.UNSET]] = Unset.UNSET
+"""An argument that is left out, where None is a value too."""
 
 
 class Added(NamedTuple):
@@ -78,17 +98,16 @@ class Recovery(NamedTuple):
     enter."""
 
     @classmethod
-    def _of(cls, values: Any) -> Recovery | None:
+    def _of(cls, values: _handles.Recovered | None) -> Recovery | None:
         if values is None:
             return None
-        (records, torn_bytes, snapshot_bytes, log_bytes), closed, suspicion, told = values
-        sizes = records, torn_bytes, snapshot_bytes, log_bytes
+        sizes, closed, suspicion, told = values
         return cls(*sizes, closed, suspicion, tuple(told))
 
 
-def warn_of_recovery(native: Any) -> None:
+def warn_of_recovery(values: _handles.Recovered | None) -> None:
     """Warns the caller of this function's caller."""
-    found = Recovery._of(native.recovery())
+    found = Recovery._of(values)
     for text in found.warnings if found else ():
         warnings.warn(f"millpond: {text}", RuntimeWarning, stacklevel=3)
 
@@ -119,9 +138,12 @@ class Stats(Generic[AnyStr]):
     total_max: float | None
 
     @classmethod
-    def _of(cls, groups: Any) -> Stats[AnyStr] | None:
+    def _of(cls, groups: _handles.IckStats[AnyStr] | None) -> Stats[AnyStr] | None:
         """Makes stats of the groups of values that the native half returns."""
-        return None if groups is None else cls(*(value for group in groups for value in group))
+        if groups is None:
+            return None
+        keys, sizes, ranges = groups
+        return cls(*keys, *sizes, *ranges)
 
 
 class StreamStats(NamedTuple):
@@ -152,7 +174,7 @@ class ShuffleStats:
     """Messages in all streams not yet delivered to the group."""
 
     @classmethod
-    def _of(cls, values: Any) -> ShuffleStats:
+    def _of(cls, values: _handles.Streams) -> ShuffleStats:
         """Makes stats of the values that the native half returns."""
         streams, *sums = values
         return cls([StreamStats(*stream) for stream in streams], *sums)

@@ -87,7 +87,7 @@ class Session:
     async def close(self):
         client, self.client = self.client, None
         if client is not None:
-            await settled(client.close())
+            await settled(client.aclose() if self.is_async else client.close())
 
     async def result(self, request):
         """Makes the call of one request."""
@@ -188,10 +188,10 @@ class Session:
     async def consumed(self, call, consumer, request):
         """Makes the call of one request of a consumer."""
         if call == "read":
-            size, block = decoded(request["max"]), decoded(request["block"])
+            size, wait = decoded(request["max"]), decoded(request["block"])
             if size != 1:
-                return await settled(consumer.read_many(size, block))
-            message = await settled(consumer.read(block))
+                return await settled(consumer.read_many(size, wait))
+            message = await settled(consumer.read(wait))
             return [] if message is None else [message]
         if call == "reclaim":
             size, idle = decoded(request["max"]), decoded(request["min_idle"])

@@ -11,8 +11,10 @@
 >>> asyncio.run(main())
 [('a.txt', 1.0), ('b.txt', 2.0)]
 
-A client can be used on several event loops, each in a thread of its own. Concurrent calls share
-connections and travel together. A call whose task is cancelled is sent all the same.
+The examples in the documentation of this package are as ``python -m asyncio`` runs them, where
+``await`` needs no function around it. A client can be used on several event loops, each in a thread
+of its own. Concurrent calls share connections and travel together. A call whose task is cancelled
+is sent all the same.
 
 An embedded engine completes most calls at once. So that timeouts, cancelling and Ctrl-C work all
 the same, a call lets the loop run first if that has not run for a millisecond.

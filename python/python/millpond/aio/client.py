@@ -1,16 +1,19 @@
-"""The client, for programs with an event loop."""
+"""The client of a server or of an embedded engine."""
 
 from __future__ import annotations
 
-import asyncio
 from types import TracebackType
-from typing import Any, AnyStr, Generic, Literal, overload
+from typing import TYPE_CHECKING, Any, AnyStr, Generic, Literal, overload
 
 from .. import _native
 from ..values import Member, Recovery, Seconds, warn_of_recovery
 from .ick import Ick, IckChannel
+from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Client", "connect"]
 
@@ -50,22 +53,35 @@ def connect(
     password: str | None = None,
     client_name: str | None = None,
 ) -> Client[Any]:
-    """Connects to a server or opens an embedded engine; see :func:`millpond.connect`.
+    """Connects to a server or opens an embedded engine.
 
-    This is no coroutine: a Redis client connects when it first has something to send, and an
+    ==========================================  ==================================================
+    ``memory:``                                 embedded, gone with the client
+    ``memory:name``                             embedded, shared in the process
+    ``file:dir``                                embedded and durable, in this directory
+    ``redis://user:password@host:6379/db``      one server; ``rediss:`` for TLS
+    ``redis+unix:///path/to/socket``            one server on a Unix socket
+    ``redis+sentinel://host,host2/service/db``  follows failovers
+    ``redis+cluster://host,host2``              Redis Cluster
+    ==========================================  ==================================================
+
+    Results hold bytes, or str with ``decode_responses``. A call takes at most ``timeout`` (5
+    seconds), connecting (each time at most ``connect_timeout``, 1 second) and trying again (at
+    most ``retries``, 10) included. The URL can hold more options, as in ``?pool=4``.
+
+    A Redis client connects when it first has something to send; it can be made before a fork. An
     embedded engine is opened here and now, which takes as long as reading what a ``file:`` holds.
+    One process at a time opens a ``file:``; processes share queues over ``redis:``. With
+    ``?repair`` a damaged one is opened as far as it is sound.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     async with millpond.aio.connect("memory:") as client:
-    ...         print(await client.ick("files").add([(1.0, "a.txt")]))
-    >>> asyncio.run(main())
+    >>> async with millpond.aio.connect("memory:") as client:
+    ...     await client.ick("files").add([(1.0, "a.txt")])
     Added(new=1, lowered=0)
     """
     native = _native.connect(
         url,
-        is_async=True,
+        is_async=IS_ASYNC,
         decode_responses=decode_responses,
         timeout=timeout,
         connect_timeout=connect_timeout,
@@ -74,20 +90,20 @@ def connect(
         password=password,
         client_name=client_name,
     )
-    warn_of_recovery(native)
+    warn_of_recovery(native.recovery())
     return Client(native)
 
 
 class Client(Generic[AnyStr]):
     """A server or an embedded engine, and the access to its queues; made by :func:`connect`.
-    Safe to use from many event loops and, on Redis, after a fork. It closes at the end of an
-    ``async with`` block.
+    Safe to use from many threads and event loops and, on Redis, after a fork. It closes at the end
+    of an ``async with`` block.
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Client[AnyStr]) -> None:
+        self._native: _handles.Client[AnyStr] = native
 
     def ick(self, name: Member) -> Ick[AnyStr]:
         """The Ick of this name. Makes no call."""
@@ -150,15 +166,19 @@ class Client(Generic[AnyStr]):
         bytes that were cut off; files that lost data in a way that no crash explains raise
         :class:`~millpond.CorruptError`. What is not detected is listed in the documentation of the
         Rust method ``Client::recovery``.
+
+        >>> import millpond.aio
+        >>> print(millpond.aio.connect("memory:").recovery())
+        None
         """
         return Recovery._of(self._native.recovery())
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
         embedded engine has buffered is written.
         """
         # The disk may have to take a last write.
-        await asyncio.to_thread(self._native.close)
+        await off_the_loop(self._native.close)
 
     async def __aenter__(self) -> Client[AnyStr]:
         return self
@@ -169,4 +189,4 @@ class Client(Generic[AnyStr]):
         raised: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.close()
+        await self.aclose()

@@ -1,13 +1,22 @@
-"""Ick for asyncio; see :mod:`millpond.ick` for what it is."""
+"""Ick: a dirty list with write-folding and two-phase commit.
+
+For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
+dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
+worked on is processed again, and one that is dirtied often does not move back in the order, since
+a member keeps the lowest of its scores.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, AnyStr, Generic, Literal
+from typing import TYPE_CHECKING, AnyStr, Generic, Literal
 
 from ..values import Added, Member, Members, Pairs, Seconds, Stats
-from .loops import Loop
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
 
@@ -15,24 +24,24 @@ __all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
 class Ick(Generic[AnyStr]):
     """An Ick by its name; made by :meth:`millpond.aio.Client.ick`.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
-    ...     await ick.add([(2.0, "b.txt"), (1.0, "a.txt")])
-    ...     print(await ick.reserve(10))
-    ...     await ick.add([(3.0, "a.txt")])  # dirty again while it is being worked on
-    ...     await ick.commit(["a.txt", "b.txt"])
-    ...     print(await ick.reserve(10))  # not forgotten
-    >>> asyncio.run(main())
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> await ick.add([(2.0, "b.txt"), (1.0, "a.txt")])
+    Added(new=2, lowered=0)
+    >>> await ick.reserve(10)
     [('a.txt', 1.0), ('b.txt', 2.0)]
+    >>> await ick.add([(3.0, "a.txt")])  # dirty again while it is being worked on
+    Added(new=1, lowered=0)
+    >>> await ick.commit(["a.txt", "b.txt"])
+    2
+    >>> await ick.reserve(10)  # not forgotten
     [('a.txt', 3.0)]
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Ick[AnyStr]) -> None:
+        self._native: _handles.Ick[AnyStr] = native
 
     async def add(self, pairs: Pairs) -> Added:
         """Flags members as dirty: each keeps the lower of its old and its new score.
@@ -42,6 +51,7 @@ class Ick(Generic[AnyStr]):
 
         After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
         them again is safe. Above 250,000 members it takes several steps, each atomic.
+        A call takes up to 1,000,000 members.
         """
         return Added(*await self._native.add(pairs))
 
@@ -53,19 +63,19 @@ class Ick(Generic[AnyStr]):
         gets it again. With ``backwash`` everything that is reserved is first folded back, so that
         the batch holds the lowest scores of both sets.
         """
-        return await self._native.reserve(max, backwash)  # type: ignore[no-any-return]
+        return await self._native.reserve(max, backwash)
 
     async def commit(self, members: Members) -> int:
         """Removes members that are done from the consumer set; returns how many were there. A
         member that was added again meanwhile stays dirty.
         """
-        return await self._native.commit(members)  # type: ignore[no-any-return]
+        return await self._native.commit(members)
 
     async def exchange(
         self, max: int, members: Members = (), backwash: bool = False
     ) -> list[tuple[AnyStr, float]]:
         """Commits one batch and reserves the next in one step: one round trip a batch."""
-        return await self._native.exchange(max, members, backwash)  # type: ignore[no-any-return]
+        return await self._native.exchange(max, members, backwash)
 
     async def stats(self) -> Stats[AnyStr] | None:
         """The sizes and score ranges of both sets, or None if there is no such Ick."""
@@ -75,13 +85,13 @@ class Ick(Generic[AnyStr]):
         self, max: int, set: Literal["producer", "consumer"] = "producer"
     ) -> list[tuple[AnyStr, float]]:
         """The lowest members of one set with their scores; moves nothing."""
-        return await self._native.peek(max, set)  # type: ignore[no-any-return]
+        return await self._native.peek(max, set)
 
     async def delete(self, unlink: bool = False) -> int:
         """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
         how many there were. With ``unlink`` Redis frees the memory in the background.
         """
-        return await self._native.delete(unlink)  # type: ignore[no-any-return]
+        return await self._native.delete(unlink)
 
     async def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
         """Takes the consumer lease, which keeps two consumers from working on one batch by
@@ -103,29 +113,32 @@ class Ick(Generic[AnyStr]):
 class Batches(Loop[list[tuple[AnyStr, float]]]):
     """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
 
-    A loop that is left by an exception, by ``break`` or by cancelling its task leaves its batch
-    reserved: the next reserve returns it again. In an ``async with`` block the last batch is
-    committed when the block ends, also after a ``break``, but not when an exception ends it.
-
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
-    ...     await ick.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
-    ...     async with ick.batches(2) as batches:
-    ...         async for batch in batches:
-    ...             print(batch)
-    ...             break
-    ...     print(await ick.reserve(10))
-    >>> asyncio.run(main())
-    [('a.txt', 1.0), ('b.txt', 2.0)]
-    [('c.txt', 3.0)]
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> (await ick.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])).new
+    3
+    >>> async for batch in ick.batches(2):
+    ...     print([member for member, score in batch])
+    ['a.txt', 'b.txt']
+    ['c.txt']
+    >>> (await ick.stats()).total_size
+    0
+
+    A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
+    reserve returns it again. In an ``async with`` block the last batch is committed when the block
+    ends, also after a ``break``, but not when an exception ends it.
+
+    >>> (await ick.add([(1, "a.txt"), (2, "b.txt")])).new
+    2
+    >>> async with ick.batches(1) as batches:
+    ...     async for batch in batches:
+    ...         break
+    >>> await ick.reserve(10)
+    [('b.txt', 2.0)]
     """
 
     __slots__ = ()
-
-    def __aiter__(self) -> Batches[AnyStr]:
-        return self
+    _native: _handles.Batches[AnyStr]
 
     async def commit(self) -> int:
         """Commits the last batch, for a loop that is left before its end; returns how many of its
@@ -133,67 +146,59 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
         """
         # The abandoned request has committed the batch before it, and no caller has received
         # what it may have returned.
-        if self._asked is not None:
+        if self._is_abandoned:
             return 0
-        return await self._native.commit()  # type: ignore[no-any-return]
+        return await self._native.commit()
 
-    async def __aenter__(self) -> Batches[AnyStr]:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def _leave(self, kind: type[BaseException] | None) -> None:
         if kind is None:
             await self.commit()
+        await super()._leave(kind)
 
 
 class ConsumerLease(Generic[AnyStr]):
     """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
 
-    A native thread renews it, so a busy event loop keeps it. Calls through it carry its token:
-    once it is lost they raise :class:`~millpond.LeaseLostError` and do nothing. An ``async with``
-    block releases the lease at its end.
+    A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
+    it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
+    paused for too long cannot commit what another one works on. An ``async with`` block
+    releases the lease at its end.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
-    ...     await ick.add([(1, "a.txt")])
-    ...     lease = await ick.lease(30)
-    ...     print(await ick.lease(30))  # one consumer at a time
-    ...     async with lease:
-    ...         async for batch in lease.batches(100):
-    ...             print(batch)
-    >>> asyncio.run(main())
-    None
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> (await ick.add([(1, "a.txt")])).new
+    1
+    >>> lease = await ick.lease(30)
+    >>> (await ick.lease(30)) is None  # one consumer at a time
+    True
+    >>> async with lease:
+    ...     async for batch in lease.batches(100):
+    ...         print(batch)
     [('a.txt', 1.0)]
     """
 
     __slots__ = ("_native", "_released")
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ConsumerLease[AnyStr]) -> None:
+        self._native: _handles.ConsumerLease[AnyStr] = native
         self._released = False
 
     @property
     def is_lost(self) -> bool:
         """Whether the lease was lost or released: stop working on the batch."""
-        return self._native.is_lost  # type: ignore[no-any-return]
+        return self._native.is_lost
 
     async def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
         """:meth:`Ick.reserve` for the holder alone."""
-        return await self._native.reserve(max)  # type: ignore[no-any-return]
+        return await self._native.reserve(max)
 
     async def commit(self, members: Members) -> int:
         """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
-        return await self._native.commit(members)  # type: ignore[no-any-return]
+        return await self._native.commit(members)
 
     async def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
         """:meth:`Ick.exchange` for the holder alone."""
-        return await self._native.exchange(max, members)  # type: ignore[no-any-return]
+        return await self._native.exchange(max, members)
 
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
         """:meth:`Ick.batches` for the holder alone."""
@@ -223,34 +228,31 @@ class ConsumerLease(Generic[AnyStr]):
 
 class IckChannel(Generic[AnyStr]):
     """Several Icks that share the members of one dirty list, so that as many consumers can work at
-    once; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``,
-    ``name/1`` and so on; a member always lives in the same one.
+    once; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``, ``name/1``
+    and so on; a member always lives in the same one.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     channel = millpond.aio.connect("memory:").ick_channel("files", 4)
-    ...     print(await channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]))
-    ...     return [len(batch) async for batch in channel.batches(range(4), 100)]
-    >>> sum(asyncio.run(main()))
+    >>> channel = millpond.aio.connect("memory:").ick_channel("files", 4)
+    >>> await channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
     Added(new=3, lowered=0)
+    >>> sum([len(batch) async for batch in channel.batches(range(4), 100)])
     3
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.IckChannel[AnyStr]) -> None:
+        self._native: _handles.IckChannel[AnyStr] = native
 
     @property
     def shards(self) -> int:
         """How many Icks members are spread over."""
-        return self._native.shards  # type: ignore[no-any-return]
+        return self._native.shards
 
     @property
     def readable(self) -> int:
         """How many Icks consumers have to read, more than that while an earlier size is drained."""
-        return self._native.readable  # type: ignore[no-any-return]
+        return self._native.readable
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
         """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
@@ -262,7 +264,7 @@ class IckChannel(Generic[AnyStr]):
 
     def ick_of(self, member: Member) -> int:
         """The number of the Ick in which this member lives."""
-        return self._native.ick_of(member)  # type: ignore[no-any-return]
+        return self._native.ick_of(member)
 
     async def add(self, pairs: Pairs) -> Added:
         """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an

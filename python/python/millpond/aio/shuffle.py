@@ -1,16 +1,28 @@
-"""Shuffle queues for asyncio; see :mod:`millpond.shuffle` for what they are."""
+"""Shuffle queues: many tenants share one queue, and one tenant's burst delays only itself.
+
+A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
+the one of these with the least to do. Consumers read from all streams in turn. A tenant that
+writes a thousand times more than the others fills its own streams, and the other tenants have
+others.
+
+Messages are delivered at least once: a delivered message belongs to its consumer until it is
+acknowledged, and another consumer reclaims what a dead one left.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, AnyStr, Generic
+from typing import TYPE_CHECKING, AnyStr, Generic
 
-from .._native import Receipt
+from .._native import Message, Receipt, shard
 from ..values import DeadLetter, Fields, Member, Seconds, ShuffleStats, Written, letter_ids
-from .loops import Loop
+from .mode import Loop
 from .shuffle_consumer import Messages, ShuffleConsumer
 
-__all__ = ["Garbage", "Messages", "ShuffleConsumer", "ShuffleQueue"]
+if TYPE_CHECKING:
+    from . import _handles
+
+__all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
 
 
 class ShuffleQueue(Generic[AnyStr]):
@@ -21,26 +33,26 @@ class ShuffleQueue(Generic[AnyStr]):
     else, and then nothing has changed; and :class:`~millpond.CrossSlotError` on a cluster if the
     name holds no ``{tag}`` or, for tracked messages, if their records are in the global keys.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     client = millpond.aio.connect("memory:", decode_responses=True)
-    ...     queue = client.shuffle_queue("jobs", streams=64, streams_per_shard=4)
-    ...     await queue.write("tenant-7", {"task": "resize", "image": "a.png"})
-    ...     consumer = queue.consumer("workers", "worker-1")
-    ...     message = await consumer.read()
-    ...     print(message.field("image"))
-    ...     await consumer.ack_and_delete(message)
-    ...     print(await queue.backlog())
-    >>> asyncio.run(main())
-    a.png
+    >>> client = millpond.aio.connect("memory:", decode_responses=True)
+    >>> queue = client.shuffle_queue("jobs", streams=64, streams_per_shard=4)
+    >>> receipt = await queue.write("tenant-7", {"task": "resize", "image": "a.png"})
+    >>> receipt.stream in millpond.shard(64, 4, "tenant-7")
+    True
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> message = await consumer.read()
+    >>> message.field("image")
+    'a.png'
+    >>> await consumer.ack_and_delete(message)
+    1
+    >>> await queue.backlog()
     0
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ShuffleQueue[AnyStr]) -> None:
+        self._native: _handles.ShuffleQueue[AnyStr] = native
 
     async def write(self, shard_key: Member, fields: Fields) -> Receipt:
         """Writes one message of a tenant, to the stream of its shard that has the least to do, and
@@ -52,7 +64,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the message
         may or may not be written; written again it may be there twice.
         """
-        return await self._native.write(shard_key, fields)  # type: ignore[no-any-return]
+        return await self._native.write(shard_key, fields)
 
     async def write_many(self, messages: Written) -> list[Receipt]:
         """Writes many messages, pairs of a shard key and fields, as :meth:`write` would one after
@@ -61,7 +73,7 @@ class ShuffleQueue(Generic[AnyStr]):
         One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
         first of these may be done.
         """
-        return await self._native.write_many(messages)  # type: ignore[no-any-return]
+        return await self._native.write_many(messages)
 
     async def write_tracked(
         self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
@@ -75,9 +87,7 @@ class ShuffleQueue(Generic[AnyStr]):
         server's time plus the queue's ``ttl``, or a day without one. The record stays until the
         message is deleted by its value, or the record is collected: see :meth:`gc`.
         """
-        return await self._native.write_tracked(  # type: ignore[no-any-return]
-            shard_key, fields, track_field, deadline
-        )
+        return await self._native.write_tracked(shard_key, fields, track_field, deadline)
 
     async def write_tracked_many(
         self, messages: Written, track_field: Member, deadline: int | None = None
@@ -89,9 +99,7 @@ class ShuffleQueue(Generic[AnyStr]):
         One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
         first of these may be done.
         """
-        return await self._native.write_tracked_many(  # type: ignore[no-any-return]
-            messages, track_field, deadline
-        )
+        return await self._native.write_tracked_many(messages, track_field, deadline)
 
     async def resize(self, streams: int) -> int:
         """Changes the number of streams, 1 to 65,536: more at once, fewer as soon as those beyond
@@ -102,7 +110,7 @@ class ShuffleQueue(Generic[AnyStr]):
 
         Clients with another number of ``streams`` are refused from then on.
         """
-        return await self._native.resize(streams)  # type: ignore[no-any-return]
+        return await self._native.resize(streams)
 
     async def delete_tracked(self, value: Member) -> Receipt | None:
         """Deletes the message that is tracked by this value, for all groups, delivered or not.
@@ -115,7 +123,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
         done; repeated, it returns None then.
         """
-        return await self._native.delete_tracked(value)  # type: ignore[no-any-return]
+        return await self._native.delete_tracked(value)
 
     async def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
         """Takes the values whose deadline passed not longer ago than ``within`` (whole seconds; a
@@ -126,7 +134,7 @@ class ShuffleQueue(Generic[AnyStr]):
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
         be cordoned that no caller received; :meth:`gc` returns them again.
         """
-        return await self._native.cordon_deadline_exceeded(within)  # type: ignore[no-any-return]
+        return await self._native.cordon_deadline_exceeded(within)
 
     def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
         """Collects what is recorded of tracked messages whose deadline has passed, those that were
@@ -163,15 +171,15 @@ class ShuffleQueue(Generic[AnyStr]):
 
     async def len(self) -> int:
         """How many entries the streams hold, finished ones that were not deleted included."""
-        return await self._native.len()  # type: ignore[no-any-return]
+        return await self._native.len()
 
     async def backlog(self) -> int:
         """How many messages are not yet delivered to some group, or not acknowledged by it."""
-        return await self._native.backlog()  # type: ignore[no-any-return]
+        return await self._native.backlog()
 
     async def pending_count(self, group: Member) -> int:
         """How many messages were delivered to a group and are not acknowledged."""
-        return await self._native.pending_count(group)  # type: ignore[no-any-return]
+        return await self._native.pending_count(group)
 
     async def stats(self, group: Member) -> ShuffleStats:
         """What each stream holds for a group, and the sums."""
@@ -190,7 +198,7 @@ class ShuffleQueue(Generic[AnyStr]):
         """Deletes dead letters, passed as they were read or by their ids. Returns how many of
         these there were. Deleting twice is safe; above 10,000 letters it takes several steps.
         """
-        return await self._native.delete_dead_letters(letter_ids(letters))  # type: ignore[no-any-return]
+        return await self._native.delete_dead_letters(letter_ids(letters))
 
 
 class Garbage(Loop[list[AnyStr]]):
@@ -202,32 +210,29 @@ class Garbage(Loop[list[AnyStr]]):
     With ``decode_responses`` a batch with a value that is not UTF-8 raises
     :class:`UnicodeDecodeError`, ends the collection and is not deleted.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
-    ...     fields = {"job": "j-1", "task": "resize"}
-    ...     await queue.write_tracked("tenant-7", fields, "job", deadline=1_000_000_000)
-    ...     garbage = queue.gc()
-    ...     async for values in garbage:
-    ...         print(values)
-    ...     print(garbage.deleted)
-    >>> asyncio.run(main())
+    >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    >>> fields = {"job": "j-1", "task": "resize"}
+    >>> receipt = await queue.write_tracked("tenant-7", fields, "job", deadline=1_000_000_000)
+    >>> garbage = queue.gc()
+    >>> async for values in garbage:
+    ...     print(values)
     ['j-1']
+    >>> garbage.deleted
     1
+    >>> await queue.delete_tracked("j-1") is None  # the record is deleted
+    True
     """
 
     __slots__ = ()
-
-    def __aiter__(self) -> Garbage[AnyStr]:
-        return self
+    _native: _handles.Garbage[AnyStr]
 
     @property
     def scanned(self) -> int:
         """How many entries were scanned so far."""
-        return self._native.counts()[0]  # type: ignore[no-any-return]
+        return self._native.counts()[0]
 
     @property
     def deleted(self) -> int:
         """How many records were deleted so far."""
-        return self._native.counts()[1]  # type: ignore[no-any-return]
+        return self._native.counts()[1]

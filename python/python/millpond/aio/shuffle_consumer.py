@@ -1,12 +1,15 @@
-"""The consumers of a shuffle queue for asyncio; see :mod:`millpond.shuffle_consumer`."""
+"""The consumers of a shuffle queue; see :mod:`millpond.shuffle`."""
 
 from __future__ import annotations
 
-from typing import Any, AnyStr, Generic
+from typing import TYPE_CHECKING, AnyStr, Generic
 
 from .._native import Message
 from ..values import Reclaimed, Seconds, Taken
-from .loops import Loop
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Messages", "ShuffleConsumer"]
 
@@ -14,43 +17,40 @@ __all__ = ["Messages", "ShuffleConsumer"]
 class ShuffleConsumer(Generic[AnyStr]):
     """One consumer of a group of a queue's consumers; made by :meth:`ShuffleQueue.consumer`.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     queue = millpond.aio.connect("memory:").shuffle_queue("jobs")
-    ...     await queue.write_many([("a", {"n": "1"}), ("b", {"n": "2"}), ("c", {"n": "3"})])
-    ...     consumer = queue.consumer("workers", "worker-1")
-    ...     print(await consumer.ack(await consumer.read_many(2)))
-    ...     lost = await consumer.read()  # and then the consumer dies
-    ...     reclaimed = await queue.consumer("workers", "worker-2").reclaim(min_idle=0, max=100)
-    ...     for message in reclaimed.messages:
-    ...         print(message.id == lost.id, message.deliveries)
-    >>> asyncio.run(main())
+    >>> queue = millpond.aio.connect("memory:").shuffle_queue("jobs")
+    >>> _ = await queue.write_many([("a", {"n": "1"}), ("b", {"n": "2"}), ("c", {"n": "3"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> messages = await consumer.read_many(2)
+    >>> await consumer.ack(messages)
     2
-    True 2
+    >>> lost = await consumer.read()  # and then the consumer dies
+    >>> reclaimed = await queue.consumer("workers", "worker-2").reclaim(min_idle=0, max=100)
+    >>> [(message.id == lost.id, message.deliveries) for message in reclaimed.messages]
+    [(True, 2)]
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.ShuffleConsumer[AnyStr]) -> None:
+        self._native: _handles.ShuffleConsumer[AnyStr] = native
 
-    async def read(self, block: Seconds | None = None) -> Message[AnyStr] | None:
+    async def read(self, wait: Seconds | None = None) -> Message[AnyStr] | None:
         """Reads the next message, or None if there is none, after waiting for one for up to
-        ``block`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
+        ``wait`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
 
         A delivered message belongs to the consumer until it is acknowledged; asking for the next
         one does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError`, and after the task was cancelled, a message may be
-        pending that the consumer never received, until it is reclaimed.
+        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a
+        message may be pending that the consumer never received, until it is reclaimed.
         """
-        return await self._native.read(block)  # type: ignore[no-any-return]
+        return await self._native.read(wait)
 
-    async def read_many(self, max: int, block: Seconds | None = None) -> list[Message[AnyStr]]:
+    async def read_many(self, max: int, wait: Seconds | None = None) -> list[Message[AnyStr]]:
         """Reads up to ``max`` messages, at most 10,000, in one step: those that as many calls of
-        :meth:`read` would have taken. If there is none it waits for up to ``block`` seconds.
+        :meth:`read` would have taken. If there is none it waits for up to ``wait`` seconds.
         """
-        return await self._native.read_many(max, block)  # type: ignore[no-any-return]
+        return await self._native.read_many(max, wait)
 
     def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
         """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
@@ -66,21 +66,22 @@ class ShuffleConsumer(Generic[AnyStr]):
         groups.
 
         Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+        A call takes up to 1,000,000 messages.
         """
-        return await self._native.ack(messages)  # type: ignore[no-any-return]
+        return await self._native.ack(messages)
 
     async def ack_and_delete(self, messages: Taken) -> int:
         """Acknowledges messages and deletes them, for all groups: what a queue with one group
         wants. Otherwise as :meth:`ack`.
         """
-        return await self._native.ack_and_delete(messages)  # type: ignore[no-any-return]
+        return await self._native.ack_and_delete(messages)
 
     async def extend(self, messages: Taken) -> int:
         """Resets the idle time of messages that are still being worked on, so that no consumer
         reclaims them. Returns how many are this consumer's; those that are not have been taken
         over.
         """
-        return await self._native.extend(messages)  # type: ignore[no-any-return]
+        return await self._native.extend(messages)
 
     async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
         """Takes over up to ``max`` messages, at most 10,000, that were delivered at least
@@ -97,28 +98,23 @@ class Messages(Loop[list[Message[AnyStr]]]):
     """A consumer's loop. A message is done when it is acknowledged and not before: asking for the
     next batch says nothing about the last one.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     client = millpond.aio.connect("memory:", decode_responses=True)
-    ...     queue = client.shuffle_queue("jobs")
-    ...     await queue.write_many([("b", {"image": "1.png"}), ("b", {"image": "2.png"})])
-    ...     consumer = queue.consumer("workers", "worker-1")
-    ...     async for batch in consumer.messages():
-    ...         for message in batch:
-    ...             print(message.field("image"))
-    ...         await consumer.ack_and_delete(batch)
-    >>> asyncio.run(main())
+    >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    >>> receipts = await queue.write_many([("b", {"image": "1.png"}), ("b", {"image": "2.png"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> async for batch in consumer.messages():
+    ...     for message in batch:
+    ...         print(message.field("image"))
+    ...     await consumer.ack_and_delete(batch)
     1.png
     2.png
+    2
 
-    So a loop that is left by an exception, by ``break`` or by cancelling its task leaves the group
-    what was not done. A task that is cancelled just when messages come may have taken some that it
-    never received, and so may a loop after :class:`~millpond.ConnectionLostError` or
-    :class:`~millpond.TimeoutError`: they stay pending until they are reclaimed.
+    So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
+    :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`, and after the call
+    for the next batch was cancelled or ended by Ctrl-C, messages may be pending that it never
+    received, until they are reclaimed. An ``async with`` block stops listening at its end.
     """
 
     __slots__ = ()
-
-    def __aiter__(self) -> Messages[AnyStr]:
-        return self
+    _native: _handles.Messages[AnyStr]

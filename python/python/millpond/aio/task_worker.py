@@ -1,49 +1,47 @@
-"""The workers of a task store for asyncio; see :mod:`millpond.task_worker`."""
+"""The workers of a task store; see :mod:`millpond.tasks`."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
-import inspect
-from collections.abc import Awaitable
-from typing import Any, Callable, Optional, Union
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional
 
 from .._native import Doc, Modification, Task
 from ..errors import DependencyError, InvalidArgumentError, MillpondError
-from ..task_values import Modified, TaskId
-from ..task_worker import failed, log
+from ..task_ends import failed, log
+from ..task_values import Modified, TaskId, Value
 from ..values import Seconds
-from .loops import Loop
+from .mode import Loop, Returned, let_go, settled
+
+if TYPE_CHECKING:
+    from . import _handles
 
 __all__ = ["Handler", "Job", "Jobs", "OnError", "Worker"]
 
 
 class Worker:
     """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`jobs` or :meth:`run`
-    begin the work. Run several for several tasks at a time.
+    begin the work. Run several, each in a thread or a task of its own, for several tasks at a time.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     await store.insert("inbox", {"price": 7})
-    ...     await store.insert("inbox", {"price": None})
-    ...     async def handle(job):
-    ...         total = job.task.value["price"] * 6
-    ...         return job.delete().insert("outbox", {"total": total})
-    ...     await store.worker("inbox", max_attempts=1).run(handle)
-    ...     print([task.value for task in (await store.list("outbox")).tasks])
-    ...     print([task.err for task in (await store.list("inbox/err")).tasks])
-    >>> asyncio.run(main())
+    >>> store = millpond.aio.connect("memory:").tasks("shop")
+    >>> for price in (7, None):
+    ...     _ = await store.insert("inbox", {"price": price})
+    >>> def handle(job):
+    ...     total = job.task.value["price"] * 6
+    ...     return job.delete().insert("outbox", {"total": total})
+    >>> await store.worker("inbox", max_attempts=1).run(handle)
+    >>> [task.value for task in (await store.list("outbox")).tasks]
     [{'total': 42}]
+    >>> [task.err for task in (await store.list("inbox/err")).tasks]
     ["TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.Worker) -> None:
+        self._native: _handles.Worker = native
 
     def jobs(self) -> Jobs:
         """The jobs, one after the other; see :class:`Jobs`."""
@@ -52,78 +50,94 @@ class Worker:
     async def run(self, handler: Handler, on_error: OnError | None = None) -> None:
         """Works until there is nothing left to do and the ``wait`` is over.
 
-        The handler, a coroutine function or a plain one, is called with a :class:`Job`. The
-        :class:`~millpond.Modification` that it returns happens in one step, with the job's own
-        versions; None deletes the task. It can raise :class:`~millpond.Retry`,
-        :class:`~millpond.Move` and :class:`~millpond.Release`; any other :class:`Exception` is a
-        failure with its class and message, as :meth:`Job.fail` says. What ends a program, such as
-        :class:`KeyboardInterrupt`, and cancelling ends the run and releases the task at once.
-        Nothing is done to a job that the handler ended itself.
+        The handler is called with a :class:`Job`; with asyncio it can be a coroutine function. The
+        :class:`Modification` that it returns happens in one step, with the job's own versions; None
+        deletes the task. It can raise :class:`Retry`, :class:`Move` and :class:`Release`; any other
+        :class:`Exception` is a failure with its class and message, as :meth:`Job.fail` says. What
+        ends a program, such as :class:`KeyboardInterrupt` or cancelling, ends the run and releases
+        the task at once. Nothing is done to a job that the handler ended itself.
 
         A modification that the store refuses with a :class:`~millpond.DependencyError`, or that is
         invalid, is a failure too: the task is released at once, unless its lease was lost, and
-        ``on_error``, a coroutine function or a plain one, is called with the job and the error. By
-        default it is logged to the logger ``millpond``. The run continues. Other errors of the
-        store end the run, and so do the :class:`TypeError` for anything but a modification and what
-        ``on_error`` raises.
+        ``on_error`` is called with the job and the error. By default it is logged to the logger
+        ``millpond``. The run continues. Other errors of the store end the run, and so do the
+        :class:`TypeError` for anything but a modification and what ``on_error`` raises.
         """
-        async for job in self.jobs():
-            try:
-                done = handler(job)
-                if inspect.isawaitable(done):
-                    done = await done
-            except Exception as failure:
-                end = failed(job, failure)
-            except BaseException:
-                job._let_go()
-                raise
-            else:
-                end = job.done if done is None else functools.partial(job.finish, done)
-            if job.is_ended:
-                continue
-            try:
-                await end()
-            except (DependencyError, InvalidArgumentError) as error:
-                # Another claimant may have the task by now.
-                with contextlib.suppress(DependencyError):
-                    await failed(job, error)()
-                told = (on_error or log)(job, error)
-                if inspect.isawaitable(told):
-                    await told
+        async with self.jobs() as jobs:
+            async for job in jobs:
+                try:
+                    done = await settled(handler(job))
+                except Exception as failure:
+                    end = failed(job, failure)
+                else:
+                    end = job.done if done is None else functools.partial(job.finish, done)
+                if job.is_ended:
+                    continue
+                try:
+                    await end()
+                except (DependencyError, InvalidArgumentError) as error:
+                    # Another claimant may have the task by now.
+                    with contextlib.suppress(DependencyError):
+                        await failed(job, error)()
+                    await settled((on_error or log)(job, error))
 
 
-class Jobs(Loop["Job"]):
+class Jobs(Loop["Job[Any]"]):
     """The jobs of a worker; made by :meth:`Worker.jobs`. It ends as :class:`Claims` do.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     await store.insert("inbox", {"order": 7})
-    ...     async for job in store.worker("inbox").jobs():
-    ...         print(job.task.value)
-    ...         await job.done()
-    >>> asyncio.run(main())
+    >>> store = millpond.aio.connect("memory:").tasks("shop")
+    >>> _ = await store.insert("inbox", {"order": 7})
+    >>> async for job in store.worker("inbox").jobs():
+    ...     print(job.task.value)
+    ...     _ = await job.done()
     {'order': 7}
+
+    In an ``async with`` block the job that the block is left in, by an exception or by ``break``,
+    is released at once, if it has not ended.
+
+    >>> _ = await store.insert("inbox", {"order": 8})
+    >>> async with store.worker("inbox").jobs() as jobs:
+    ...     async for job in jobs:
+    ...         break
+    >>> (await store.claim("inbox")).value  # another worker has it now
+    {'order': 8}
     """
 
-    __slots__ = ()
+    __slots__ = ("_current",)
 
-    def __aiter__(self) -> Jobs:
-        return self
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        # One that its user forgets is not renewed any more, so it is not kept alive here.
+        self._current: weakref.ref[Job[Any]] | None = None
 
-    async def __anext__(self) -> Job:
+    async def __anext__(self) -> Job[Any]:
+        self._current = None
         native: Any = await super().__anext__()
-        return Job(native)
+        job = Job(native)
+        self._current = weakref.ref(job)
+        return job
+
+    async def _leave(self, kind: type[BaseException] | None) -> None:
+        abandoned: Any = self._abandoned()
+        current = self._current() if self._current else None
+        self._current = None
+        is_ending = kind is not None and not issubclass(kind, Exception)
+        if kind is not None and issubclass(kind, MillpondError) and kind.retry != "never":
+            # The store cannot be reached, and would be waited for again.
+            return
+        for job in (current, Job(abandoned) if abandoned else None):
+            if job is not None and not job.is_ended:
+                await let_go(functools.partial(job.release, 0), is_ending)
 
 
-class Job:
+class Job(Generic[Value]):
     """A task that is being worked on; made by :class:`Jobs`.
 
-    A native thread renews it, and the documents that it claims, three times a lease, so a busy handler
-    keeps them. It ends by one of the methods that decide what happens to the task, which happens
-    to the newest versions. If a job is dropped without one of these, the task stays leased until
-    the lease is over.
+    A native thread renews it, and the documents that it claims, three times a lease, so a busy
+    handler keeps them. It ends by one of the methods that decide what happens to the task, which
+    happens to the newest versions. If a job is dropped without one of these, the task stays leased
+    until the lease is over.
 
     A job leases under a claimant of its own, ``job.task.claimant``. So no two jobs hold the same
     task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
@@ -133,30 +147,27 @@ class Job:
     else that it names is not as it has to be. It can be tried again then, or ended in another way,
     while the lease lasts, which is not renewed any more.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     await store.put_doc("accounts", "ann", {"balance": 7})
-    ...     await store.insert("inbox", {"from": "ann", "amount": 2})
-    ...     async for job in store.worker("inbox").jobs():
-    ...         (account,) = await job.claim_docs("accounts", job.task.value["from"])
-    ...         balance = account.content["balance"] - job.task.value["amount"]
-    ...         change = account.change({"balance": balance}, release=True)
-    ...         await job.finish(job.delete().change_doc(change))
-    ...     print((await store.get_doc("accounts", "ann")).content)
-    >>> asyncio.run(main())
+    >>> store = millpond.aio.connect("memory:").tasks("shop")
+    >>> _ = await store.put_doc("accounts", "ann", {"balance": 7})
+    >>> _ = await store.insert("inbox", {"from": "ann", "amount": 2})
+    >>> async for job in store.worker("inbox").jobs():
+    ...     (account,) = await job.claim_docs("accounts", job.task.value["from"])
+    ...     balance = account.content["balance"] - job.task.value["amount"]
+    ...     change = account.change({"balance": balance}, release=True)
+    ...     done = await job.finish(job.delete().change_doc(change))
+    >>> (await store.get_doc("accounts", "ann")).content
     {'balance': 5}
     """
 
-    __slots__ = ("_native", "_task")
+    __slots__ = ("__weakref__", "_native", "_task")
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self._task: Task = native.task
+    def __init__(self, native: _handles.Job) -> None:
+        self._native: _handles.Job = native
+        self._task: Task[Value] = native.task
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task[Value]:
         """The task, as it was claimed."""
         return self._task
 
@@ -170,20 +181,22 @@ class Job:
         """Whether the lease is lost, because a renewal was refused or because none has succeeded
         for a whole lease: stop working. What ends the job is refused then.
         """
-        return self._native.is_lost  # type: ignore[no-any-return]
+        return self._native.is_lost
 
     @property
     def is_ended(self) -> bool:
         """Whether one of the methods that end the job has succeeded."""
-        return self._native.is_ended  # type: ignore[no-any-return]
+        return self._native.is_ended
 
     def delete(self) -> Modification:
         """A modification that deletes the task: the usual end of a job, to add to and to
         :meth:`finish` with. Makes no call.
         """
-        return self._native.delete()  # type: ignore[no-any-return]
+        return self._native.delete()
 
-    async def claim_docs(self, namespace: str, key: str, wait: Seconds | None = None) -> list[Doc]:
+    async def claim_docs(
+        self, namespace: str, key: str, wait: Seconds | None = None
+    ) -> list[Doc[Any]]:
         """Leases all documents of this primary key while the job runs; no other job gets them
         meanwhile. What ends the job releases them, unless it deletes them or sets until when they
         are held.
@@ -194,7 +207,7 @@ class Job:
         order: the claimant that held the documents may get them again first. Raises
         :class:`~millpond.LeaseLostError` once the job has ended.
         """
-        return await self._native.claim_docs(namespace, key, wait)  # type: ignore[no-any-return]
+        return await self._native.claim_docs(namespace, key, wait)
 
     async def finish(self, modification: Modification) -> Modified:
         """Ends the job with a modification, in which the task and the documents that the job holds
@@ -234,16 +247,9 @@ class Job:
         """
         return Modified(*await self._native.release(delay))
 
-    def _let_go(self) -> None:
-        """Releases the task and waits for nothing: the caller is about to end."""
-        with contextlib.suppress(Exception):
-            released: asyncio.Future[Any] = self._native.release(0)
-            released.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-
-Handler = Callable[[Job], Union[Optional[Modification], Awaitable[Optional[Modification]]]]
+Handler = Callable[[Job[Any]], Returned[Optional[Modification]]]
 """What works on a job: it returns how the job ends, or None if it is done."""
 
-OnError = Callable[[Job, MillpondError], object]
-"""Called for a job that could not end as its handler said; an awaitable that it returns is
-awaited."""
+OnError = Callable[[Job[Any], MillpondError], Returned[object]]
+"""Called for a job that could not end as its handler said."""

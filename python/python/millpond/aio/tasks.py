@@ -1,12 +1,32 @@
-"""Task stores for asyncio; see :mod:`millpond.tasks` for what they are."""
+"""Task stores: work that is claimed, and finished together with what comes of it.
+
+A store holds tasks in queues, and documents beside them. There are two ways to change it: a *claim*
+leases an available task to one claimant, and a *modification* inserts, changes and deletes tasks
+and documents, all of it or nothing. So a worker deletes the task that it has done and inserts what
+follows in one step, and nothing is lost or doubled if it dies before or after.
+
+Each task has a version, which every claim, renewal and change raises. A modification with a stale
+version is refused with a :class:`~millpond.DependencyError`: a worker whose lease is over, and
+whose task another one has claimed, can do no harm.
+
+Delivery is at least once: a task is available again when its lease is over. Order is not
+guaranteed, but the oldest tasks of the highest priority come first, nearly.
+
+Names and JSON texts are str here, whatever the client's ``decode_responses``. A value is anything
+that JSON has; ``json`` gives and takes the text instead, byte for byte, where numbers are long or a
+value is only passed on.
+"""
 
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from .._native import Doc, Modification, Task
+from .._native import Doc, DocChange, Modification, Task, TaskChange
+from ..task_ends import Move, Release, Retry
 from ..task_values import (
+    Content,
     DocHandles,
     DocPage,
     DocPosition,
@@ -21,11 +41,28 @@ from ..task_values import (
     Tasks,
     Texts,
 )
-from ..values import Seconds
-from .loops import Loop
+from ..values import UNSET, Seconds, Unset
+from .mode import Loop
 from .task_worker import Job, Jobs, Worker
 
-__all__ = ["Claims", "Job", "Jobs", "TaskStore", "Worker"]
+if TYPE_CHECKING:
+    from . import _handles
+
+__all__ = [
+    "Claims",
+    "Doc",
+    "DocChange",
+    "Job",
+    "Jobs",
+    "Modification",
+    "Move",
+    "Release",
+    "Retry",
+    "Task",
+    "TaskChange",
+    "TaskStore",
+    "Worker",
+]
 
 
 class TaskStore:
@@ -38,74 +75,110 @@ class TaskStore:
     :class:`~millpond.WrongTypeError` or :class:`~millpond.IncompatibleVersionError` if the keys
     hold something else.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     await store.insert("inbox", {"order": 7})
-    ...     task = await store.claim("inbox")
-    ...     print(task.value)
-    ...     # Done with one and on with the next, in one step: both happen or neither does.
-    ...     await store.modify(
-    ...         millpond.Modification().delete(task).insert("outbox", {"invoice": 7})
-    ...     )
-    ...     print(await store.queues())
-    >>> asyncio.run(main())
+    >>> store = millpond.aio.connect("memory:").tasks("shop")
+    >>> _ = await store.insert("inbox", {"order": 7})
+    >>> task = await store.claim("inbox")
+    >>> task.value
     {'order': 7}
+    >>> # Done with one and on with the next, in one step: both happen or neither does.
+    >>> done = millpond.Modification().delete(task).insert("outbox", {"invoice": 7})
+    >>> [task.queue for task in (await store.modify(done)).inserted]
+    ['outbox']
+    >>> await store.queues()
     {'outbox': 1}
     """
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    def __init__(self, native: _handles.TaskStore) -> None:
+        self._native: _handles.TaskStore = native
 
     @property
     def claimant(self) -> str:
         """Who claims."""
-        return self._native.claimant  # type: ignore[no-any-return]
+        return self._native.claimant
 
+    @overload
     async def insert(
         self,
         queue: str,
-        value: Any = ...,
+        value: Content | Unset = UNSET,
         *,
-        json: str | None = ...,  # type: ignore[assignment]
+        json: str | Unset | None = UNSET,
         id: str | None = None,
+        at: datetime | None = None,
         at_ms: int | None = None,
         delay: Seconds | None = None,
         attempt: int = 0,
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
-    ) -> Task:
+        skip_colliding: Literal[False] = False,
+    ) -> Task[Content]: ...
+    @overload
+    async def insert(
+        self,
+        queue: str,
+        value: Content | Unset = UNSET,
+        *,
+        json: str | Unset | None = UNSET,
+        id: str | None = None,
+        at: datetime | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        skip_colliding: bool,
+    ) -> Task[Content] | None: ...
+    async def insert(
+        self,
+        queue: str,
+        value: Any = UNSET,
+        *,
+        json: str | Unset | None = UNSET,
+        id: str | None = None,
+        at: datetime | None = None,
+        at_ms: int | None = None,
+        delay: Seconds | None = None,
+        attempt: int = 0,
+        err: str = "",
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        skip_colliding: bool = False,
+    ) -> Task[Any] | None:
         """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
         a value. For more than one, see :class:`Modification`.
 
-        It can be claimed at once, or from ``at_ms`` on, in milliseconds since the Unix epoch, or
-        after ``delay`` seconds. Of the available tasks of a queue those with the highest
-        ``priority``, 0 to 9, are claimed first. After ``ttl`` seconds the task is deleted, done
-        or not, leased or not. ``attempt`` and ``err`` say how often it was tried before and what
-        went wrong.
+        It can be claimed at once, or from ``at`` on, a datetime with a time zone, or from ``at_ms``
+        on, in milliseconds since the Unix epoch, or after ``delay`` seconds. Of the available tasks
+        of a queue those with the highest ``priority``, 0 to 9, are claimed first. After ``ttl``
+        seconds the task is deleted, done or not, leased or not. ``attempt`` and ``err`` say how
+        often it was tried before and what went wrong.
 
-        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. Raises
-        :class:`~millpond.DependencyError` if it is taken. After
-        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the task may or
-        may not be there; with an id of its own it can be inserted again.
+        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If it is taken,
+        raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns None and does
+        nothing. After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
+        task may or may not be there; with an id of its own it can be inserted again.
         """
         gathered = Modification().insert(
             queue,
             value,
             json=json,
             id=id,
+            at=at,
             at_ms=at_ms,
             delay=delay,
             attempt=attempt,
             err=err,
             priority=priority,
             ttl=ttl,
+            skip_colliding=skip_colliding,
         )
-        return (await self.modify(gathered)).inserted[0]
+        inserted = (await self.modify(gathered)).inserted
+        return inserted[0] if inserted else None
 
     async def modify(self, modification: Modification) -> Modified:
         """Does all of a modification, or nothing.
@@ -119,24 +192,24 @@ class TaskStore:
         """
         return Modified(*await self._native.modify(modification))
 
-    async def claim(self, queues: Texts, lease: Seconds = 30) -> Task | None:
+    async def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
         """Leases one available task of these queues, up to 1,000, or None if there is none now; see
         :meth:`claims` to wait for one.
 
         Of each queue one of the oldest is picked at random, the oldest with a probability of one
         half, so that a task that fails again and again does not block the others; the order of
         the queues is random too. The task is available again when the lease is over, unless it
-        was deleted or changed before. After :class:`~millpond.ConnectionLostError`,
-        :class:`~millpond.TimeoutError`, and after the task of asyncio was cancelled, a task may be
-        leased that no caller received.
+        was deleted or changed before. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a task
+        may be leased that no caller received.
         """
-        return await self._native.claim(queues, lease)  # type: ignore[no-any-return]
+        return await self._native.claim(queues, lease)
 
     async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
         """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would, in one
         step.
         """
-        return await self._native.claim_many(queues, max, lease)  # type: ignore[no-any-return]
+        return await self._native.claim_many(queues, max, lease)
 
     def claims(
         self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
@@ -191,13 +264,13 @@ class TaskStore:
         """The tasks of these ids, up to 10,000, from any queue, in the same order; missing
         ones are left out.
         """
-        return await self._native.fetch(ids)  # type: ignore[no-any-return]
+        return await self._native.fetch(ids)
 
     async def list(
         self,
         queue: str,
         *,
-        after: Position | Task | tuple[int, str] | None = None,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
         limit: int | None = None,
         claimant: str | None = None,
         omit_values: bool = False,
@@ -221,7 +294,7 @@ class TaskStore:
 
     async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
         """Whether none of the queues with one of these names or prefixes holds a task."""
-        return await self._native.are_empty(exact, prefixes)  # type: ignore[no-any-return]
+        return await self._native.are_empty(exact, prefixes)
 
     async def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
@@ -236,24 +309,24 @@ class TaskStore:
         holds one of them, with a :class:`~millpond.DependencyError`. The claimant that holds them
         can claim them again.
         """
-        return await self._native.claim_docs(namespace, key, lease)  # type: ignore[no-any-return]
+        return await self._native.claim_docs(namespace, key, lease)
 
-    async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc | None:
+    async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
         """The document of these keys that was inserted without an ``id`` of its own, or None if it
         is not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
         """
-        return await self._native.get_doc(namespace, key, secondary_key)  # type: ignore[no-any-return]
+        return await self._native.get_doc(namespace, key, secondary_key)
 
     async def put_doc(
         self,
         namespace: str,
         key: str,
-        content: Any = ...,
+        content: Content | Unset = UNSET,
         *,
-        json: str | None = ...,  # type: ignore[assignment]
+        json: str | Unset = UNSET,
         id: str | None = None,
         secondary_key: str | None = None,
-    ) -> Doc:
+    ) -> Doc[Content]:
         """Inserts a document, or replaces the content of the one of its ``id``, in one step, and
         returns it as it is now. Without an ``id`` that is the document of its keys. Its
         ``content`` is a value that JSON has, or the JSON text itself as ``json``. The document's
@@ -272,7 +345,7 @@ class TaskStore:
 
     async def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
         """The documents of these ids, up to 10,000, in the same order; without missing ones."""
-        return await self._native.fetch_docs(namespace, ids)  # type: ignore[no-any-return]
+        return await self._native.fetch_docs(namespace, ids)
 
     async def list_docs(
         self,
@@ -280,7 +353,7 @@ class TaskStore:
         *,
         start: str | None = None,
         end: str | None = None,
-        after: DocPosition | Doc | tuple[str, str, str] | None = None,
+        after: DocPosition | Doc[Any] | tuple[str, str, str] | None = None,
         limit: int | None = None,
         omit_contents: bool = False,
     ) -> DocPage:
@@ -302,7 +375,7 @@ class TaskStore:
         """The time on the clock that decides when tasks are available and leases are over, in
         milliseconds since the Unix epoch.
         """
-        return await self._native.time()  # type: ignore[no-any-return]
+        return await self._native.time()
 
 
 class Claims(Loop[Tasks]):
@@ -310,28 +383,24 @@ class Claims(Loop[Tasks]):
     nothing about the one before: its tasks are leased until they are deleted or changed, or until
     the lease is over.
 
-    >>> import asyncio
     >>> import millpond.aio
-    >>> async def main():
-    ...     store = millpond.aio.connect("memory:").tasks("shop")
-    ...     for page in (1, 2, 3):
-    ...         await store.insert("print", {"page": page})
-    ...     async for tasks in store.claims("print", max=2):
-    ...         done = millpond.Modification()
-    ...         for task in tasks:
-    ...             done.delete(task)
-    ...         await store.modify(done)
-    ...     print(await store.are_empty("print"))
-    >>> asyncio.run(main())
+    >>> store = millpond.aio.connect("memory:").tasks("shop")
+    >>> for page in (1, 2, 3):
+    ...     _ = await store.insert("print", {"page": page})
+    >>> async for tasks in store.claims("print", max=2):
+    ...     done = millpond.Modification()
+    ...     for task in tasks:
+    ...         _ = done.delete(task)
+    ...     _ = await store.modify(done)
+    >>> await store.are_empty("print")
     True
 
-    A loop that is left by an exception, by ``break`` or by cancelling its task leaves its tasks
-    leased. A task that is cancelled just when a batch comes may have leased some that it never
-    received, and so may a loop after :class:`~millpond.ConnectionLostError` or
-    :class:`~millpond.TimeoutError`.
+    A loop that is left by an exception or by ``break`` leaves its tasks leased: which of them are
+    done, it cannot know. After :class:`~millpond.ConnectionLostError` or
+    :class:`~millpond.TimeoutError`, and after the call for the next batch was cancelled or ended by
+    Ctrl-C, tasks may be leased that it never received. An ``async with`` block stops listening at
+    its end.
     """
 
     __slots__ = ()
-
-    def __aiter__(self) -> Claims:
-        return self
+    _native: _handles.Claims
