@@ -16,6 +16,7 @@ mod docs;
 mod model;
 mod output;
 mod overlay;
+mod ruby;
 mod source;
 mod surface;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
 fn generate(root: &Path, model: &Model) -> Output {
     let surface = Surface::read(root, model);
     let mut output = Output::new(root);
-    let _ = (&surface, &mut output);
+    let _ = &surface;
+    ruby::emit(root, model, &mut output);
     output
 }

@@ -75,4 +75,18 @@ class LibraryTest < MillpondTest
       assert_equal "millpond: #{library} is not libmillpond", load_copy(env: { "MILLPOND_LIBRARY" => library })
     end
   end
+
+  # What is packed and cut has the size that the library has, also with fields that it does not know yet.
+  def test_the_formats_of_structures
+    kinds = Millpond::Native.constants.map { |name| Millpond::Native.const_get(name) }
+    kinds = kinds.grep(Class).select { |kind| kind < Millpond::Native::Structure }
+    assert_operator kinds.size, :>, 30
+    kinds.each do |kind|
+      numbers = Array.new(kind.format.scan(/[A-Zdlq]/).size, 1)
+      assert_equal kind.size, numbers.pack(kind.format).bytesize, kind.name
+      memory = FFI::MemoryPointer.new(kind.size + 8, 3)
+      3.times { |index| memory.put_bytes(index * (kind.size + 8), numbers.pack(kind.format)) }
+      assert_equal [numbers] * 3, kind.rows(memory, 3, kind.size + 8).to_a, kind.name
+    end
+  end
 end

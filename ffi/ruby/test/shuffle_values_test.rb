@@ -76,16 +76,4 @@ class ShuffleValuesTest < MillpondTest
     assert_equal "meta:cancelation", Millpond::ShuffleQueue.tracking_keys("x").first
     assert_raises(Millpond::InvalidArgumentError) { Millpond::ShuffleQueue.tracking_keys("x", track_keys: 1) }
   end
-
-  # The rows that are packed and cut here are those that the library has.
-  def test_the_layouts_of_structures
-    { Millpond::ShuffleArguments::RECEIPT => Millpond::Native::ShuffleReceipt,
-      Millpond::ShuffleArguments::NEW_MESSAGE => Millpond::Native::ShuffleNewMessage,
-      Millpond::ShuffleResults::MESSAGE => Millpond::Native::ShuffleMessage,
-      Millpond::ShuffleResults::FIELD => Millpond::Native::ShuffleField,
-      Millpond::ShuffleResults::DEAD_LETTER => Millpond::Native::ShuffleDeadLetter,
-      Millpond::ShuffleResults::STREAM_STATS => Millpond::Native::ShuffleStreamStats }.each do |format, kind|
-      assert_equal kind.size, Array.new(format.size, 0).pack(format).bytesize, kind.name
-    end
-  end
 end

@@ -113,19 +113,4 @@ class TasksValuesTest < MillpondTest
                   error.has_missing?]
     assert_equal [], Millpond::DependencyError.new.deletes
   end
-
-  # The rows that are packed and cut here are those that the library has.
-  def test_the_layouts_of_structures
-    formats = Millpond::TaskArguments::ENTRIES.values + [
-      [Millpond::Native::Task, Millpond::TaskResults::TASK], [Millpond::Native::Doc, Millpond::TaskResults::DOC],
-      [Millpond::Native::QueueStats, Millpond::TaskResults::QUEUE_STATS],
-      [Millpond::Native::NamespaceStats, Millpond::TaskResults::NAMESPACE_STATS],
-      [Millpond::Native::TaskPosition, Millpond::TaskResults::POSITION],
-      [Millpond::Native::DocPosition, Millpond::TaskResults::DOC_POSITION]
-    ]
-    formats.each do |kind, format|
-      fields = format.scan(/([JQq])(\d*)/).sum { |_, count| count.empty? ? 1 : Integer(count) } + format.count("C")
-      assert_equal kind.size, Array.new(fields, 0).pack(format).bytesize, kind.name
-    end
-  end
 end

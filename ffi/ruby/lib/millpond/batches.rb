@@ -8,7 +8,7 @@ module Millpond
   #
   # @api private
   module Batches
-    NO_WAIT = -1
+    NO_WAIT = 0
 
     # Yields batches; the last batch stays reserved if the block does not return.
     #
@@ -16,10 +16,10 @@ module Millpond
     # @param open [Proc] makes the library's batches: takes the out-parameters for them and the
     #   error
     def self.each(encoding, open)
-      batches = Call.handle(Native::Batches, &open)
+      batches = Call.handle(Native::IckBatches, &open)
       loop do
         batch = Convert.entries(encoding) do |out, error|
-          Native.millpond_batches_next(batches, out, error)
+          Native.millpond_ick_batches_next(batches, out, error)
         end
         break if batch.nil?
 

@@ -121,7 +121,7 @@ module Millpond
       out = FFI::MemoryPointer.new(:pointer)
       Call.check { |error| Native.millpond_recovery_read(native, out, error) }
       pointer = out.read_pointer
-      Recovery.of(Native.millpond_recovery_data(pointer)) unless pointer.null?
+      Recovery.of(Native::Recovered.new(Native.millpond_recovery_data(pointer))) unless pointer.null?
     ensure
       Native.millpond_recovery_free(out.read_pointer) if out
     end
@@ -184,10 +184,11 @@ module Millpond
   #   end # => 1
   def self.connect(url, encoding: Encoding.default_external, timeout: nil, connect_timeout: nil,
                    retries: nil, username: nil, password: nil, client_name: nil)
-    options = Native::Options.new
-    Native.millpond_options_init(options)
-    kept = { url: url, username: username, password: password, client_name: client_name }
-           .map { |name, value| Connecting.bytes(options[name], name, value) }
+    options = Native::Options.initial
+    options.put_text(:url, Convert.bytes("url", url))
+    { username: username, password: password, client_name: client_name }.each do |name, text|
+      options.put_text(name, Convert.bytes(name, text)) unless text.nil?
+    end
     Connecting.time(options, :timeout, timeout)
     Connecting.time(options, :connect_timeout, connect_timeout)
     options[:quiet] = true
@@ -197,7 +198,6 @@ module Millpond
     native = Call.handle(Native::Client) do |out, error|
       Native.millpond_connect_with(options, out, error)
     end
-    kept.clear
     client = Client.new(native, encoding)
     told = client.recovery&.warnings.to_a.map { |text| "millpond: #{text}" }
     # Not in a block, which would count as a caller.
@@ -215,17 +215,6 @@ module Millpond
   #
   # @api private
   module Connecting
-    # @return [FFI::MemoryPointer, nil] what has to live until the library has read it
-    def self.bytes(out, name, value)
-      return if value.nil? && name != :url
-
-      value = Convert.bytes(name, value)
-      memory = FFI::MemoryPointer.new(value.bytesize + 1).put_bytes(0, value)
-      out[:data] = memory
-      out[:length] = value.bytesize
-      memory
-    end
-
     def self.time(options, name, seconds)
       options[:"#{name}_ms"] = Convert.some_milliseconds(name, seconds) unless seconds.nil?
     end

@@ -36,7 +36,7 @@ module Millpond
     #   lease.lost? # => true
     def lost?
       out = FFI::MemoryPointer.new(:bool)
-      Call.check { |error| Native.millpond_lease_is_lost(@native, out, error) }
+      Call.check { |error| Native.millpond_ick_lease_is_lost(@native, out, error) }
       out.get(:bool, 0)
     end
 
@@ -48,7 +48,7 @@ module Millpond
     #   Millpond.connect("memory:").ick("files").lease(ttl: 30).token.empty? # => false
     def token
       token = Native::Bytes.new
-      Call.check { |error| Native.millpond_lease_token(@native, token, error) }
+      Call.check { |error| Native.millpond_ick_lease_token(@native, token, error) }
       token[:data].read_bytes(token[:length])
     end
 
@@ -66,7 +66,7 @@ module Millpond
     def reserve(max)
       max = Convert.size("max", max)
       Convert.entries(@encoding) do |out, error|
-        Native.millpond_lease_reserve(@native, max, out, error)
+        Native.millpond_ick_lease_reserve(@native, max, out, error)
       end
     end
 
@@ -87,7 +87,7 @@ module Millpond
     def commit(members)
       list, count = Convert.members(members)
       Call.number(:uint64) do |out, error|
-        Native.millpond_lease_commit(@native, list, count, out, error)
+        Native.millpond_ick_lease_commit(@native, list, count, out, error)
       end
     end
 
@@ -110,7 +110,7 @@ module Millpond
       max = Convert.size("max", max)
       list, count = Convert.members(members)
       Convert.entries(@encoding) do |out, error|
-        Native.millpond_lease_exchange(@native, max, list, count, out, error)
+        Native.millpond_ick_lease_exchange(@native, max, list, count, out, error)
       end
     end
 
@@ -132,7 +132,7 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:each_batch, max, wait: wait) unless block
 
-      open = ->(out, error) { Native.millpond_lease_batches(@native, size, wait_ms, out, error) }
+      open = ->(out, error) { Native.millpond_ick_lease_batches(@native, size, wait_ms, out, error) }
       Batches.each(@encoding, open, &block)
       self
     end
@@ -149,7 +149,7 @@ module Millpond
       return false if @released
 
       was_held = FFI::MemoryPointer.new(:bool)
-      Call.check { |error| Native.millpond_lease_release(@native, was_held, error) }
+      Call.check { |error| Native.millpond_ick_lease_release(@native, was_held, error) }
       @released = true
       was_held.get(:bool, 0)
     end

@@ -10,15 +10,12 @@ module Millpond
   module Convert
     SIZE_MAX = (1 << 64) - 1
     TIME_MS_MAX = (1 << 63) - 1
-    # One element of each kind of list: packed as the structures of the same name.
-    BYTES = "JJ"
-    PAIR = "JJdCx#{Native::Pair.size - Native::Pair.offset_of(:score_is_now) - 1}"
-    ENTRY = "JJd"
     # The most that a call takes of each.
-    LIMITS = Native::Limits.new.then do |limits|
-      Native.millpond_limits_init(limits)
+    LIMITS = Native::Limits.new(Native.millpond_limits_data).then do |limits|
       limits.members.to_h { |name| [name, limits[name]] }.freeze
     end
+    STRIDE = Native.millpond_ick_entries_stride
+    private_constant :STRIDE
 
     # A copy, since another thread can change the caller's own at any time, also while the library
     # reads it. Long ones share their bytes until one of the two changes.
@@ -71,7 +68,7 @@ module Millpond
       strings = elements("members", values, max).each_with_index.map do |member, index|
         member.is_a?(String) ? String.new(member) : raise(wrong_type("members[#{index}]", "a String", member))
       end
-      list(BYTES, Native::Bytes.size, strings) do |row, _, address, member|
+      list(Native::Bytes, strings) do |row, _, address, member|
         row << address << member.bytesize
       end
     end
@@ -91,7 +88,7 @@ module Millpond
         scores << score
         member
       end
-      list(PAIR, Native::Pair.size, members) do |row, index, address, member|
+      list(Native::IckPair, members) do |row, index, address, member|
         score = scores[index]
         row << address << member.bytesize << (score || 0.0) << (score ? 0 : 1)
       end
@@ -116,7 +113,7 @@ module Millpond
       pointer = out.read_pointer
       read_entries(pointer, encoding) unless pointer.null?
     ensure
-      Native.millpond_entries_free(out.read_pointer) if out
+      Native.millpond_ick_entries_free(out.read_pointer) if out
     end
 
     # @return [Array<String>] what a list of keys holds
@@ -124,8 +121,7 @@ module Millpond
       count = Native.millpond_keys_length(pointer)
       return [] if count.zero?
 
-      rows = Native.millpond_keys_data(pointer).read_bytes(count * Native::Bytes.size)
-      rows.unpack(BYTES * count).each_slice(2).map do |address, length|
+      Native::Bytes.rows(Native.millpond_keys_data(pointer), count).map do |address, length|
         FFI::Pointer.new(address).read_bytes(length)
       end
     end
@@ -185,32 +181,32 @@ module Millpond
 
     # One block of memory: rows, each made by the block, and then the bytes that they point to. No
     # other code has the strings, so that their lengths are those of the bytes.
-    def self.list(row_format, row_size, strings)
+    def self.list(kind, strings)
       count = strings.size
       return [nil, 0] if count.zero?
 
       check_bytes(strings)
       bytes = strings.pack("a*" * count)
-      memory = FFI::MemoryPointer.new(row_size * count + bytes.bytesize, 1, false)
-      address = memory.address + row_size * count
+      memory = FFI::MemoryPointer.new(kind.size * count + bytes.bytesize, 1, false)
+      address = memory.address + kind.size * count
       rows = []
       strings.each_with_index do |string, index|
         yield rows, index, address, string
         address += string.bytesize
       end
-      memory.put_bytes(0, rows.pack(row_format * count)).put_bytes(row_size * count, bytes)
+      memory.put_bytes(0, rows.pack(kind.format * count)).put_bytes(kind.size * count, bytes)
       [memory, count]
     end
 
     def self.read_entries(pointer, encoding)
-      count = Native.millpond_entries_length(pointer)
+      count = Native.millpond_ick_entries_length(pointer)
       return [] if count.zero?
 
-      rows = Native.millpond_entries_data(pointer).read_bytes(count * Native::Entry.size)
-      bytes = Native.millpond_entries_bytes(pointer)
-      bytes = bytes.read_bytes(Native.millpond_entries_bytes_length(pointer))
+      rows = Native::IckEntry.rows(Native.millpond_ick_entries_data(pointer), count, STRIDE)
+      bytes = Native.millpond_ick_entries_bytes(pointer)
+      bytes = bytes.read_bytes(Native.millpond_ick_entries_bytes_length(pointer))
       start = 0
-      rows.unpack(ENTRY * count).each_slice(3).map do |_, length, score|
+      rows.map do |_, length, score|
         member = bytes.byteslice(start, length)
         start += length
         [text(member, encoding), score]

@@ -164,7 +164,7 @@ module Millpond
     #   ick.add([[1, "a.txt"]])
     #   ick.stats.total_size # => 1
     def stats
-      found = Native::Stats.new
+      found = Native::IckStats.initial
       Call.check { |error| Native.millpond_ick_stats_read(@native, @name, @length, found, error) }
       return unless found[:exists]
 
@@ -235,7 +235,7 @@ module Millpond
     #   end # => [[["a.txt", 1.0]], nil]
     def lease(ttl:)
       time = Convert.some_milliseconds("ttl", ttl)
-      native = Call.handle(Native::Lease) do |out, error|
+      native = Call.handle(Native::IckLease) do |out, error|
         Native.millpond_ick_lease_acquire(@native, @name, @length, time, out, error)
       end
       return if native.nil?
@@ -282,7 +282,7 @@ module Millpond
       return enum_for(:each_batch, max, wait: wait) unless block
 
       open = lambda do |out, error|
-        Native.millpond_ick_batches(@native, @name, @length, size, wait_ms, out, error)
+        Native.millpond_ick_batches_new(@native, @name, @length, size, wait_ms, out, error)
       end
       Batches.each(@client.encoding, open, &block)
       self

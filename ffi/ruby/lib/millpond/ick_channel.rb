@@ -26,7 +26,7 @@ module Millpond
       @client = client
       @name = Convert.bytes("name", name)
       @shards = shards
-      @native = Call.handle(Native::Channel) do |out, error|
+      @native = Call.handle(Native::IckChannel) do |out, error|
         Native.millpond_ick_channel_new(client.native, @name, @name.bytesize, shards, earlier, out, error)
       end
     end

@@ -117,7 +117,7 @@ module Millpond
     def claim_docs(namespace, key, wait: nil)
       namespace = Convert.bytes("namespace", namespace)
       key = Convert.bytes("key", key)
-      wait_ms = TaskArguments.milliseconds("wait", wait)
+      wait_ms = Batches.wait_ms(wait)
       TaskResults.docs do |out, error|
         Native.millpond_tasks_job_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, wait_ms,
                                              out, error)

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "millpond/json_text"
-require "millpond/task_arguments"
-require "millpond/task_values"
 
 module Millpond
   # What tasks and documents have in common, as the store holds them: two are equal if all of their
@@ -50,3 +47,5 @@ module Millpond
     end
   end
 end
+
+require "millpond/generated/records"

@@ -31,8 +31,9 @@ module Millpond
     # @example
     #   Millpond::Script.find("ick.add").sha1.size # => 40
     def self.find(name)
-      found = Native::Script.new
-      Call.check { |error| Native.millpond_script_find(name, found, error) }
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| Native.millpond_script_find(name, out, error) }
+      found = Native::Script.new(out.read_pointer)
       source = found[:source].read_bytes(found[:source_length]).force_encoding(Encoding::UTF_8)
       new(name.dup.freeze, source.freeze, found[:sha1].freeze).freeze
     end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "millpond/convert"
-require "millpond/shuffle_native"
+require "millpond/record"
 require "millpond/shuffle_values"
 
 module Millpond
@@ -10,10 +10,6 @@ module Millpond
   # @api private
   module ShuffleArguments
     TRACK_KEYS = { global: 1, queue: 2 }.freeze
-    # One element of each kind of list: packed as the structures of the same name. A field is two
-    # byte strings, of which a list of fields has twice as many.
-    NEW_MESSAGE = "JJJJ"
-    RECEIPT = "qQQ"
     ID = /\A(\d{1,20})-(\d{1,20})\z/.freeze
 
     # The fields of one message.
@@ -43,9 +39,9 @@ module Millpond
       end
       rows, = strings(fields.flatten(1))
       address = rows ? rows.address : 0
-      list, count = Convert.list(NEW_MESSAGE, Native::ShuffleNewMessage.size, keys) do |row, index, key, bytes|
+      list, count = Convert.list(Native::ShuffleNewMessage, keys) do |row, index, key, bytes|
         size = fields[index].size / 2
-        row << key << bytes.bytesize << address << size
+        row << Native::ShuffleNewMessage.size << key << bytes.bytesize << address << size
         address += size * Native::ShuffleField.size
       end
       yield list, count
@@ -67,7 +63,7 @@ module Millpond
       return [nil, 0] if count.zero?
 
       memory = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, count, false)
-      [memory.put_bytes(0, numbers.pack(RECEIPT * count)), count]
+      [memory.put_bytes(0, numbers.pack(Native::ShuffleReceipt.format * count)), count]
     end
 
     # A dead letter, or many, or their ids.
@@ -144,8 +140,9 @@ module Millpond
       value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(yield, "a String", value))
     end
 
+    # A field is two byte strings, of which a list of fields has twice as many.
     def self.strings(values)
-      Convert.list(Convert::BYTES, Native::Bytes.size, values) do |row, _, address, bytes|
+      Convert.list(Native::Bytes, values) do |row, _, address, bytes|
         row << address << bytes.bytesize
       end
     end

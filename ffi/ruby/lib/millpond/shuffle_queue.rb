@@ -76,8 +76,7 @@ module Millpond
     def initialize(client, name, settings)
       @encoding = client.encoding
       @name = Convert.bytes("name", name)
-      options = Native::ShuffleOptions.new
-      Native.millpond_shuffle_options_init(options)
+      options = Native::ShuffleOptions.initial
       settings.each { |setting, value| options[setting] = value }
       @native = Call.handle(Native::ShuffleQueue) do |out, error|
         Native.millpond_shuffle_queue_new(client.native, @name, @name.bytesize, options, out, error)
@@ -150,8 +149,7 @@ module Millpond
     def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 0)
       group = Convert.bytes("group", group)
       consumer = Convert.bytes("consumer", consumer)
-      options = Native::ShuffleConsumerOptions.new
-      Native.millpond_shuffle_consumer_options_init(options)
+      options = Native::ShuffleConsumerOptions.initial
       options[:prefer_stream] = Convert.small_size("prefer_stream", prefer_stream) unless prefer_stream.nil?
       options[:default_stream] = !!default_stream
       options[:max_deliveries] = Convert.size("max_deliveries", max_deliveries)

@@ -9,11 +9,10 @@ module Millpond
   #
   # @api private
   module ShuffleResults
-    # Packed as the structures of the same name.
-    MESSAGE = "qQQQJJ"
-    FIELD = "JJJJ"
-    DEAD_LETTER = "QQJJJJ#{MESSAGE}"
-    STREAM_STATS = "QQQq"
+    MESSAGE_STRIDE = Native.millpond_shuffle_batch_stride
+    LETTER_STRIDE = Native.millpond_shuffle_dead_letters_stride
+    STATS_STRIDE = Native.millpond_shuffle_stats_stride
+    private_constant :MESSAGE_STRIDE, :LETTER_STRIDE, :STATS_STRIDE
 
     # @return [Array<Message>, nil] nil for NULL
     def self.messages(encoding, &call)
@@ -29,7 +28,7 @@ module Millpond
     def self.receipts(count)
       out = FFI::MemoryPointer.new(Native::ShuffleReceipt.size, [count, 1].max)
       Call.check { |error| yield out, error }
-      rows(out, count, Native::ShuffleReceipt, ShuffleArguments::RECEIPT) do |stream, *id|
+      Native::ShuffleReceipt.rows(out, count).map do |stream, *id|
         Receipt.new(number(stream), id.join("-")).freeze
       end
     end
@@ -46,9 +45,7 @@ module Millpond
       read_handle(:millpond_shuffle_dead_letters_free, call) do |letters|
         count = Native.millpond_shuffle_dead_letters_length(letters)
         data = Native.millpond_shuffle_dead_letters_data(letters)
-        rows(data, count, Native::ShuffleDeadLetter, DEAD_LETTER) do |row|
-          dead_letter(row, encoding)
-        end
+        Native::ShuffleDeadLetter.rows(data, count, LETTER_STRIDE).map { |row| dead_letter(row, encoding) }
       end
     end
 
@@ -72,14 +69,6 @@ module Millpond
       Native.public_send(free, out.read_pointer) if out
     end
 
-    # Yields each structure of an array as its numbers.
-    def self.rows(pointer, count, kind, format, &each)
-      return [] if count.zero?
-
-      size = format.size
-      pointer.read_bytes(count * kind.size).unpack(format * count).each_slice(size).map(&each)
-    end
-
     # Everything is copied at once and cut by lengths: fields and bytes lie there without gaps.
     def self.read_messages(batch, encoding)
       bytes = Native.millpond_shuffle_batch_bytes(batch)
@@ -92,7 +81,7 @@ module Millpond
       end
       data = Native.millpond_shuffle_batch_fields(batch)
       count = Native.millpond_shuffle_batch_fields_length(batch)
-      fields = rows(data, count, Native::ShuffleField, FIELD) do |_, field_length, _, value_length|
+      fields = Native::ShuffleField.rows(data, count).map do |_, field_length, _, value_length|
         [cut.call(field_length), cut.call(value_length)].freeze
       end
       cut_messages(batch, fields)
@@ -102,7 +91,7 @@ module Millpond
       first = 0
       data = Native.millpond_shuffle_batch_messages(batch)
       count = Native.millpond_shuffle_batch_length(batch)
-      rows(data, count, Native::ShuffleMessage, MESSAGE) do |stream, time, sequence, deliveries, _, size|
+      Native::ShuffleMessage.rows(data, count, MESSAGE_STRIDE).map do |stream, time, sequence, deliveries, _, size|
         own = fields[first, size]
         first += size
         Message.new(number(stream), "#{time}-#{sequence}", own, deliveries)
@@ -110,9 +99,10 @@ module Millpond
     end
 
     def self.dead_letter(row, encoding)
-      time, sequence, group, group_length, consumer, consumer_length, *message = row
+      time, sequence, group, group_length, consumer, consumer_length, message = row
+      message, = Native::ShuffleMessage.rows(FFI::Pointer.new(message), 1).to_a
       stream, first, second, deliveries, data, count = message
-      fields = rows(FFI::Pointer.new(data), count, Native::ShuffleField, FIELD) do |parts|
+      fields = Native::ShuffleField.rows(FFI::Pointer.new(data), count).map do |parts|
         parts.each_slice(2).map { |address, length| text(address, length, encoding) }
       end
       message = Message.new(number(stream), "#{first}-#{second}", fields, deliveries)
@@ -121,8 +111,8 @@ module Millpond
     end
 
     def self.stream_stats(pointer, count)
-      rows(pointer, count, Native::ShuffleStreamStats, STREAM_STATS) do |len, pending, lag, idle|
-        StreamStats.new(len, pending, lag, idle.negative? ? nil : idle / 1000.0).freeze
+      Native::ShuffleStreamStats.rows(pointer, count, STATS_STRIDE).map do |len, pending, lag, idle|
+        StreamStats.new(len, pending, lag, idle == Native::NOT_SET ? nil : idle / 1000.0).freeze
       end
     end
 
@@ -134,7 +124,7 @@ module Millpond
     def self.number(stream)
       stream.negative? ? nil : stream
     end
-    private_class_method :read_handle, :rows, :read_messages, :cut_messages, :dead_letter, :stream_stats,
+    private_class_method :read_handle, :read_messages, :cut_messages, :dead_letter, :stream_stats,
                          :text, :number
   end
 end

@@ -141,7 +141,7 @@ module Millpond
     #   queue.write_tracked("tenant-7", { "job" => "j-1" }, "job", deadline: 1_000_000_000)
     #   queue.gc { |values| values == ["j-1"] }.deleted # => 1
     def gc(time_digits: nil, &block)
-      digits = time_digits.nil? ? -1 : Convert.small_size("time_digits", time_digits)
+      digits = time_digits.nil? ? Native::NOT_SET : Convert.small_size("time_digits", time_digits)
       open = ->(out, error) { Native.millpond_shuffle_gc(@native, digits, out, error) }
       garbage = Garbage.new(@encoding, open)
       block ? garbage.each(&block) : garbage

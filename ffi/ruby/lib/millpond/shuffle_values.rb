@@ -3,22 +3,6 @@
 require "millpond/convert"
 
 module Millpond
-  # Where a message of a shuffle queue is: what acknowledging takes. It can be made of what another
-  # program kept of a message.
-  #
-  # @!attribute [r] stream
-  #   @return [Integer, nil] the number of the stream; nil for the default stream
-  # @!attribute [r] id
-  #   @return [String] the message's id in it, such as "1700000000000-3"
-  #
-  # @example
-  #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
-  #   queue.write("tenant-7", { "image" => "a.png" })
-  #   consumer = queue.consumer("workers", "worker-1")
-  #   message = consumer.read
-  #   consumer.ack(Millpond::Receipt.new(message.stream, message.id)) # => 1
-  Receipt = Struct.new(:stream, :id)
-
   # A message of a shuffle queue that was delivered to a consumer. Two are equal if all of their parts
   # are.
   class Message
@@ -106,67 +90,8 @@ module Millpond
     protected :parts
   end
 
-  # What reclaiming did.
-  #
-  # @!attribute [r] messages
-  #   @return [Array<Message>] what was taken over
-  # @!attribute [r] dead
-  #   @return [Integer] how many messages became dead letters
-  #
-  # @example It is a pair.
-  #   consumer = Millpond.connect("memory:").shuffle_queue("jobs").consumer("workers", "worker-1")
-  #   messages, dead = consumer.reclaim(min_idle: 60, max: 100)
-  #   [messages, dead] # => [[], 0]
-  Reclaimed = Struct.new(:messages, :dead)
-
-  # See above.
+  # Made by {ShuffleConsumer#reclaim}.
   class Reclaimed
     alias to_ary to_a
   end
-
-  # A message that was delivered too often without being acknowledged, and its history.
-  #
-  # @!attribute [r] id
-  #   @return [String] its id among the dead letters
-  # @!attribute [r] message
-  #   @return [Message] the message as it was
-  # @!attribute [r] group
-  #   @return [String] the group that it was delivered to
-  # @!attribute [r] consumer
-  #   @return [String] the last consumer that it was delivered to
-  # @!attribute [r] deliveries
-  #   @return [Integer] how often it was delivered
-  DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries)
-
-  # What a stream of a shuffle queue holds for a group.
-  #
-  # @!attribute [r] len
-  #   @return [Integer] entries, finished ones included
-  # @!attribute [r] pending
-  #   @return [Integer] messages delivered to the group and not acknowledged
-  # @!attribute [r] lag
-  #   @return [Integer] messages not yet delivered to the group. After messages were deleted in
-  #     between, and on Redis before 7, it may be as high as `len` where it should be less.
-  # @!attribute [r] oldest_idle
-  #   @return [Float, nil] how many seconds ago the oldest pending message was last delivered;
-  #     nil if there is none
-  StreamStats = Struct.new(:len, :pending, :lag, :oldest_idle)
-
-  # What a shuffle queue holds for a group.
-  #
-  # @!attribute [r] streams
-  #   @return [Array<StreamStats>] each stream, by its number
-  # @!attribute [r] len
-  #   @return [Integer] entries in all streams
-  # @!attribute [r] pending
-  #   @return [Integer] messages in all streams delivered to the group and not acknowledged
-  # @!attribute [r] lag
-  #   @return [Integer] messages in all streams not yet delivered to the group
-  #
-  # @example
-  #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 4)
-  #   queue.write("tenant-7", { "image" => "a.png" })
-  #   stats = queue.stats("workers")
-  #   [stats.len, stats.lag, stats.pending, stats.streams.size] # => [1, 1, 0, 4]
-  ShuffleStats = Struct.new(:streams, :len, :pending, :lag)
 end

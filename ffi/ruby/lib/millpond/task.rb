@@ -1,93 +1,12 @@
 # frozen_string_literal: true
 
+require "millpond/json_text"
 require "millpond/record"
+require "millpond/task_arguments"
 
 module Millpond
-  # A task as the store holds it. What {TaskStore} returns are copies: they stay as they are.
-  #
-  # `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of the
-  # lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
-  # `version`, and a modification with a stale version is refused.
-  #
-  # @example
-  #   store = Millpond.connect("memory:").tasks("shop")
-  #   store.insert("inbox", value: { "order" => 7 })
-  #   task = store.claim("inbox")
-  #   [task.queue, task.value["order"], task.version, task.claims] # => ["inbox", 7, 1, 1]
+  # What a task is worth and how it is changed.
   class Task
-    include Record
-
-    # @api private
-    PARTS = %i[id version queue at_ms created_ms modified_ms claimant claims attempt err json priority
-               expires_ms].freeze
-
-    # @return [String] unique in the store, over all queues
-    attr_reader :id
-
-    # @return [Integer] from 0; 1 more with each claim, renewal and change
-    attr_reader :version
-
-    # @return [String] the queue that it is in
-    attr_reader :queue
-
-    # @return [Integer] from when on it can be claimed, in milliseconds since the Unix epoch
-    attr_reader :at_ms
-
-    # @return [Integer] when it was inserted
-    attr_reader :created_ms
-
-    # @return [Integer] when it was inserted, claimed, renewed or changed last
-    attr_reader :modified_ms
-
-    # @return [String] the claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is
-    #   none
-    attr_reader :claimant
-
-    # @return [Integer] how often it was claimed; renewals do not count
-    attr_reader :claims
-
-    # @return [Integer] how often it was tried, as its workers recorded
-    attr_reader :attempt
-
-    # @return [String] what went wrong, as its workers recorded
-    attr_reader :err
-
-    # @return [Integer] 0 to 9: of the available tasks of a queue those with the highest are claimed
-    #   first
-    attr_reader :priority
-
-    # @return [Integer, nil] when it is deleted, leased or not; nil for never
-    attr_reader :expires_ms
-
-    # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make
-    # their tasks themselves.
-    #
-    # @param id [String]
-    # @param version [Integer]
-    # @param queue [String]
-    # @param json [String, nil] its value, as a JSON text
-    # @param attempt [Integer]
-    # @param err [String]
-    # @param others [Integer, String, nil] what only the store changes, as the attributes say
-    # @example
-    #   Millpond::Task.new(id: "t", json: '{"order":7}').value["order"] # => 7
-    def initialize(id:, version: 0, queue: "", at_ms: 0, created_ms: 0, modified_ms: 0, claimant: "",
-                   claims: 0, attempt: 0, err: "", json: nil, priority: 0, expires_ms: nil)
-      @id = id
-      @version = version
-      @queue = queue
-      @at_ms = at_ms
-      @created_ms = created_ms
-      @modified_ms = modified_ms
-      @claimant = claimant
-      @claims = claims
-      @attempt = attempt
-      @err = err
-      @json = json
-      @priority = priority
-      @expires_ms = expires_ms
-    end
-
     # Its value, of its JSON text, which is parsed when it is first used.
     #
     # @return [Object, nil] nil if it has none, which is not the same as `null`: see {#json}

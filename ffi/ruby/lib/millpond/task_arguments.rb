@@ -1,37 +1,29 @@
 # frozen_string_literal: true
 
 require "millpond/convert"
-require "millpond/task_values"
-require "millpond/tasks_native"
+require "millpond/record"
 
 module Millpond
   # What calls of task stores take, for the library; see {Convert}.
   #
   # @api private
   module TaskArguments
-    NOT_GIVEN = -1
     INT64_MAX = (1 << 63) - 1
-    # Packed as the structures of the same name: a text is its address and its length.
-    FLAG = "Cx7"
-    TASK_ID = "J2Q"
-    DOC_ID = "J4Q"
     ENTRIES = {
-      inserts: [Native::NewTask, "J8q3Q2#{FLAG}"], changes: [Native::TaskChange, "J8Q2q2#{FLAG}J4Q"],
-      deletes: [Native::TaskId, TASK_ID], depends: [Native::TaskId, TASK_ID],
-      doc_inserts: [Native::NewDoc, "J10#{FLAG}"], doc_puts: [Native::NewDoc, "J10#{FLAG}"],
-      doc_changes: [Native::DocChange, "#{DOC_ID}J2q2"],
-      doc_deletes: [Native::DocId, DOC_ID], doc_depends: [Native::DocId, DOC_ID]
+      inserts: Native::NewTask, changes: Native::TaskChange, deletes: Native::TaskId, depends: Native::TaskId,
+      doc_inserts: Native::NewDoc, doc_puts: Native::NewDoc, doc_changes: Native::DocChange,
+      doc_deletes: Native::DocId, doc_depends: Native::DocId
     }.freeze
 
-    # @return [Native::Modification] which holds on to its lists
+    # @return [Native::TasksModification] which holds on to its lists
     def self.modification(modification)
       unless modification.is_a?(Modification)
         raise Convert.wrong_type("modification", "a Modification", modification)
       end
 
-      native = Native::Modification.new
+      native = Native::TasksModification.initial
       modification.rows.each do |name, rows|
-        put_list(native, name, *list(*ENTRIES.fetch(name), rows))
+        put_list(native, name, *list(ENTRIES.fetch(name), rows))
       end
       native
     end
@@ -56,12 +48,12 @@ module Millpond
 
     # @return [Array(FFI::Pointer, Integer)] the list of tasks and how many there are
     def self.task_list(ids)
-      list(Native::TaskId, TASK_ID, ids.map(&:to_a))
+      list(Native::TaskId, ids.map(&:to_a))
     end
 
     # @return [Array(FFI::Pointer, Integer)] the list of documents and how many there are
     def self.doc_list(ids)
-      list(Native::DocId, DOC_ID, ids.map(&:to_a))
+      list(Native::DocId, ids.map(&:to_a))
     end
 
     # @return [Array] the parts of a task at a version
@@ -92,32 +84,31 @@ module Millpond
       rows = Convert.elements(argument, values, max).each_with_index.map do |name, index|
         [Convert.bytes("#{argument}[#{index}]", name)]
       end
-      list(Native::Bytes, Convert::BYTES, rows)
+      list(Native::Bytes, rows)
     end
 
     # A time on the clock and a delay from now, of which the library takes one.
     #
     # @return [Array(Integer, Integer)] both in milliseconds
     def self.time(at_ms, delay)
-      [at_ms.nil? ? NOT_GIVEN : Convert.size("at_ms", at_ms, INT64_MAX), milliseconds("delay", delay)]
+      [at_ms.nil? ? Native::NOT_SET : Convert.size("at_ms", at_ms, INT64_MAX), milliseconds("delay", delay)]
     end
 
     # @return [Integer] of seconds or nil
     def self.milliseconds(argument, seconds)
-      seconds.nil? ? NOT_GIVEN : Convert.milliseconds(argument, seconds)
+      seconds.nil? ? Native::NOT_SET : Convert.milliseconds(argument, seconds)
     end
 
     # @return [Native::TaskQuery]
     def self.task_query(after, limit, claimant, omit_values)
-      query = Native::TaskQuery.new
-      Native.millpond_task_query_init(query)
+      query = Native::TaskQuery.initial
       unless after.nil?
         unless after.is_a?(Position) || after.is_a?(Task)
           raise Convert.wrong_type("after", "a Position or a Task", after)
         end
 
         row = [Convert.bytes("after.id", after.id), Convert.size("after.at_ms", after.at_ms)]
-        query[:after], = list(Native::TaskPosition, TASK_ID, [row])
+        query[:after], = list(Native::TaskPosition, [row])
       end
       put_limit(query, limit)
       put_text(query, :claimant, claimant)
@@ -127,15 +118,14 @@ module Millpond
 
     # @return [Native::DocQuery]
     def self.doc_query(keys, after, limit, omit_contents)
-      query = Native::DocQuery.new
-      Native.millpond_doc_query_init(query)
+      query = Native::DocQuery.initial
       unless after.nil?
         unless after.is_a?(DocPosition) || after.is_a?(Doc)
           raise Convert.wrong_type("after", "a DocPosition or a Doc", after)
         end
 
         row = %i[key secondary_key id].map { |part| Convert.bytes("after.#{part}", after.public_send(part)) }
-        query[:after], = list(Native::DocPosition, "J6", [row])
+        query[:after], = list(Native::DocPosition, [row])
       end
       put_limit(query, limit)
       unless keys.nil?
@@ -159,8 +149,7 @@ module Millpond
 
     # @return [Native::TasksFilter]
     def self.filter(exact, prefixes, limit = nil)
-      filter = Native::TasksFilter.new
-      Native.millpond_tasks_filter_init(filter)
+      filter = Native::TasksFilter.initial
       filter[:exact], filter[:exact_count] = names("exact", exact)
       filter[:prefixes], filter[:prefix_count] = names("prefixes", prefixes)
       put_limit(filter, limit)
@@ -169,9 +158,8 @@ module Millpond
 
     # @return [Native::TasksWorkerOptions]
     def self.worker_options(wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue)
-      options = Native::TasksWorkerOptions.new
-      Native.millpond_tasks_worker_options_init(options)
-      options[:wait_ms] = milliseconds("wait", wait)
+      options = Native::TasksWorkerOptions.initial
+      options[:wait_ms] = Batches.wait_ms(wait)
       options[:lease_ms] = milliseconds("lease", lease)
       options[:backoff_ms] = milliseconds("backoff", backoff)
       options[:backoff_max_ms] = milliseconds("backoff_max", backoff_max)
@@ -182,10 +170,10 @@ module Millpond
     end
 
     # One block of memory: the rows, and then the texts that they point to.
-    def self.list(kind, format, rows)
+    def self.list(kind, rows)
       return [nil, 0] if rows.empty?
 
-      parts = rows.flatten(1)
+      parts = kind.growing? ? rows.flat_map { |row| [kind.size, *row] } : rows.flatten(1)
       texts = parts.grep(String)
       Convert.check_bytes(texts)
       bytes = texts.pack("a*" * texts.size)
@@ -202,7 +190,7 @@ module Millpond
         else part ? 1 : 0
         end
       end
-      memory.put_bytes(0, numbers.pack(format * rows.size)).put_bytes(rows_size, bytes)
+      memory.put_bytes(0, numbers.pack(kind.format * rows.size)).put_bytes(rows_size, bytes)
       [memory, rows.size]
     end
 
@@ -217,11 +205,7 @@ module Millpond
     end
 
     def self.put_text(native, name, text)
-      return if text.nil?
-
-      text = Convert.bytes(name, text)
-      native[name] = FFI::MemoryPointer.new(text.bytesize + 1).put_bytes(0, text)
-      native[:"#{name}_length"] = text.bytesize
+      native.put_text(name, Convert.bytes(name, text)) unless text.nil?
     end
 
     def self.task?(value)

@@ -8,14 +8,6 @@ module Millpond
   #
   # @api private
   module TaskResults
-    # Packed as the structures of the same name.
-    TASK = "J10Q4qQ3"
-    DOC = "J12Q4"
-    QUEUE_STATS = "J2Q5"
-    NAMESPACE_STATS = "J2Q2"
-    POSITION = "J2Q"
-    DOC_POSITION = "J6"
-
     # Makes a call that returns tasks and documents, and frees them.
     #
     # @yield the out-parameters for the result and the error
@@ -58,25 +50,21 @@ module Millpond
       Renewed.new(tasks, docs, at_ms).freeze
     end
 
-    # Copies of what a result holds. Its texts are copied at once and cut by lengths: they lie there
-    # without gaps, in the order in which they are cut here.
+    # Copies of what a result holds. Its texts are copied at once.
     class Contents
       attr_reader :tasks, :docs, :next, :next_doc, :queues, :namespaces
 
       def initialize(pointer)
         @data = Native::TasksData.new(pointer)
-        @text = @data[:text].read_bytes(@data[:text_length]).force_encoding(Encoding::UTF_8)
-        @start = 0
-        @tasks = rows(:tasks, @data[:task_count], TASK).map { |row| task(row) }
-        @docs = rows(:docs, @data[:doc_count], DOC).map { |row| doc(row) }
-        @next = rows(:next, 1, POSITION).map { |_, length, at_ms| Position.new(at_ms, cut(length)).freeze }.first
-        @next_doc = rows(:next_doc, 1, DOC_POSITION).map { |row| DocPosition.new(*cut_all(row)).freeze }.first
-        @queues = rows(:queues, @data[:queue_count], QUEUE_STATS).map do |_, length, *counts|
-          QueueStats.new(cut(length), *counts).freeze
-        end
-        @namespaces = rows(:namespaces, @data[:namespace_count], NAMESPACE_STATS).map do |_, length, *counts|
-          NamespaceStats.new(cut(length), *counts).freeze
-        end
+        text = @data[:text]
+        @start = text.address
+        @text = text.read_bytes(@data[:text_length]).force_encoding(Encoding::UTF_8)
+        @tasks = records(:tasks, :task)
+        @docs = records(:docs, :doc)
+        @next = records(:next, :task_position, 1, Native::TaskPosition.size).first
+        @next_doc = records(:next_doc, :doc_position, 1, Native::DocPosition.size).first
+        @queues = records(:queues, :task_queue_stats, @data[:queue_count], @data[:queue_size])
+        @namespaces = records(:namespaces, :task_namespace_stats, @data[:namespace_count], @data[:namespace_size])
       end
 
       def modified
@@ -86,48 +74,22 @@ module Millpond
                      @docs.take(inserted_docs), @docs.drop(inserted_docs)).freeze
       end
 
+      # @return [String, nil] the text at an address; nil for NULL
+      def cut(address, length)
+        @text.byteslice(address - @start, length).freeze unless address.zero?
+      end
+
       private
 
-      def task(row)
-        id, queue, claimant, err, json = cut_all(row.shift(10))
-        version, at_ms, created_ms, modified_ms, expires_ms, claims, attempt, priority = row
-        Task.new(id: id, version: version, queue: queue, at_ms: at_ms, created_ms: created_ms,
-                 modified_ms: modified_ms, claimant: claimant, claims: claims, attempt: attempt, err: err,
-                 json: json, priority: priority, expires_ms: expires_ms.negative? ? nil : expires_ms)
+      def records(field, structure, count = @data[:"#{structure}_count"], stride = @data[:"#{structure}_size"])
+        kind = STRUCTURES.fetch(structure)
+        kind.rows(@data[field], count, stride).map { |row| Records.public_send(structure, row, self) }
       end
 
-      def doc(row)
-        namespace, id, key, secondary_key, claimant, json = cut_all(row.shift(12))
-        version, at_ms, created_ms, modified_ms = row
-        Doc.new(namespace: namespace, id: id, version: version, key: key, secondary_key: secondary_key,
-                json: json, at_ms: at_ms, claimant: claimant, created_ms: created_ms,
-                modified_ms: modified_ms)
-      end
-
-      # The structures that a field points to, each as its numbers.
-      def rows(field, count, format)
-        pointer = @data[field]
-        return [] if pointer.null? || count.zero?
-
-        found = pointer.read_bytes(SIZES.fetch(field) * count).unpack(format * count)
-        found.each_slice(found.size / count)
-      end
-
-      # Texts of addresses and lengths; nil for NULL.
-      def cut_all(row)
-        row.each_slice(2).map { |address, length| cut(length) unless address.zero? }
-      end
-
-      def cut(length)
-        text = @text.byteslice(@start, length).freeze
-        @start += length
-        text
-      end
-
-      SIZES = { tasks: Native::Task.size, docs: Native::Doc.size, next: Native::TaskPosition.size,
-                next_doc: Native::DocPosition.size, queues: Native::QueueStats.size,
-                namespaces: Native::NamespaceStats.size }.freeze
-      private_constant :SIZES
+      STRUCTURES = { task: Native::Task, doc: Native::Doc, task_position: Native::TaskPosition,
+                     doc_position: Native::DocPosition, task_queue_stats: Native::TaskQueueStats,
+                     task_namespace_stats: Native::TaskNamespaceStats }.freeze
+      private_constant :STRUCTURES
     end
   end
 end

@@ -56,7 +56,7 @@ module Millpond
     def initialize(client, name, claimant)
       @name = Convert.bytes("name", name)
       claimant &&= Convert.bytes("claimant", claimant)
-      @native = Call.handle(Native::TaskStore) do |out, error|
+      @native = Call.handle(Native::TasksStore) do |out, error|
         Native.millpond_tasks_store_new(client.native, @name, @name.bytesize, claimant, claimant.to_s.bytesize,
                                         out, error)
       end
@@ -210,7 +210,7 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:claims, queues, max: max, wait: wait, lease: lease) unless block_given?
 
-      claims = Call.handle(Native::TaskClaims) do |out, error|
+      claims = Call.handle(Native::TasksClaims) do |out, error|
         Native.millpond_tasks_claims_new(@native, names, count, lease_ms, size, wait_ms, out, error)
       end
       while (tasks = next_tasks(claims))

@@ -1,21 +1,9 @@
 # frozen_string_literal: true
 
-require "millpond/call"
+require "millpond/record"
 
 module Millpond
-  # What an add changed.
-  #
-  # @!attribute [r] new
-  #   @return [Integer] members that were not in the producer set
-  # @!attribute [r] lowered
-  #   @return [Integer] members that were, and whose score went down
-  #
-  # @example It is a pair.
-  #   new, lowered = Millpond.connect("memory:").ick("files").add([[1, "a.txt"]])
-  #   [new, lowered] # => [1, 0]
-  Added = Struct.new(:new, :lowered)
-
-  # See above.
+  # Made by {Ick#add}.
   class Added
     alias to_ary to_a
 
@@ -84,28 +72,7 @@ module Millpond
     end
   end
 
-  # What opening a `file:` found; from {Client#recovery}.
-  #
-  # @!attribute records
-  #   @return [Integer] records that were read, of the snapshot and of the log
-  # @!attribute torn_bytes
-  #   @return [Integer] bytes at the end of the log that were no whole record and were cut off
-  # @!attribute snapshot_bytes
-  #   @return [Integer] size of the snapshot in bytes; 0 without one
-  # @!attribute log_bytes
-  #   @return [Integer] size in bytes of the log after the snapshot
-  # @!attribute closed
-  #   @return [Boolean] whether the last process closed the engine, or there was none. After a crash
-  #     or a kill it is false, which alone does not mean that anything was lost.
-  # @!attribute suspicion
-  #   @return [String, nil] what looks as if acknowledged steps were lost, in a sentence
-  # @!attribute warnings
-  #   @return [Array<String>] everything that an operator should know: the suspicion, and a directory
-  #     that other users can enter
-  Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion,
-                        :warnings, keyword_init: true)
-
-  # See above.
+  # Made by {Client#recovery}.
   class Recovery
     # @api private
     def self.of(found)

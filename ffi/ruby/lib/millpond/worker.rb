@@ -115,7 +115,7 @@ module Millpond
     def jobs
       return enum_for(:jobs) unless block_given?
 
-      jobs = Call.handle(Native::Jobs) do |out, error|
+      jobs = Call.handle(Native::TasksJobs) do |out, error|
         Native.millpond_tasks_jobs_new(@store, *@queues, @options, out, error)
       end
       while (job = next_job(jobs))
@@ -231,7 +231,7 @@ module Millpond
 
     def next_job(jobs)
       job = nil
-      native = Call.handle(Native::Job) do |out, error|
+      native = Call.handle(Native::TasksJob) do |out, error|
         Native.millpond_tasks_jobs_next(jobs, out, error)
       end
       job = Job.new(native) if native
