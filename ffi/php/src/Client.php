@@ -11,6 +11,7 @@ use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Signals;
 use Millpond\Tasks\TaskStore;
+use Psr\Log\LoggerInterface;
 
 /**
  * A server or an embedded engine, made by `Millpond::connect()`.
@@ -23,6 +24,8 @@ final class Client implements ClientInterface
         public readonly Library $library,
         /** @internal */
         public readonly CData $handle,
+        /** @internal */
+        public readonly ?LoggerInterface $logger,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_client_free', $handle);
     }
@@ -47,6 +50,7 @@ final class Client implements ClientInterface
         ?string $username,
         #[\SensitiveParameter] ?string $password,
         ?string $clientName,
+        ?LoggerInterface $logger,
     ): self {
         $ffi = $library->ffi;
         $options = $ffi->new('millpond_options');
@@ -74,13 +78,13 @@ final class Client implements ClientInterface
 
         $options->quiet = true;
 
-        return Signals::held(static function () use ($library, $ffi, $pointer): self {
+        return Signals::held(static function () use ($library, $ffi, $pointer, $logger): self {
             Handles::sweep();
             $call = $library->call();
             $status = $ffi->millpond_connect_with($pointer, $call->client, $call->error);
             $library->check($status, $call);
 
-            return new self($library, $call->client[0]);
+            return new self($library, $call->client[0], $logger);
         });
     }
 

@@ -7,6 +7,7 @@ namespace Millpond;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Library;
 use Millpond\Internal\ShuffleResults;
+use Psr\Log\LoggerInterface;
 
 /**
  * The two entry points: a client with connections of its own, and one over a connection that is there.
@@ -40,7 +41,7 @@ final class Millpond
      *
      * A Redis client connects when it first has something to send; it can be made before a fork. When
      * opening a `file:` finds something that an operator should know, such as bytes that were cut off,
-     * it raises an E_USER_WARNING; see `Client::recovery()`.
+     * the logger gets a warning, or without one an E_USER_WARNING is raised; see `Client::recovery()`.
      *
      * @param string      $url            one of the above; it can hold more options, as in `?pool=4`
      * @param float|null  $timeout        seconds that one call takes at most, connecting and trying
@@ -51,6 +52,9 @@ final class Millpond
      * @param string|null $username       the user, as it is: nothing is unescaped
      * @param string|null $password       the password, as it is
      * @param string|null $clientName     the name of the connections in `CLIENT LIST`
+     * @param LoggerInterface|null $logger gets what no exception says: warnings of a recovery, handlers of
+     *                                    workers that failed (warning), and ends of jobs that were refused
+     *                                    (error). Needs the package psr/log
      *
      * @throws Exception\InvalidUrlException      for a URL or an option in it that is not known
      * @throws Exception\InvalidArgumentException for another argument that is wrong
@@ -68,6 +72,7 @@ final class Millpond
         ?string $username = null,
         #[\SensitiveParameter] ?string $password = null,
         ?string $clientName = null,
+        ?LoggerInterface $logger = null,
     ): Client {
         $client = Client::connect(
             Library::get(),
@@ -78,9 +83,12 @@ final class Millpond
             $username,
             $password,
             $clientName,
+            $logger,
         );
         foreach ($client->recovery()?->warnings ?? [] as $warning) {
-            \trigger_error("millpond: $warning", \E_USER_WARNING);
+            $logger === null
+                ? \trigger_error("millpond: $warning", \E_USER_WARNING)
+                : $logger->warning('millpond: {warning}', ['warning' => $warning]);
         }
 
         return $client;

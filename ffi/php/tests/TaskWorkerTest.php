@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
+use Millpond\Millpond;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\MoveTask;
@@ -18,6 +19,7 @@ use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
 use Millpond\Tasks\WorkerOptions;
+use Psr\Log\AbstractLogger;
 
 /**
  * Workers: jobs, and what happens to those that fail.
@@ -277,6 +279,42 @@ final class TaskWorkerTest extends TestCase
         $stop = new \RuntimeException('stop');
         $hook = static fn () => throw $stop;
         self::assertSame($stop, self::thrown(static fn () => $store->worker('q')->run($handler, $hook)));
+    }
+
+    public function testWhatALoggerGets(): void
+    {
+        $logger = new class () extends AbstractLogger {
+            /** @var list<array{string, string, string}> */
+            public array $lines = [];
+
+            public function log($level, $message, array $context = []): void
+            {
+                $names = ['{task}' => $context['task'], '{queue}' => $context['queue']];
+                $this->lines[] = [$level, \strtr($message, $names), \get_debug_type($context['exception'])];
+            }
+        };
+        $store = Millpond::connect('memory:', logger: $logger)->tasks('t');
+        $store->modify((new Modification())->insertDoc(new NewDoc('n', 'k')));
+        $store->claimDocs('n', 'k', lease: 60);
+        $outcomes = [
+            static fn () => throw new \DomainException('bad'),
+            static fn () => throw new MoveTask('', 'nowhere'),
+            static fn () => throw new RetryTask('later'),
+            static fn (Job $job) => $job->claimDocs('n', 'k') && false,
+            static fn () => null,
+        ];
+        foreach ($outcomes as $number => $outcome) {
+            $store->insert(new NewTask("q$number", id: "t$number"));
+            $left = 1;
+            $store->worker("q$number", new WorkerOptions(maxAttempts: 1))->run(static function (Job $job) use ($outcome, &$left) {
+                return $left-- > 0 ? $outcome($job) : null;
+            });
+        }
+        self::assertSame([
+            ['warning', 'millpond: task t0 of queue q0 failed', \DomainException::class],
+            ['error', 'millpond: the end of task t1 of queue q1 was refused', InvalidArgumentException::class],
+            ['debug', 'millpond: task t3 of queue q3 failed', DependencyException::class],
+        ], $logger->lines);
     }
 
     /** @dataProvider ownKinds */

@@ -15,5 +15,6 @@ spl_autoload_register(static function (string $class): void {
     }
 });
 
-// Debian's package of Predis has an autoloader of its own.
+// Debian's packages have autoloaders of their own.
 require_once 'Predis/autoload.php';
+require_once 'Psr/Log/autoload.php';

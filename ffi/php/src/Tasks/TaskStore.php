@@ -250,6 +250,7 @@ final class TaskStore
 
         return new Worker(
             fn (): Jobs => Jobs::open($this->library, $this->handle, $names, $settings, $waits, $this, $error),
+            $this->client->logger,
         );
     }
 

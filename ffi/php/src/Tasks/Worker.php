@@ -7,6 +7,7 @@ namespace Millpond\Tasks;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
+use Psr\Log\LoggerInterface;
 
 /**
  * Says how tasks are worked on; made by `TaskStore::worker()`. jobs() or run() begin the work. Run several
@@ -28,7 +29,7 @@ final class Worker
      *
      * @param \Closure(): Jobs $jobs
      */
-    public function __construct(private readonly \Closure $jobs)
+    public function __construct(private readonly \Closure $jobs, private readonly ?LoggerInterface $logger)
     {
     }
 
@@ -54,8 +55,11 @@ final class Worker
      *
      * A modification that the store refuses with a DependencyException, or that is invalid, is a failure
      * too: the task is released at once, unless its lease was lost, and $onError is called with the job
-     * and the exception. By default error_log() is called. The work continues; what $onError throws ends
-     * it.
+     * and the exception. By default the client's logger gets an error, or without one error_log() is called.
+     * The work continues; what $onError throws ends it.
+     *
+     * The logger also gets a warning for each failure, with the exception. A failure because documents were
+     * taken is logged for debugging.
      *
      * @param callable(Job): ?Modification                     $handler
      * @param (callable(Job, MillpondException): mixed)|null   $onError
@@ -67,7 +71,7 @@ final class Worker
      */
     public function run(callable $handler, ?callable $onError = null): void
     {
-        $onError ??= self::log(...);
+        $onError ??= $this->refused(...);
         foreach ($this->jobs() as $job) {
             try {
                 $done = $handler($job);
@@ -79,6 +83,8 @@ final class Worker
             } catch (ReleaseTask $failure) {
                 $end = static fn () => $job->release($failure->delay);
             } catch (\Throwable $failure) {
+                $level = $failure instanceof DependencyException ? 'debug' : 'warning';
+                $this->logger?->log($level, 'millpond: task {task} of queue {queue} failed', self::context($job, $failure));
                 $end = static fn () => $job->fail(self::told($failure));
             }
             if ($end === null) {
@@ -110,14 +116,25 @@ final class Worker
         }
     }
 
-    private static function log(Job $job, MillpondException $refused): void
+    private function refused(Job $job, MillpondException $refused): void
     {
-        \error_log(\sprintf(
-            'millpond: the end of task %s of queue %s was refused: %s',
-            $job->task->id,
-            $job->task->queue,
-            $refused->getMessage(),
-        ));
+        $message = 'millpond: the end of task {task} of queue {queue} was refused';
+        if ($this->logger !== null) {
+            $this->logger->error($message, self::context($job, $refused));
+        } else {
+            $names = ['{task}' => $job->task->id, '{queue}' => $job->task->queue];
+            \error_log(\strtr($message, $names) . ": {$refused->getMessage()}");
+        }
+    }
+
+    /**
+     * @return array{task: string, queue: string, attempt: int, exception: \Throwable} what PSR-3 calls the context
+     */
+    private static function context(Job $job, \Throwable $failure): array
+    {
+        $task = $job->task;
+
+        return ['task' => $task->id, 'queue' => $task->queue, 'attempt' => $task->attempt, 'exception' => $failure];
     }
 
     /**
