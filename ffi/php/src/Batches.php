@@ -24,7 +24,7 @@ final class Batches implements BatchesInterface
         private readonly bool $waits,
         private readonly object $owner,
     ) {
-        Handles::keep($this, $library->ffi, 'millpond_batches_free', $handle);
+        Handles::keep($this, $library->ffi, 'millpond_ick_batches_free', $handle);
     }
 
     public function __destruct()
@@ -73,7 +73,7 @@ final class Batches implements BatchesInterface
         }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             $call = $this->library->call();
-            $status = $this->library->ffi->millpond_batches_next($this->handle, $call->entries, $call->error);
+            $status = $this->library->ffi->millpond_ick_batches_next($this->handle, $call->entries, $call->error);
             $this->library->check($status, $call);
             $this->atWork = false;
             if ($call->entries[0] !== null) {
@@ -91,7 +91,7 @@ final class Batches implements BatchesInterface
             return 0;
         }
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_batches_commit(
+        $status = $this->library->ffi->millpond_ick_batches_commit(
             $this->handle,
             $call->number,
             $call->error,
@@ -106,7 +106,7 @@ final class Batches implements BatchesInterface
     {
         Signals::held(function (): void {
             $made = ($this->make)();
-            Handles::keep($this, $this->library->ffi, 'millpond_batches_free', $made);
+            Handles::keep($this, $this->library->ffi, 'millpond_ick_batches_free', $made);
             Handles::free($this->handle);
             [$this->handle, $this->atWork] = [$made, false];
         });

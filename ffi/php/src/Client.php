@@ -55,7 +55,8 @@ final class Client implements ClientInterface
         $ffi = $library->ffi;
         $options = $ffi->new('millpond_options');
         $pointer = FFI::addr($options);
-        $ffi->millpond_options_init($pointer);
+        $size = FFI::sizeof($options);
+        $ffi->millpond_options_init($pointer, $size);
         $kept = [];
         $texts = ['url' => $url, 'username' => $username, 'password' => $password, 'client_name' => $clientName];
         foreach ($texts as $option => $text) {

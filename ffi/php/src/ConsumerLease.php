@@ -38,7 +38,7 @@ final class ConsumerLease
         private readonly Library $library,
         private readonly CData $handle,
     ) {
-        Handles::keep($this, $library->ffi, 'millpond_lease_free', $handle);
+        Handles::keep($this, $library->ffi, 'millpond_ick_lease_free', $handle);
     }
 
     public function __destruct()
@@ -57,7 +57,7 @@ final class ConsumerLease
     public function isLost(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_lease_is_lost(
+        $status = $this->library->ffi->millpond_ick_lease_is_lost(
             $this->handle,
             $call->flag,
             $call->error,
@@ -78,7 +78,7 @@ final class ConsumerLease
     {
         $size = Arguments::size('max', $max);
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_lease_reserve(
+        $status = $this->library->ffi->millpond_ick_lease_reserve(
             $this->handle,
             $size,
             $call->entries,
@@ -100,7 +100,7 @@ final class ConsumerLease
     {
         $packed = Packed::members($this->library->ffi, Arguments::members($members));
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_lease_commit(
+        $status = $this->library->ffi->millpond_ick_lease_commit(
             $this->handle,
             $packed->array,
             $packed->count,
@@ -126,7 +126,7 @@ final class ConsumerLease
         $size = Arguments::size('max', $max);
         $packed = Packed::members($this->library->ffi, Arguments::members($members));
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_lease_exchange(
+        $status = $this->library->ffi->millpond_ick_lease_exchange(
             $this->handle,
             $size,
             $packed->array,
@@ -148,7 +148,7 @@ final class ConsumerLease
     {
         $size = Arguments::size('max', $max);
         $milliseconds = Arguments::wait('wait', $wait);
-        $open = fn (CData $call): int => $this->library->ffi->millpond_lease_batches(
+        $open = fn (CData $call): int => $this->library->ffi->millpond_ick_lease_batches(
             $this->handle,
             $size,
             $milliseconds,
@@ -169,7 +169,7 @@ final class ConsumerLease
     public function release(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_lease_release(
+        $status = $this->library->ffi->millpond_ick_lease_release(
             $this->handle,
             $call->flag,
             $call->error,

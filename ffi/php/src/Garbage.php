@@ -61,7 +61,7 @@ final class Garbage implements \IteratorAggregate
     /** @internal what `ShuffleQueue::gc()` does */
     public static function open(Library $library, CData $queueHandle, ?int $timeDigits, ShuffleQueue $queue): self
     {
-        $digits = $timeDigits === null ? -1 : Arguments::size('timeDigits', $timeDigits);
+        $digits = $timeDigits === null ? Arguments::NOT_SET : Arguments::size('timeDigits', $timeDigits);
         $make = static function () use ($library, $queueHandle, $digits): CData {
             $call = $library->call();
             $status = $library->ffi->millpond_shuffle_gc(

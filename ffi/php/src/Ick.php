@@ -109,6 +109,7 @@ final class Ick implements IckInterface
     public function stats(): ?Stats
     {
         $call = $this->library->call();
+        $call->stats[0]->size = FFI::sizeof($call->stats[0]);
         $status = $this->ffi->millpond_ick_stats_read(
             $this->client->handle,
             $this->name,
@@ -196,7 +197,7 @@ final class Ick implements IckInterface
     {
         $size = Arguments::size('max', $max);
         $milliseconds = Arguments::wait('wait', $wait);
-        $open = fn (CData $call): int => $this->ffi->millpond_ick_batches(
+        $open = fn (CData $call): int => $this->ffi->millpond_ick_batches_new(
             $this->client->handle,
             $this->name,
             \strlen($this->name),

@@ -80,7 +80,8 @@ final class ShuffleConsumer
     ): self {
         $options = $library->ffi->new('millpond_shuffle_consumer_options');
         $pointer = FFI::addr($options);
-        $library->ffi->millpond_shuffle_consumer_options_init($pointer);
+        $size = FFI::sizeof($options);
+        $library->ffi->millpond_shuffle_consumer_options_init($pointer, $size);
         if ($settings->preferStream !== null) {
             $options->prefer_stream = Arguments::smallSize('preferStream', $settings->preferStream);
         }

@@ -67,7 +67,8 @@ final class ShuffleQueue
         $ffi = $client->library->ffi;
         $options = $ffi->new('millpond_shuffle_options');
         $pointer = FFI::addr($options);
-        $ffi->millpond_shuffle_options_init($pointer);
+        $size = FFI::sizeof($options);
+        $ffi->millpond_shuffle_options_init($pointer, $size);
         if ($settings->streams !== null) {
             $options->streams = Arguments::smallSize('streams', $settings->streams);
         }

@@ -14,6 +14,9 @@ use Millpond\Exception\InvalidArgumentException;
  */
 final class Arguments
 {
+    /** MILLPOND_NOT_SET. */
+    public const NOT_SET = \PHP_INT_MIN;
+
     private const SMALL_SIZE_MAX = 0xffff_ffff;
 
     /**
@@ -174,11 +177,19 @@ final class Arguments
     }
 
     /**
-     * How long a call waits, in milliseconds; -1 if it does not.
+     * How long a call waits, in milliseconds; -1 is without limit.
      */
     public static function wait(string $argument, ?float $wait): int
     {
-        return $wait === null ? -1 : self::milliseconds($argument, $wait);
+        return $wait === \INF ? -1 : self::milliseconds($argument, $wait ?? 0.0);
+    }
+
+    /**
+     * Seconds in milliseconds, where null means that it is not set.
+     */
+    public static function optional(string $argument, ?float $seconds): int
+    {
+        return $seconds === null ? self::NOT_SET : self::milliseconds($argument, $seconds);
     }
 
     /**

@@ -61,21 +61,25 @@ final class Library
 
     private readonly CType $scores;
 
+    /** From one entry of an Ick to the next. */
+    private readonly int $entryWords;
+
     private function __construct(public readonly FFI $ffi)
     {
+        $this->entryWords = $ffi->millpond_ick_entries_stride() >> 3;
         [$this->lengths, $this->scores] = [$ffi->type('uint64_t *'), $ffi->type('double *')];
         $this->outputs = $ffi->type('struct {
             millpond_error *error[1];
             millpond_client *client[1];
             millpond_recovery *recovery[1];
-            millpond_lease *lease[1];
-            millpond_batches *batches[1];
+            millpond_ick_lease *lease[1];
+            millpond_ick_batches *batches[1];
             millpond_ick_channel *channel[1];
-            millpond_entries *entries[1];
+            millpond_ick_entries *entries[1];
             millpond_keys *keys[1];
             millpond_ick_added added[1];
             millpond_ick_stats stats[1];
-            millpond_script script[1];
+            millpond_script *script[1];
             millpond_shuffle_queue *queue[1];
             millpond_shuffle_consumer *consumer[1];
             millpond_shuffle_messages *loop[1];
@@ -253,21 +257,22 @@ final class Library
     public function entries(CData $call): array
     {
         $entries = $call->entries[0];
-        $count = $this->ffi->millpond_entries_length($entries);
+        $count = $this->ffi->millpond_ick_entries_length($entries);
         if ($count === 0) {
-            $this->ffi->millpond_entries_free($entries);
+            $this->ffi->millpond_ick_entries_free($entries);
 
             return [];
         }
-        Handles::keep($call, $this->ffi, 'millpond_entries_free', $entries);
-        $start = $this->ffi->millpond_entries_bytes($entries);
-        $size = $this->ffi->millpond_entries_bytes_length($entries);
+        Handles::keep($call, $this->ffi, 'millpond_ick_entries_free', $entries);
+        $start = $this->ffi->millpond_ick_entries_bytes($entries);
+        $size = $this->ffi->millpond_ick_entries_bytes_length($entries);
         $bytes = FFI::string($start, $size);
-        // An entry is a pointer, a length and a score, of eight bytes each.
-        $array = $this->ffi->millpond_entries_data($entries);
+        // An entry begins with a pointer, a length and a score, of eight bytes each.
+        $array = $this->ffi->millpond_ick_entries_data($entries);
         [$lengths, $scores] = [FFI::cast($this->lengths, $array), FFI::cast($this->scores, $array)];
         $found = [];
-        for ($field = 1, $offset = 0; $field < 3 * $count; $field += 3) {
+        $stride = $this->entryWords;
+        for ($field = 1, $end = $stride * $count, $offset = 0; $field < $end; $field += $stride) {
             $length = $lengths[$field];
             $member = \substr($bytes, $offset, $length);
             $found[] = new Entry($member, $scores[$field + 1]);

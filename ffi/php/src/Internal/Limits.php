@@ -49,9 +49,7 @@ final class Limits
 
     private static function read(FFI $ffi): self
     {
-        $found = $ffi->new('millpond_limits');
-        $address = FFI::addr($found);
-        $ffi->millpond_limits_init($address);
+        $found = $ffi->millpond_limits_data()[0];
 
         return new self(
             $found->items,

@@ -17,7 +17,7 @@ final class Packed
 {
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, MEMBER_BYTES = 16, NUMBER_BYTES = 4;
-    private const FIELD_BYTES = 32, MESSAGE_BYTES = 32, RECEIPT_BYTES = 24, ID_BYTES = 16;
+    private const FIELD_BYTES = 32, MESSAGE_BYTES = 40, RECEIPT_BYTES = 24, ID_BYTES = 16;
     private const WORD_BYTES = 8;
 
     /** The memory of one list is kept for the next, unless it is larger than this. */
@@ -124,7 +124,7 @@ final class Packed
     }
 
     /**
-     * An array of millpond_shuffle_new_message: pointer and length of the shard key, pointer to the
+     * An array of millpond_shuffle_new_message: its size, pointer and length of the shard key, pointer to the
      * fields and how many there are. Behind it are the fields of all, and behind these the bytes.
      *
      * @param list<string>       $keys   the shard keys
@@ -146,11 +146,12 @@ final class Packed
         $word = 0;
         foreach ($keys as $index => $key) {
             [$length, $own] = [\strlen($key), \count($fields[$index]) >> 1];
-            $words[$word] = $address;
-            $words[$word + 1] = $length;
-            $words[$word + 2] = $first;
-            $words[$word + 3] = $own;
-            $word += 4;
+            $words[$word] = self::MESSAGE_BYTES;
+            $words[$word + 1] = $address;
+            $words[$word + 2] = $length;
+            $words[$word + 3] = $first;
+            $words[$word + 4] = $own;
+            $word += 5;
             $address += $length;
             $first += $own * self::FIELD_BYTES;
         }
@@ -221,7 +222,7 @@ final class Packed
     }
 
     /**
-     * One structure of lists: pointer to the structures of each list and how many there are. Behind it
+     * One structure of lists behind its size: pointer to the structures of each list and how many there are. Behind it
      * are these, as records() has them.
      *
      * @param string                                 $type  the type of a pointer to it
@@ -231,15 +232,16 @@ final class Packed
     {
         $cells = \array_map(static fn (array $records): array => \array_merge(...$records), $lists);
         $words = \array_map(self::words(...), $cells);
-        $first = 2 * \count($lists);
+        $first = 1 + 2 * \count($lists);
         $start = ($first + \array_sum($words)) * self::WORD_BYTES;
         $all = \array_merge(...$cells);
         $block = self::block($ffi, $start, self::texts($all));
+        $block->words[0] = $first * self::WORD_BYTES;
         $address = $block->address + $first * self::WORD_BYTES;
         foreach ($lists as $list => $records) {
             $count = \count($records);
-            $block->words[2 * $list] = $count === 0 ? 0 : $address;
-            $block->words[2 * $list + 1] = $count;
+            $block->words[2 * $list + 1] = $count === 0 ? 0 : $address;
+            $block->words[2 * $list + 2] = $count;
             $address += $words[$list] * self::WORD_BYTES;
         }
         self::cells($block, $first, $block->address + $start, $all);

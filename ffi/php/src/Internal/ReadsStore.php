@@ -77,7 +77,8 @@ trait ReadsStore
         $only = Packed::members($ffi, $claimant === null ? [] : [$claimant]);
         $query = $ffi->new('millpond_task_query');
         $pointer = FFI::addr($query);
-        $ffi->millpond_task_query_init($pointer);
+        $size = FFI::sizeof($query);
+        $ffi->millpond_task_query_init($pointer, $size);
         $query->after = $position->array;
         $query->omit_values = $omitValues;
         if ($limit !== null) {
@@ -234,7 +235,8 @@ trait ReadsStore
         $range = Packed::members($ffi, [$start, $end]);
         $query = $ffi->new('millpond_doc_query');
         $pointer = FFI::addr($query);
-        $ffi->millpond_doc_query_init($pointer);
+        $size = FFI::sizeof($query);
+        $ffi->millpond_doc_query_init($pointer, $size);
         [$query->after, $query->start, $query->end] = [$position->array, $range->array[0], $range->array[1]];
         $query->omit_contents = $omitContents;
         if ($limit !== null) {

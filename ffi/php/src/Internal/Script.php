@@ -40,6 +40,8 @@ final class Script
         );
         $library->check($status, $call);
 
-        return new self($operation, $call->script[0]->source, $call->script[0]->sha1);
+        $script = $call->script[0][0];
+
+        return new self($operation, $script->source, $script->sha1);
     }
 }

@@ -22,6 +22,9 @@ final class ShuffleResults
     /** The most streams of a queue, and so of a shard. */
     private const STREAMS_MAX = 65_536;
 
+    /** From one message to the next. */
+    private static ?int $messageWords = null;
+
     /**
      * A batch of messages. Their bytes are copied at once, and the two arrays are read word by word,
      * since a field of a structure takes PHP several times longer, and so does unpack().
@@ -37,7 +40,7 @@ final class ShuffleResults
             return [];
         }
         Handles::keep($ffi, $ffi, 'millpond_shuffle_batch_free', $batch);
-        // Six words a message: stream, time, sequence, deliveries, pointer, how many fields. Four
+        // A message begins with six words: stream, time, sequence, deliveries, pointer, how many fields. Four
         // words a field: pointer, length, pointer, length.
         $array = $ffi->millpond_shuffle_batch_messages($batch);
         $words = $ffi->cast('int64_t *', $array);
@@ -47,7 +50,8 @@ final class ShuffleResults
         $size = $ffi->millpond_shuffle_batch_bytes_length($batch);
         $bytes = FFI::string($start, $size);
         $found = [];
-        for ($word = 0, $end = 6 * $count, $field = $offset = 0; $word < $end; $word += 6) {
+        $stride = self::$messageWords ??= $ffi->millpond_shuffle_batch_stride() >> 3;
+        for ($word = 0, $end = $stride * $count, $field = $offset = 0; $word < $end; $word += $stride) {
             $fields = [];
             for ($last = $field + 4 * $words[$word + 5]; $field < $last; $field += 4) {
                 [$name, $value] = [$lengths[$field + 1], $lengths[$field + 3]];
@@ -123,10 +127,9 @@ final class ShuffleResults
     {
         Handles::keep($ffi, $ffi, 'millpond_shuffle_stats_free', $stats);
         $count = $ffi->millpond_shuffle_stats_length($stats);
-        $array = $ffi->millpond_shuffle_stats_streams($stats);
         $streams = [];
         for ($number = 0; $number < $count; ++$number) {
-            $stream = $array[$number];
+            $stream = $ffi->millpond_shuffle_stats_at($stats, $number)[0];
             $idle = $stream->oldest_idle_ms;
             $streams[] = new StreamStats($stream->len, $stream->pending, $stream->lag, $idle < 0 ? null : $idle / 1000);
         }
@@ -144,11 +147,10 @@ final class ShuffleResults
     {
         Handles::keep($ffi, $ffi, 'millpond_shuffle_dead_letters_free', $letters);
         $count = $ffi->millpond_shuffle_dead_letters_length($letters);
-        $array = $ffi->millpond_shuffle_dead_letters_data($letters);
         $found = [];
         for ($index = 0; $index < $count; ++$index) {
-            $letter = $array[$index];
-            $message = $letter->message;
+            $letter = $ffi->millpond_shuffle_dead_letters_at($letters, $index)[0];
+            $message = $letter->message[0];
             $fields = [];
             for ($number = 0, $end = $message->field_count; $number < $end; ++$number) {
                 $field = $message->fields[$number];

@@ -50,7 +50,7 @@ final class TaskArguments
     }
 
     /**
-     * @return array{int, int} the time on the clock and the delay, in milliseconds; -1 if it is not given
+     * @return array{int, int} the time on the clock and the delay, in milliseconds; NOT_SET if it is not given
      */
     public static function when(?int $atMs, ?float $delay): array
     {
@@ -58,7 +58,7 @@ final class TaskArguments
             throw new InvalidArgumentException('atMs and delay are both given; only one is allowed');
         }
 
-        return [$atMs === null ? -1 : Arguments::size('atMs', $atMs), Arguments::wait('delay', $delay)];
+        return [$atMs === null ? Arguments::NOT_SET : Arguments::size('atMs', $atMs), Arguments::optional('delay', $delay)];
     }
 
     /**
@@ -131,7 +131,8 @@ final class TaskArguments
         $starts = Packed::members($ffi, self::names('prefixes', $prefixes));
         $filter = $ffi->new('millpond_tasks_filter');
         $pointer = FFI::addr($filter);
-        $ffi->millpond_tasks_filter_init($pointer);
+        $size = FFI::sizeof($filter);
+        $ffi->millpond_tasks_filter_init($pointer, $size);
         [$filter->exact, $filter->exact_count] = [$names->array, $names->count];
         [$filter->prefixes, $filter->prefix_count] = [$starts->array, $starts->count];
         if ($limit !== null) {

@@ -26,7 +26,7 @@ use Millpond\Tasks\TaskPage;
  */
 final class TaskResults
 {
-    /** The lists of a millpond_dependency, and how many there are, by the name of the property. */
+    /** The lists of a millpond_tasks_dependency, and how many there are, by the name of the property. */
     private const TASK_LISTS = ['inserts' => ['inserts', 'insert_count'], 'changes' => ['changes', 'change_count'],
         'deletes' => ['deletes', 'delete_count'], 'depends' => ['depends', 'depend_count'],
         'claims' => ['claims', 'claim_count']];
@@ -41,8 +41,11 @@ final class TaskResults
     /** Where the next text begins. */
     private int $offset = 0;
 
-    private function __construct(private readonly FFI $ffi, private readonly CData $data)
-    {
+    private function __construct(
+        private readonly FFI $ffi,
+        private readonly CData $data,
+        private readonly ?CData $result = null,
+    ) {
         $size = $data[0]->text_length;
         $start = $data[0]->text;
         $this->texts = $size === 0 ? '' : FFI::string($start, $size);
@@ -75,7 +78,7 @@ final class TaskResults
     {
         Handles::keep($ffi, $ffi, 'millpond_tasks_result_free', $result);
         $data = $ffi->millpond_tasks_result_data($result);
-        $found = (new self($ffi, $data))->$what();
+        $found = (new self($ffi, $data, $result))->$what();
         Handles::free($result);
 
         return $found;
@@ -105,7 +108,8 @@ final class TaskResults
         $array = $this->data[0]->tasks;
         $words = $this->ffi->cast('int64_t *', $array);
         $found = [];
-        for ($word = 0, $end = 18 * $count; $word < $end; $word += 18) {
+        $stride = $this->data[0]->task_size >> 3;
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
             $id = $this->text($words[$word + 1]);
             $queue = $this->text($words[$word + 3]);
             $claimant = $this->text($words[$word + 5]);
@@ -146,7 +150,8 @@ final class TaskResults
         $array = $this->data[0]->docs;
         $words = $this->ffi->cast('int64_t *', $array);
         $found = [];
-        for ($word = 0, $end = 16 * $count; $word < $end; $word += 16) {
+        $stride = $this->data[0]->doc_size >> 3;
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
             $namespace = $this->text($words[$word + 1]);
             $id = $this->text($words[$word + 3]);
             $key = $this->text($words[$word + 5]);
@@ -211,10 +216,9 @@ final class TaskResults
      */
     private function queueStats(): array
     {
-        $array = $this->data[0]->queues;
         $found = [];
         for ($index = 0, $count = $this->data[0]->queue_count; $index < $count; ++$index) {
-            $stats = $array[$index];
+            $stats = $this->ffi->millpond_tasks_result_queue($this->result, $index)[0];
             $queue = $this->text($stats->queue->length);
             $found[] = new QueueStats(
                 $queue,
@@ -234,10 +238,9 @@ final class TaskResults
      */
     private function namespaceStats(): array
     {
-        $array = $this->data[0]->namespaces;
         $found = [];
         for ($index = 0, $count = $this->data[0]->namespace_count; $index < $count; ++$index) {
-            $stats = $array[$index];
+            $stats = $this->ffi->millpond_tasks_result_namespace($this->result, $index)[0];
             $namespace = $this->text($stats->namespace_name->length);
             $found[] = new NamespaceStats($namespace, $stats->size, $stats->claimed);
         }
@@ -256,7 +259,7 @@ final class TaskResults
     /**
      * Why a modification was refused, for the exception.
      *
-     * @param CData $dependency a millpond_dependency
+     * @param CData $dependency a millpond_tasks_dependency
      *
      * @return array{array<string, list<TaskId>|list<DocId>>, array<string, bool>}
      */

@@ -36,7 +36,7 @@ final class DocChange
         }
         [$at, $after] = TaskArguments::when($atMs, $release ? 0 : $delay);
 
-        return new self([...TaskArguments::doc('doc', $doc), $text, $at, $after]);
+        return new self([80, ...TaskArguments::doc('doc', $doc), $text, $at, $after]);
     }
 
     /**

@@ -204,7 +204,7 @@ final class Job
      */
     public function retry(string $err, ?float $delay = null): void
     {
-        $milliseconds = Arguments::wait('delay', $delay);
+        $milliseconds = Arguments::optional('delay', $delay);
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_tasks_job_retry(
             $this->handle,
@@ -247,7 +247,7 @@ final class Job
      */
     public function release(?float $delay = null): void
     {
-        $milliseconds = Arguments::wait('delay', $delay);
+        $milliseconds = Arguments::optional('delay', $delay);
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_tasks_job_release($this->handle, $milliseconds, $call->error);
         $this->library->check($status, $call);

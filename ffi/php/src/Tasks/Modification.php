@@ -20,7 +20,7 @@ use Millpond\Internal\TaskArguments;
  */
 final class Modification
 {
-    /** What it may hold, in the order of the fields of a millpond_modification. */
+    /** What it may hold, in the order of the fields of a millpond_tasks_modification. */
     private const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'putDoc', 'changeDoc', 'deleteDoc',
         'dependDoc'];
 
@@ -137,11 +137,11 @@ final class Modification
         return $this;
     }
 
-    /** @internal a millpond_modification */
+    /** @internal a millpond_tasks_modification */
     public function packed(FFI $ffi): Packed
     {
         $lists = \array_map(fn (string $list): array => $this->entries[$list] ?? [], self::LISTS);
 
-        return Packed::lists($ffi, 'millpond_modification *', $lists);
+        return Packed::lists($ffi, 'millpond_tasks_modification *', $lists);
     }
 }

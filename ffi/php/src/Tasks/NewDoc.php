@@ -54,6 +54,6 @@ final class NewDoc
      */
     public function cells(bool $skipColliding): array
     {
-        return [$this->namespace, $this->key, $this->id, $this->secondaryKey, $this->json, $skipColliding];
+        return [96, $this->namespace, $this->key, $this->id, $this->secondaryKey, $this->json, $skipColliding];
     }
 }

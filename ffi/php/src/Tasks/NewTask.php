@@ -24,7 +24,7 @@ final class NewTask
     /** @var array{int, int} the time and the delay in milliseconds, as the library takes them */
     private readonly array $when;
 
-    /** In milliseconds; -1 for ever. */
+    /** In milliseconds. */
     private readonly int $ttlMs;
 
     /**
@@ -59,7 +59,7 @@ final class NewTask
     ) {
         $this->json = Json::given('value', $value, $json);
         $this->when = TaskArguments::when($atMs, $delay);
-        $this->ttlMs = Arguments::wait('ttl', $ttl);
+        $this->ttlMs = Arguments::optional('ttl', $ttl);
         Arguments::size('attempt', $attempt);
         Arguments::size('priority', $priority);
     }
@@ -71,7 +71,7 @@ final class NewTask
      */
     public function cells(bool $skipColliding): array
     {
-        return [$this->queue, $this->id, $this->json, $this->err, ...$this->when, $this->ttlMs, $this->attempt,
+        return [120, $this->queue, $this->id, $this->json, $this->err, ...$this->when, $this->ttlMs, $this->attempt,
             $this->priority, $skipColliding];
     }
 }

@@ -22,7 +22,7 @@ use Millpond\Internal\TaskArguments;
 final class TaskChange
 {
     /** Of the cells the first that say what failed. */
-    private const RETRY = 8;
+    private const RETRY = 9;
 
     /** @param list<string|int|bool|null> $cells a millpond_task_change */
     private function __construct(private readonly array $cells)
@@ -45,7 +45,7 @@ final class TaskChange
         [$at, $after] = TaskArguments::when($atMs, $delay);
         $tried = Arguments::size('attempt', $attempt ?? $task->attempt);
         $version = Arguments::size('version', $task->version);
-        $cells = [$task->id, $queue ?? $task->queue, $text, $err ?? $task->err, $version, $tried, $at, $after];
+        $cells = [152, $task->id, $queue ?? $task->queue, $text, $err ?? $task->err, $version, $tried, $at, $after];
 
         return new self([...$cells, false, null, null, 0]);
     }

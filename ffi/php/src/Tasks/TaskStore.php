@@ -199,7 +199,7 @@ final class TaskStore
             $names->count,
             $leaseMs,
             $size,
-            -1,
+            0,
             $call->result,
             $call->error,
         )) ?? [];
@@ -236,7 +236,8 @@ final class TaskStore
         $error = Packed::members($ffi, $options->errorQueue === null ? [] : [$options->errorQueue]);
         $settings = $ffi->new('millpond_tasks_worker_options');
         $pointer = FFI::addr($settings);
-        $ffi->millpond_tasks_worker_options_init($pointer);
+        $size = FFI::sizeof($settings);
+        $ffi->millpond_tasks_worker_options_init($pointer, $size);
         $settings->lease_ms = Arguments::milliseconds('lease', $options->lease);
         $settings->wait_ms = Arguments::wait('wait', $options->wait);
         $settings->backoff_ms = Arguments::milliseconds('backoff', $options->backoff);
