@@ -3,7 +3,7 @@
 const { madeBy } = require('./errors.js')
 const { Claims: Native } = require('./native.js')
 const { Requests } = require('./requests.js')
-const { batch } = require('./task-results.js')
+const { tasks } = require('./task-results.js')
 
 class Claims {
   #native
@@ -11,7 +11,7 @@ class Claims {
 
   constructor(native, signal) {
     this.#native = madeBy('claims() of a TaskStore', native, Native)
-    this.#requests = new Requests(native, signal, batch, 'their own claims')
+    this.#requests = new Requests(native, signal, tasks, 'their own claims')
   }
 
   [Symbol.asyncIterator]() {

@@ -5,8 +5,10 @@ const { nothing } = require('./results.js')
 const { begin, native, unwrap } = require('./calls.js')
 const { IckChannel } = require('./channel.js')
 const { atOnce, invalid, madeBy } = require('./errors.js')
+const { recovery } = require('./generated/records.js')
 const { Ick } = require('./ick.js')
 const { Client: Native } = require('./native.js')
+const { of } = require('./reader.js')
 const { ShuffleQueue } = require('./shuffle.js')
 const { TaskStore } = require('./tasks.js')
 
@@ -30,6 +32,7 @@ const SHUFFLE_QUEUE = {
   ...HANDLE
 }
 const TASKS = { claimant: check.text }
+const readRecovery = of((reader) => reader.maybe(recovery))
 const SIGNAL = { signal: check.abortSignal }
 
 async function connect(url, options) {
@@ -85,7 +88,7 @@ class Client {
   }
 
   recovery() {
-    return atOnce(() => this.#native.recovery())
+    return readRecovery(atOnce(() => this.#native.recovery()))
   }
 
   async close(options) {

@@ -1,6 +1,7 @@
 'use strict'
 
 const check = require('./arguments.js')
+const { DocFields, made } = require('./generated/records.js')
 const {
   DOC_CHANGE,
   object,
@@ -10,23 +11,12 @@ const {
   wholeNumber
 } = require('./task-arguments.js')
 
-class Doc {
+class Doc extends DocFields {
   // The content, once it was read.
   #parsed
 
   constructor(fields) {
-    const { namespace, id, version = 0, key = '', secondaryKey = '' } = object('fields', fields)
-    const { json = null, atMs = 0, claimant = '', createdMs = 0, modifiedMs = 0 } = fields
-    this.namespace = namespace
-    this.id = id
-    this.version = version
-    this.key = key
-    this.secondaryKey = secondaryKey
-    this.json = json
-    this.atMs = atMs
-    this.claimant = claimant
-    this.createdMs = createdMs
-    this.modifiedMs = modifiedMs
+    super(object('fields', fields))
   }
 
   get content() {
@@ -39,6 +29,8 @@ class Doc {
     return new DocChange(this).set(options)
   }
 }
+
+made.Doc = Doc
 
 /** Puts a change among the entries of a modification. */
 let pushDocChange

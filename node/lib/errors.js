@@ -1,6 +1,11 @@
 'use strict'
 
-const native = require('./native.js')
+const kinds = require('./generated/errors.js')
+const { dependency } = require('./generated/records.js')
+const { of } = require('./reader.js')
+
+/** What is wrong for an error that a program makes. */
+const NOTHING = dependency({ some: () => [], one: () => false })
 
 class MillpondError extends Error {
   constructor(message, { operation = '', cause } = {}) {
@@ -14,96 +19,44 @@ class MillpondError extends Error {
 }
 
 const WRONG_TYPE = 'ERR_INVALID_ARG_TYPE'
-const LISTS = [
-  'inserts',
-  'changes',
-  'deletes',
-  'depends',
-  'claims',
-  'docInserts',
-  'docChanges',
-  'docDeletes',
-  'docDepends',
-  'docClaims'
-]
-const PREDICATES = [
-  'hasMissing',
-  'hasMissingDocs',
-  'hasClaims',
-  'hasClaimedDocs',
-  'hasCollisions',
-  'onlyClaims'
-]
 
 class DependencyError extends MillpondError {
   #found
 
   constructor(message, options = {}) {
     super(message, options)
-    this.#found = options.dependency ?? {}
+    this.#found = options.dependency ?? NOTHING
   }
 
   static {
     // Getters, since the message says all of it: a program that prints an error shows it once.
-    const define = (name, none) => {
+    for (const name of Object.keys(NOTHING)) {
       const get = function () {
-        return this.#found[name] ?? none()
+        return this.#found[name]
       }
       Object.defineProperty(this.prototype, name, { get, configurable: true })
     }
-    for (const name of LISTS) define(name, () => [])
-    for (const name of PREDICATES) define(name, () => false)
   }
 }
 
-const classes = {
-  MillpondError,
-  InvalidArgumentError: class InvalidArgumentError extends MillpondError {},
-  InvalidUrlError: class InvalidUrlError extends MillpondError {},
-  CrossSlotError: class CrossSlotError extends MillpondError {},
-  WrongTypeError: class WrongTypeError extends MillpondError {},
-  IncompatibleVersionError: class IncompatibleVersionError extends MillpondError {},
-  ConnectionFailedError: class ConnectionFailedError extends MillpondError {},
-  ConnectionLostError: class ConnectionLostError extends MillpondError {},
-  TimeoutError: class TimeoutError extends MillpondError {},
-  AuthenticationFailedError: class AuthenticationFailedError extends MillpondError {},
-  PermissionDeniedError: class PermissionDeniedError extends MillpondError {},
-  UnavailableError: class UnavailableError extends MillpondError {},
-  OutOfMemoryError: class OutOfMemoryError extends MillpondError {},
-  ServerError: class ServerError extends MillpondError {},
-  LeaseLostError: class LeaseLostError extends MillpondError {},
-  LockedError: class LockedError extends MillpondError {},
-  CorruptError: class CorruptError extends MillpondError {},
-  StorageError: class StorageError extends MillpondError {},
-  ForkedError: class ForkedError extends MillpondError {},
-  ClosedError: class ClosedError extends MillpondError {},
-  CancelledError: class CancelledError extends MillpondError {},
-  InternalError: class InternalError extends MillpondError {},
-  DependencyError
-}
-
-/** CONNECTION_LOST is the code of ConnectionLostError. */
-function className(code) {
-  const words = code.toLowerCase().split('_')
-  return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`
-}
-
+const classes = { MillpondError, DependencyError }
+Object.assign(MillpondError, { code: '', number: 0, retry: 'never' })
 // What the core's table has about each class.
 const byNumber = new Map()
-for (const { number, code, retry } of native.errorKinds()) {
-  const found = classes[className(code)]
-  Object.assign(found, { code, number, retry })
-  byNumber.set(number, found)
+for (const { name, ...kind } of kinds) {
+  classes[name] ??= { [name]: class extends MillpondError {} }[name]
+  Object.assign(classes[name], kind)
+  byNumber.set(kind.number, classes[name])
 }
-Object.assign(MillpondError, { code: '', number: 0, retry: 'never' })
 for (const found of Object.values(classes)) {
   Object.defineProperty(found.prototype, 'name', { value: found.name, configurable: true })
 }
 
 /** The error for a failure that the native half reports. */
-function errorOf({ number, message, operation, cause, dependency }) {
+function errorOf({ number, message, operation, cause, dependency: found = null }) {
   const Kind = byNumber.get(number)
-  const options = { operation, cause: cause === null ? undefined : new Error(cause), dependency }
+  const options = { operation, cause: cause === null ? undefined : new Error(cause) }
+  options.dependency = of(dependency)(found)
   return new Kind(message, options)
 }
 

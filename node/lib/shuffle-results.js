@@ -4,6 +4,8 @@
 
 const check = require('./arguments.js')
 const { notText } = require('./calls.js')
+const { shuffleStats } = require('./generated/records.js')
+const { of } = require('./reader.js')
 
 const DEFAULT_STREAM = -1
 
@@ -163,15 +165,6 @@ function values(list) {
   return list
 }
 
-function stats([len, pending, lag, ...rest]) {
-  const streams = []
-  for (let index = 0; index < rest.length; index += 4) {
-    const [own, given, ahead, oldestIdleMs] = rest.slice(index, index + 4)
-    streams.push({ len: own, pending: given, lag: ahead, oldestIdleMs })
-  }
-  return { len, pending, lag, streams }
-}
-
 module.exports = {
   Message,
   batch,
@@ -182,6 +175,6 @@ module.exports = {
   receipt,
   receipts,
   reclaimed,
-  stats,
+  stats: of(shuffleStats),
   values
 }

@@ -1,29 +1,15 @@
 'use strict'
 
 const check = require('./arguments.js')
+const { TaskFields, made } = require('./generated/records.js')
 const { CHANGE, object, pushSteps, settings, wholeNumber } = require('./task-arguments.js')
 
-class Task {
+class Task extends TaskFields {
   // The value, once it was read.
   #parsed
 
   constructor(fields) {
-    const { id, version = 0, queue = '', atMs = 0, createdMs = 0 } = object('fields', fields)
-    const { modifiedMs = 0, claimant = '', claims = 0, attempt = 0, err = '' } = fields
-    const { json = null, priority = 0, expiresMs = null } = fields
-    this.id = id
-    this.version = version
-    this.queue = queue
-    this.atMs = atMs
-    this.createdMs = createdMs
-    this.modifiedMs = modifiedMs
-    this.claimant = claimant
-    this.claims = claims
-    this.attempt = attempt
-    this.err = err
-    this.json = json
-    this.priority = priority
-    this.expiresMs = expiresMs
+    super(object('fields', fields))
   }
 
   get value() {
@@ -36,6 +22,8 @@ class Task {
     return new TaskChange(this).set(options)
   }
 }
+
+made.Task = Task
 
 /** Puts a change among the entries of a modification. */
 let pushChange

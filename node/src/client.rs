@@ -5,17 +5,17 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use millpond::{Async, Error, ErrorKind, Options, Result};
-use napi::Env;
-use napi::bindgen_prelude::{Either, Null};
+use napi::{Env, Unknown};
 use napi_derive::napi;
 use tokio::sync::oneshot;
 
 use crate::calls::CallsOfThread;
 use crate::channel::IckChannel;
-use crate::convert::{Bytes, CallResult, duration};
+use crate::convert::{Bytes, CallResult, duration, unexpected};
 use crate::errors;
 use crate::handle::Handle;
 use crate::ick::Ick;
+use crate::list::{List, Push};
 use crate::shuffle::{QueueOptions, ShuffleQueue};
 use crate::tasks::TaskStore;
 
@@ -98,25 +98,6 @@ fn on_thread<T: Send + 'static>(
     })
 }
 
-/// What opening a directory found; `index.d.ts` says what it means.
-#[napi(object, object_from_js = false)]
-pub struct Recovery {
-    /// See above.
-    pub records: f64,
-    /// See above.
-    pub torn_bytes: f64,
-    /// See above.
-    pub snapshot_bytes: f64,
-    /// See above.
-    pub log_bytes: f64,
-    /// See above.
-    pub closed: bool,
-    /// See above.
-    pub suspicion: Either<String, Null>,
-    /// See above.
-    pub warnings: Vec<String>,
-}
-
 /// A client.
 #[napi]
 pub struct Client(Handle<millpond::Client<Async>>);
@@ -174,20 +155,14 @@ impl Client {
         Ok(TaskStore::new(self.0.with(store)))
     }
 
-    /// What opening a directory found.
+    /// What opening a directory found, or null.
     #[napi]
-    pub fn recovery(&self, env: Env) -> napi::Result<Option<Recovery>> {
+    pub fn recovery<'env>(&self, env: &'env Env) -> napi::Result<Unknown<'env>> {
         let found = errors::catch(|| Ok(self.0.core.recovery()));
-        let found = found.map_err(|error| errors::thrown(&env, &error))?;
-        Ok(found.map(|found| Recovery {
-            records: found.records as f64,
-            torn_bytes: found.torn_bytes as f64,
-            snapshot_bytes: found.snapshot_bytes as f64,
-            log_bytes: found.log_bytes as f64,
-            closed: found.closed,
-            suspicion: found.suspicion.map_or(Either::B(Null), Either::A),
-            warnings: found.warnings,
-        }))
+        let found = found.map_err(|error| errors::thrown(env, &error))?;
+        let mut list = List::new(env)?;
+        found.push(&mut list).map_err(|_| unexpected("a recovery"))?;
+        Ok(list.into_unknown())
     }
 
     /// Closes it. The disk may have to take a last write.

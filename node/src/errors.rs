@@ -4,37 +4,11 @@
 use std::error::Error as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use millpond::{Error, ErrorKind, Result, Retry};
+use millpond::{Error, ErrorKind, Result};
 use napi::bindgen_prelude::{Env, Null, Object};
-use napi_derive::napi;
 
-use crate::tasks_convert;
-
-/// A kind of error.
-#[napi(object, object_from_js = false)]
-pub struct Kind {
-    /// Its stable number.
-    pub number: u32,
-    /// Its stable name.
-    pub code: &'static str,
-    /// What doing the same again does.
-    pub retry: &'static str,
-}
-
-/// Every kind of error.
-#[napi]
-pub fn error_kinds() -> Vec<Kind> {
-    let kind = |kind: &ErrorKind| Kind {
-        number: kind.code(),
-        code: kind.name(),
-        retry: match kind.retry() {
-            Retry::Never => "never",
-            Retry::Later => "later",
-            Retry::Unknown => "unknown",
-        },
-    };
-    ErrorKind::ALL.iter().map(kind).collect()
-}
+use crate::convert::unexpected;
+use crate::list::{List, Push};
 
 /// Calls the core. A panic there is a bug, but it does not end the program.
 pub(crate) fn catch<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -56,7 +30,10 @@ pub(crate) fn failure<'env>(env: &'env Env, error: &Error) -> napi::Result<Objec
         None => failure.set("cause", Null)?,
     }
     if let Some(dependency) = error.dependency() {
-        failure.set("dependency", tasks_convert::dependency(env, dependency)?)?;
+        let mut list = List::new(env)?;
+        // Only what Node has no memory for is refused here, and then the rest is as well.
+        dependency.push(&mut list).map_err(|_| unexpected("a dependency"))?;
+        failure.set("dependency", list.into_unknown())?;
     }
     Ok(failure)
 }

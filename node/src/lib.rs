@@ -14,6 +14,9 @@ mod handle;
 mod ick;
 mod lease;
 mod limits;
+mod list;
+#[path = "generated/records.rs"]
+mod records;
 mod shuffle;
 mod shuffle_consumer;
 mod shuffle_convert;
@@ -21,7 +24,6 @@ mod shuffle_garbage;
 mod shuffle_messages;
 mod shuffle_tracking;
 mod tasks;
-mod tasks_convert;
 mod tasks_entries;
 mod tasks_job;
 mod tasks_loop;

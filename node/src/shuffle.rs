@@ -1,6 +1,6 @@
 //! A shuffle queue and its steps.
 
-use millpond::shuffle::{self, DeadLetter, Receipt, Stats};
+use millpond::shuffle::{self, DeadLetter, Receipt};
 use millpond::{Async, step::ByteList};
 use napi::Env;
 use napi::bindgen_prelude::Array;
@@ -9,8 +9,9 @@ use napi_derive::napi;
 use crate::convert::{self, Bytes, CallResult, Converted, duration};
 use crate::errors;
 use crate::handle::Handle;
+use crate::list::written;
 use crate::shuffle_consumer::{ConsumerOptions, ShuffleConsumer};
-use crate::shuffle_convert::{self as shuffled, Texts, list, message_id};
+use crate::shuffle_convert::{self as shuffled, Texts, message_id};
 use crate::shuffle_tracking::track_keys;
 
 pub(crate) type Core = shuffle::ShuffleQueue<Async>;
@@ -130,11 +131,10 @@ impl ShuffleQueue {
         self.0.start(number, |queue| queue.pending_count(&group.0), CallResult::count)
     }
 
-    /// Returns the sums and each stream's own: `[len, pending, lag, len, pending, lag, oldest idle,
-    /// …]`, with null for no oldest.
+    /// Returns what each stream holds.
     #[napi]
     pub fn stats(&self, number: u32, group: Bytes) -> bool {
-        self.0.start(number, |queue| queue.stats(&group.0), stats)
+        self.0.start(number, |queue| queue.stats(&group.0), written)
     }
 
     /// Returns messages, each after its letter's id, group, consumer and deliveries.
@@ -186,15 +186,6 @@ pub(crate) fn messages(
 pub(crate) fn pairs(strings: &ByteList) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut strings = strings.iter();
     std::iter::from_fn(move || Some((strings.next()?, strings.next()?)))
-}
-
-fn stats(env: &Env, stats: Stats) -> Converted {
-    let mut numbers = vec![Some(stats.len()), Some(stats.pending()), Some(stats.lag())];
-    for stream in &stats.streams {
-        let idle = stream.oldest_idle.map(|idle| idle.as_millis() as u64);
-        numbers.extend([Some(stream.len), Some(stream.pending), Some(stream.lag), idle]);
-    }
-    list(env, numbers.into_iter().map(|number| number.map(|number| number as f64)))
 }
 
 fn dead_letters(env: &Env, letters: Vec<DeadLetter>, text: bool) -> Converted {

@@ -102,18 +102,6 @@ pub(crate) fn message_id(id: &str) -> Result<MessageId> {
     id.map_err(|error: Error| Error::new(ErrorKind::InvalidArgument, error.message()))
 }
 
-/// A list of values of one kind.
-pub(crate) fn list<T: ToNapiValue>(
-    env: &Env,
-    values: impl ExactSizeIterator<Item = T>,
-) -> Converted {
-    let list = Values::new(env, values.len())?;
-    for (index, value) in (0..).zip(values) {
-        list.set(index, to_value(env, value)?)?;
-    }
-    Ok(CallResult::Value(list.array))
-}
-
 /// Strings or Buffers; what is not UTF-8 fails where strings are wanted.
 pub(crate) fn texts(env: &Env, values: &[Vec<u8>], text: bool) -> Converted {
     let list = Values::new(env, values.len())?;

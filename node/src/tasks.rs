@@ -8,7 +8,7 @@ use napi_derive::napi;
 
 use crate::convert::{CallResult, duration};
 use crate::handle::Handle;
-use crate::tasks_convert as converted;
+use crate::list::written;
 use crate::tasks_entries::Entries;
 use crate::tasks_loop::{Claims, Jobs};
 
@@ -133,15 +133,14 @@ impl TaskStore {
         numbers: Vec<f64>,
     ) -> napi::Result<bool> {
         let modification = Entries::new(&env, &texts, numbers)?.modification()?;
-        let modified = |env: &Env, done| converted::modified(env, &done);
-        Ok(self.0.start(number, |store| store.modify(modification), modified))
+        Ok(self.0.start(number, |store| store.modify(modification), written))
     }
 
     /// Returns tasks, one at most.
     #[napi]
     pub fn claim(&self, number: u32, queues: Vec<String>, lease_ms: Option<f64>) -> bool {
         let claim = |store: &Core| store.claim(queues, lease(lease_ms));
-        self.0.start(number, claim, |env, task| converted::tasks(env, task.as_slice()))
+        self.0.start(number, claim, written)
     }
 
     /// Returns tasks.
@@ -154,7 +153,7 @@ impl TaskStore {
         lease_ms: Option<f64>,
     ) -> bool {
         let claim = |store: &Core| store.claim_many(queues, lease(lease_ms), max as usize);
-        self.0.start(number, claim, |env, tasks| converted::tasks(env, &tasks))
+        self.0.start(number, claim, written)
     }
 
     /// The loop of claims.
@@ -206,14 +205,14 @@ impl TaskStore {
     ) -> napi::Result<bool> {
         let (tasks, docs) = Entries::new(&env, &texts, numbers)?.held()?;
         let renew = |store: &Core| store.renew(tasks, docs, lease(lease_ms));
-        Ok(self.0.start(number, renew, |env, renewed| converted::renewed(env, &renewed)))
+        Ok(self.0.start(number, renew, written))
     }
 
     /// Returns tasks.
     #[napi]
     pub fn fetch(&self, number: u32, ids: Vec<String>) -> bool {
         let fetch = |store: &Core| store.fetch(ids);
-        self.0.start(number, fetch, |env, tasks| converted::tasks(env, &tasks))
+        self.0.start(number, fetch, written)
     }
 
     /// Returns a page.
@@ -233,14 +232,14 @@ impl TaskStore {
             query = query.omit_values();
         }
         let list = |store: &Core| store.list(queue, query);
-        self.0.start(number, list, |env, page| converted::task_page(env, &page))
+        self.0.start(number, list, written)
     }
 
     /// Returns queues and their sizes.
     #[napi]
     pub fn queues(&self, number: u32, filter: Filter) -> bool {
         let queues = |store: &Core| store.queues(filter.into());
-        self.0.start(number, queues, |env, sizes| converted::sizes(env, &sizes))
+        self.0.start(number, queues, written)
     }
 
     /// Returns whether they are.
@@ -253,7 +252,7 @@ impl TaskStore {
     #[napi]
     pub fn queue_stats(&self, number: u32, filter: Filter) -> bool {
         let stats = |store: &Core| store.queue_stats(filter.into());
-        self.0.start(number, stats, |env, stats| converted::queue_stats(env, &stats))
+        self.0.start(number, stats, written)
     }
 
     /// Returns documents.
@@ -266,7 +265,7 @@ impl TaskStore {
         lease_ms: Option<f64>,
     ) -> bool {
         let claim = |store: &Core| store.claim_docs(namespace, key, lease(lease_ms));
-        self.0.start(number, claim, |env, docs| converted::docs(env, &docs))
+        self.0.start(number, claim, written)
     }
 
     /// Returns documents, one at most.
@@ -280,14 +279,14 @@ impl TaskStore {
     ) -> bool {
         let key = (key, secondary_key.unwrap_or_default());
         let get = |store: &Core| store.get_doc(namespace, key);
-        self.0.start(number, get, |env, doc| converted::docs(env, doc.as_slice()))
+        self.0.start(number, get, written)
     }
 
     /// Returns documents.
     #[napi]
     pub fn fetch_docs(&self, number: u32, namespace: String, ids: Vec<String>) -> bool {
         let fetch = |store: &Core| store.fetch_docs(namespace, ids);
-        self.0.start(number, fetch, |env, docs| converted::docs(env, &docs))
+        self.0.start(number, fetch, written)
     }
 
     /// Returns a page.
@@ -312,14 +311,14 @@ impl TaskStore {
             query = query.omit_contents();
         }
         let list = |store: &Core| store.list_docs(namespace, query);
-        self.0.start(number, list, |env, page| converted::doc_page(env, &page))
+        self.0.start(number, list, written)
     }
 
     /// Returns statistics.
     #[napi]
     pub fn namespace_stats(&self, number: u32, filter: Filter) -> bool {
         let stats = |store: &Core| store.namespace_stats(filter.into());
-        self.0.start(number, stats, |env, stats| converted::namespace_stats(env, &stats))
+        self.0.start(number, stats, written)
     }
 
     /// Returns milliseconds.

@@ -2,11 +2,12 @@
 //! another, in the order in which they are read here.
 
 use millpond::step::ByteList;
-use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, Task, TaskChange, TaskId};
+use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
 use napi::Env;
 use napi::bindgen_prelude::Array;
 
 use crate::convert::{self, duration, unexpected};
+use crate::records::task_of;
 
 /// The two lists.
 pub(crate) struct Entries {
@@ -116,21 +117,10 @@ impl<'a, T: Iterator<Item = &'a [u8]>> Reader<'a, T> {
     /// What the task is, and how many steps.
     fn change(&mut self) -> napi::Result<TaskChange> {
         let TaskId { id, version } = self.task_id()?;
-        let mut task = Task {
-            id,
-            version,
-            queue: self.text()?.into(),
-            at_ms: 0,
-            created_ms: 0,
-            modified_ms: 0,
-            claimant: "".into(),
-            claims: 0,
-            attempt: self.number()? as u32,
-            err: self.text()?.into(),
-            value: None,
-            priority: 0,
-            expires_ms: None,
-        };
+        let mut task = task_of(id, version);
+        task.queue = self.text()?.into();
+        task.attempt = self.number()? as u32;
+        task.err = self.text()?.into();
         if self.count()? == 1 {
             task.value = Some(self.text()?.into());
         }

@@ -10,7 +10,7 @@ use napi_derive::napi;
 
 use crate::convert::{CallResult, Converted, duration};
 use crate::handle::{Handle, lost};
-use crate::tasks_convert as converted;
+use crate::list::written;
 use crate::tasks_entries::Entries;
 
 type Core = tasks::Job<Async>;
@@ -37,7 +37,7 @@ impl Job {
     }
 
     fn end(&self, number: u32, end: impl FnOnce(&Core) -> Pending<Modified>) -> bool {
-        self.call(number, end, |env, done| converted::modified(env, &done))
+        self.call(number, end, written)
     }
 }
 
@@ -81,7 +81,7 @@ impl Job {
             Some(wait) => job.claim_docs_within(namespace, key, duration(wait)),
             None => job.claim_docs(namespace, key),
         };
-        self.call(number, claim, |env, docs| converted::docs(env, &docs))
+        self.call(number, claim, written)
     }
 
     /// Takes a modification as [`Entries`] reads it.

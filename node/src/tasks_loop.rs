@@ -14,7 +14,7 @@ use napi_derive::napi;
 
 use crate::convert::{CallResult, Converted, Failure};
 use crate::handle::Handle;
-use crate::tasks_convert as converted;
+use crate::list::{List, Push, written};
 use crate::tasks_job::Job;
 
 /// A loop of the core's.
@@ -130,7 +130,7 @@ impl Claims {
     /// Returns tasks, or null when the loop is over.
     #[napi]
     pub fn next(&self, number: u32) -> bool {
-        self.0.next(number, |env, tasks| converted::tasks(env, &tasks))
+        self.0.next(number, written)
     }
 
     /// Drops everything that no caller has received.
@@ -157,9 +157,9 @@ impl Jobs {
     pub fn next(&self, number: u32) -> bool {
         let handle = self.0.0.with(());
         self.0.next(number, move |env, job| {
-            let mut list = converted::List::new(env)?;
-            list.push_task(job.task())?;
-            list.push(Job::new(handle.with(job)))?;
+            let mut list = List::new(env)?;
+            job.task().push(&mut list)?;
+            list.value(Job::new(handle.with(job)))?;
             list.finish()
         })
     }

@@ -14,6 +14,7 @@
 mod c_abi;
 mod docs;
 mod model;
+mod node;
 mod output;
 mod overlay;
 mod ruby;
@@ -50,5 +51,6 @@ fn generate(root: &Path, model: &Model) -> Output {
     let mut output = Output::new(root);
     let _ = &surface;
     ruby::emit(root, model, &mut output);
+    node::emit(model, &mut output);
     output
 }

@@ -29,38 +29,22 @@ function filter({ exact, prefixes, limit }) {
   return { exact: given(exact), prefixes: given(prefixes), limit: given(limit) }
 }
 
-/** A task as a response has it. */
+/** A task or a document as a response has it, whose JSON text has this name. */
+function shown(of, jsonName) {
+  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const entries = Object.entries(of).map(([name, value]) => [
+    name === 'json' ? jsonName : snake(name),
+    value
+  ])
+  return Object.fromEntries(entries)
+}
+
 function task(of) {
-  return {
-    id: of.id,
-    version: of.version,
-    queue: of.queue,
-    at_ms: of.atMs,
-    created_ms: of.createdMs,
-    modified_ms: of.modifiedMs,
-    claimant: of.claimant,
-    claims: of.claims,
-    attempt: of.attempt,
-    err: of.err,
-    value: of.json,
-    priority: of.priority,
-    expires_ms: of.expiresMs
-  }
+  return shown(of, 'value')
 }
 
 function doc(of) {
-  return {
-    namespace: of.namespace,
-    id: of.id,
-    version: of.version,
-    key: of.key,
-    secondary_key: of.secondaryKey,
-    content: of.json,
-    at_ms: of.atMs,
-    claimant: of.claimant,
-    created_ms: of.createdMs,
-    modified_ms: of.modifiedMs
-  }
+  return shown(of, 'content')
 }
 
 function modified({ inserted, changed, insertedDocs, changedDocs }) {

@@ -1,0 +1,194 @@
+//! Node: error classes, records with their writers in Rust and readers in JavaScript, and `index.d.ts`.
+
+use std::fmt::Write as _;
+
+use crate::docs::camel;
+use crate::model::{Field, Model, Record, Type};
+use crate::output::Output;
+
+/// The records that cross the boundary, and what they have beside their fields: methods without a parameter.
+const RECORDS: [(&str, &[&str]); 16] = [
+    ("client.Recovery", &[]),
+    ("shuffle.StreamStats", &[]),
+    ("shuffle.Stats", &["len", "pending", "lag"]),
+    ("tasks.TaskId", &[]),
+    ("tasks.DocId", &[]),
+    ("tasks.Task", &[]),
+    ("tasks.Doc", &[]),
+    ("tasks.Position", &[]),
+    ("tasks.DocPosition", &[]),
+    ("tasks.TaskPage", &[]),
+    ("tasks.DocPage", &[]),
+    ("tasks.Modified", &[]),
+    ("tasks.Renewed", &[]),
+    ("tasks.QueueStats", &[]),
+    ("tasks.NamespaceStats", &[]),
+    (
+        "tasks.Dependency",
+        &[
+            "has_missing",
+            "has_missing_docs",
+            "has_claims",
+            "has_claimed_docs",
+            "has_collisions",
+            "only_claims",
+        ],
+    ),
+];
+
+/// Those of them that are classes of JavaScript, which fill in what is not given.
+const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
+
+pub(crate) fn emit(model: &Model, output: &mut Output) {
+    let errors = model.errors.iter().map(|error| {
+        let retry = error.retry.to_lowercase();
+        format!(
+            "  {{ name: '{}Error', code: '{}', number: {}, retry: '{retry}' }}",
+            error.ident, error.name, error.code
+        )
+    });
+    let errors = format!(
+        "'use strict'\n\n/** The kinds of errors. */\nmodule.exports = [\n{}\n]\n",
+        errors.collect::<Vec<_>>().join(",\n")
+    );
+    output.add("node/lib/generated/errors.js", "//", errors);
+    let names = model.errors.iter().map(|error| format!("  {}Error", error.ident));
+    let names = format!(
+        "import errors from '../errors.js'\n\nexport const {{\n  MillpondError,\n{}\n}} = errors.classes\n",
+        names.collect::<Vec<_>>().join(",\n")
+    );
+    output.add("node/lib/generated/errors.mjs", "//", names);
+    output.add_rust("node/src/generated/records.rs", writers(model));
+    output.add("node/lib/generated/records.js", "//", readers(model));
+}
+
+/// What JavaScript sees of a record: its fields, and the methods that are like fields.
+fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
+    let record = &model.records[key];
+    let extra = RECORDS.iter().find(|(name, _)| *name == key).map_or(&[][..], |(_, extra)| extra);
+    let methods = record.methods.iter().filter(|method| extra.contains(&&*method.name));
+    let methods = methods.map(|method| Field {
+        name: format!("{}()", method.name),
+        ty: method.returns.clone(),
+        docs: method.docs.clone(),
+    });
+    let copy = |field: &Field| Field {
+        name: field.name.clone(),
+        ty: field.ty.clone(),
+        docs: field.docs.clone(),
+    };
+    (record, record.fields.iter().map(copy).chain(methods).collect())
+}
+
+/// The name of a field in JavaScript.
+fn js_name(key: &str, field: &Field) -> String {
+    let is_json = matches!((key, &*field.name), ("tasks.Task", "value") | ("tasks.Doc", "content"));
+    let name = if is_json { "json" } else { field.name.trim_end_matches("()") };
+    let is_time = matches!(&field.ty, Type::Duration)
+        || matches!(&field.ty, Type::Option(inner) if **inner == Type::Duration);
+    camel(&format!("{name}{}", if is_time { "_ms" } else { "" }))
+}
+
+/// The name of the function that reads a record.
+fn reader(key: &str) -> String {
+    let name = key.split('.').next_back().unwrap_or(key);
+    let name = if key == "shuffle.Stats" { "ShuffleStats" } else { name };
+    name[..1].to_lowercase() + &name[1..]
+}
+
+fn writers(model: &Model) -> String {
+    let mut out = String::from(
+        "//! How records are written for JavaScript: their fields one after the other.\n\n\
+         use crate::list::{Done, List, Push};\n",
+    );
+    for (key, _) in RECORDS {
+        let (record, fields) = fields(model, key);
+        let path = if record.queue == "client" { "" } else { &format!("{}::", record.queue) };
+        let _ = writeln!(
+            out,
+            "\nimpl Push for millpond::{path}{} {{\nfn push(&self, list: &mut List<'_>) -> Done {{",
+            record.name
+        );
+        for (index, field) in fields.iter().enumerate() {
+            let end = if index + 1 == fields.len() { "" } else { "?;" };
+            let _ = writeln!(out, "self.{}.push(list){end}", field.name);
+        }
+        out.push_str("}\n}\n");
+    }
+    let (_, all) = fields(model, "tasks.Task");
+    let others = all.iter().filter(|field| !["id", "version"].contains(&&*field.name));
+    let others = others.map(|field| match &field.ty {
+        Type::Option(_) => format!("{}: None", field.name),
+        Type::Text => format!("{}: \"\".into()", field.name),
+        _ => format!("{}: Default::default()", field.name),
+    });
+    let _ = writeln!(
+        out,
+        "\n/// A task that is known by its id and version alone.\n\
+         pub(crate) fn task_of(id: std::sync::Arc<str>, version: u64) -> millpond::tasks::Task {{\n\
+         millpond::tasks::Task {{ id, version, {} }}\n}}",
+        others.collect::<Vec<_>>().join(", ")
+    );
+    out
+}
+
+fn readers(model: &Model) -> String {
+    let mut out = String::from(
+        "'use strict'\n\n// How records are read from what the native half has written: see reader.js.\n\n\
+         /** The classes of records that have one; each puts itself here. */\nconst made = {}\n",
+    );
+    let mut names = vec!["made".to_owned()];
+    for (key, _) in RECORDS {
+        let (record, fields) = fields(model, key);
+        let lines = fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
+        let lines: Vec<_> = lines.collect();
+        let (open, close) = match CLASSES.contains(&key) {
+            true => (format!("new made.{}({{", record.name), "})"),
+            false => ("{".to_owned(), "}"),
+        };
+        let _ = write!(
+            out,
+            "\nfunction {}(reader) {{\n  return {open}\n    {}\n  {close}\n}}\n",
+            reader(key),
+            lines.join(",\n    ")
+        );
+        names.push(reader(key));
+        if CLASSES.contains(&key) {
+            let names_of: Vec<_> = fields.iter().map(|field| js_name(key, field)).collect();
+            let given = fields.iter().zip(&names_of).map(|(field, name)| match &field.ty {
+                _ if ["id", "namespace"].contains(&&**name) => name.clone(),
+                Type::Option(_) => format!("{name} = null"),
+                Type::Text => format!("{name} = ''"),
+                _ => format!("{name} = 0"),
+            });
+            let sets = names_of.iter().map(|name| format!("this.{name} = {name}"));
+            let _ = write!(
+                out,
+                "\nclass {name}Fields {{\n  constructor({{\n    {}\n  }}) {{\n    {}\n  }}\n}}\n",
+                given.collect::<Vec<_>>().join(",\n    "),
+                sets.collect::<Vec<_>>().join("\n    "),
+                name = record.name
+            );
+            names.push(format!("{}Fields", record.name));
+        }
+    }
+    names.sort_by_key(|name| name.to_lowercase());
+    let _ = write!(out, "\nmodule.exports = {{\n  {}\n}}\n", names.join(",\n  "));
+    out
+}
+
+/// The expression that reads a value.
+fn read(ty: &Type) -> String {
+    match ty {
+        Type::Named(key) => format!("{}(reader)", reader(key)),
+        Type::Option(inner) => match &**inner {
+            Type::Named(key) => format!("reader.maybe({})", reader(key)),
+            _ => "reader.one()".to_owned(),
+        },
+        Type::List(inner) => match &**inner {
+            Type::Named(key) => format!("reader.some({})", reader(key)),
+            _ => "reader.some(() => reader.one())".to_owned(),
+        },
+        _ => "reader.one()".to_owned(),
+    }
+}
