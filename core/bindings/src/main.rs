@@ -15,6 +15,7 @@ mod c_abi;
 mod docs;
 mod model;
 mod node;
+mod node_types;
 mod output;
 mod overlay;
 mod ruby;
@@ -52,5 +53,6 @@ fn generate(root: &Path, model: &Model) -> Output {
     let _ = &surface;
     ruby::emit(root, model, &mut output);
     node::emit(model, &mut output);
+    node::emit(root, model, &surface, &mut output);
     output
 }

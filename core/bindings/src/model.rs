@@ -63,6 +63,7 @@ pub(crate) struct Record {
     pub(crate) methods: Vec<Method>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) ty: Type,

@@ -1,10 +1,13 @@
 //! Node: error classes, records with their writers in Rust and readers in JavaScript, and `index.d.ts`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::docs::camel;
 use crate::model::{Field, Model, Record, Type};
+use crate::node_types::declarations;
 use crate::output::Output;
+use crate::surface::Surface;
 
 /// The records that cross the boundary, and what they have beside their fields: methods without a parameter.
 const RECORDS: [(&str, &[&str]); 16] = [
@@ -39,7 +42,10 @@ const RECORDS: [(&str, &[&str]); 16] = [
 /// Those of them that are classes of JavaScript, which fill in what is not given.
 const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
 
-pub(crate) fn emit(model: &Model, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+    let template = std::fs::read_to_string(root.join("node/scripts/declarations.d.ts"))
+        .expect("the declarations are there");
+    output.add("node/index.d.ts", "//", declarations(model, surface, &template));
     let errors = model.errors.iter().map(|error| {
         let retry = error.retry.to_lowercase();
         format!(
@@ -63,7 +69,7 @@ pub(crate) fn emit(model: &Model, output: &mut Output) {
 }
 
 /// What JavaScript sees of a record: its fields, and the methods that are like fields.
-fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
+pub(crate) fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
     let record = &model.records[key];
     let extra = RECORDS.iter().find(|(name, _)| *name == key).map_or(&[][..], |(_, extra)| extra);
     let methods = record.methods.iter().filter(|method| extra.contains(&&*method.name));
@@ -72,16 +78,11 @@ fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
         ty: method.returns.clone(),
         docs: method.docs.clone(),
     });
-    let copy = |field: &Field| Field {
-        name: field.name.clone(),
-        ty: field.ty.clone(),
-        docs: field.docs.clone(),
-    };
-    (record, record.fields.iter().map(copy).chain(methods).collect())
+    (record, record.fields.iter().cloned().chain(methods).collect())
 }
 
 /// The name of a field in JavaScript.
-fn js_name(key: &str, field: &Field) -> String {
+pub(crate) fn js_name(key: &str, field: &Field) -> String {
     let is_json = matches!((key, &*field.name), ("tasks.Task", "value") | ("tasks.Doc", "content"));
     let name = if is_json { "json" } else { field.name.trim_end_matches("()") };
     let is_time = matches!(&field.ty, Type::Duration)
@@ -140,7 +141,8 @@ fn readers(model: &Model) -> String {
     let mut names = vec!["made".to_owned()];
     for (key, _) in RECORDS {
         let (record, fields) = fields(model, key);
-        let lines = fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
+        let lines =
+            fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
         let lines: Vec<_> = lines.collect();
         let (open, close) = match CLASSES.contains(&key) {
             true => (format!("new made.{}({{", record.name), "})"),

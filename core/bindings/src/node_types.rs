@@ -1,0 +1,360 @@
+//! Node's `index.d.ts`, from `node/scripts/declarations.d.ts`: what a program can write is there by hand, and the
+//! core's comments are put before it.
+//!
+//! - A declaration without a comment gets the core's; one with `/**` keeps its own; of one with `/**+` the
+//!   comment comes after the core's.
+//! - `//! tasks.Worker` behind `export interface … {` names what it is in the core, if its name does not.
+//! - `//! fields tasks.Task -value` and `//! errors` are declarations from the core.
+
+use std::collections::BTreeSet;
+
+use crate::docs::{Docs, Renderer, Words, camel, grouped, wrap};
+use crate::model::{ErrorKind, Model, Setting, Type, Value};
+use crate::node::{fields, js_name};
+use crate::surface::Surface;
+
+/// What is called otherwise than in the core.
+const NAMES: [(&str, &str); 10] = [
+    ("client.Options", "ConnectOptions"),
+    ("shuffle.Stats", "ShuffleStats"),
+    ("tasks.Dependency", "DependencyError"),
+    ("tasks.DocId", "DocHandle"),
+    ("tasks.DocQuery", "ListDocsOptions"),
+    ("tasks.Filter", "FilterOptions"),
+    ("tasks.Modify", "Modification"),
+    ("tasks.TaskId", "TaskHandle"),
+    ("tasks.TaskQuery", "ListOptions"),
+    ("tasks.Worker", "TaskWorker"),
+];
+
+const WIDTH: usize = 100;
+
+/// The names that are declared, and their members as `Name.member`.
+struct Declared(BTreeSet<String>);
+
+impl Words for Declared {
+    fn none(&self) -> String {
+        "null".to_owned()
+    }
+
+    fn error(&self, error: &ErrorKind) -> String {
+        format!("{{@link {}Error}}", error.ident)
+    }
+
+    fn item(&self, key: &str, text: &str) -> String {
+        let name = node_name(key);
+        if self.0.contains(name) { format!("{{@link {name}}}") } else { self.code(text) }
+    }
+
+    fn member(&self, key: &str, member: &str, text: &str) -> String {
+        let name = format!("{}.{}", node_name(key), camel(member));
+        let is_name = text.rsplit("::").next() == Some(member);
+        match (self.0.contains(&name), is_name) {
+            (true, true) => format!("{{@link {name}}}"),
+            (true, false) => format!("{{@link {name} | {text}}}"),
+            (false, true) => self.code(member),
+            (false, false) => text.to_owned(),
+        }
+    }
+
+    fn code(&self, text: &str) -> String {
+        if let Some((_, variant)) = text.split_once("::") {
+            return format!("`'{}'`", variant.to_lowercase());
+        }
+        let is_name =
+            text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        format!("`{}`", if is_name { camel(text) } else { text.to_owned() })
+    }
+}
+
+fn node_name(key: &str) -> &str {
+    let known = NAMES.iter().find(|(core, _)| *core == key).map(|(_, name)| *name);
+    known.unwrap_or_else(|| key.split('.').next_back().unwrap_or(key))
+}
+
+pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> String {
+    let mut declared = BTreeSet::new();
+    let mut owner = String::new();
+    for line in template.lines() {
+        match declaration(line) {
+            Some((name, true)) => owner = name.to_owned(),
+            Some((name, false)) => _ = declared.insert(format!("{owner}.{name}")),
+            None => continue,
+        }
+        declared.insert(owner.clone());
+    }
+    declared.extend(model.errors.iter().map(|error| format!("{}Error", error.ident)));
+    let words = Declared(declared);
+    let (out, owner) = Default::default();
+    let mut page = Page { model, surface, words: &words, template, out, owner };
+    let (mut own, mut last): (Option<Vec<&str>>, String) = Default::default();
+    for line in template.lines() {
+        let trimmed = line.trim();
+        if let Some(directive) = trimmed.strip_prefix("//! ") {
+            page.directive(directive);
+        } else if trimmed.starts_with("/**") || (own.is_some() && trimmed.starts_with('*')) {
+            own.get_or_insert_default().push(trimmed);
+        } else {
+            let is_open = page.owner.head.contains('{');
+            let found = declaration(line).filter(|(_, is_top)| *is_top || is_open);
+            if let Some((name, is_top)) = found {
+                if is_top {
+                    page.owner = page.owner_of(name, line);
+                }
+                let place = format!("{}.{name}", page.owner.key);
+                page.comment(name, line, own.take(), place == last);
+                last = place;
+            } else if let Some(lines) = own.take() {
+                page.hand(line, &lines);
+            }
+            page.out.push(line.split(" //! ").next().unwrap_or(line).to_owned());
+        }
+    }
+    page.out.join("\n") + "\n"
+}
+
+/// The name that a line declares, and whether it is no member of another.
+fn declaration(line: &str) -> Option<(&str, bool)> {
+    let (is_top, rest) = match line.strip_prefix("export ") {
+        Some(rest) => (true, rest.split_once(' ')?.1),
+        None => (false, line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?),
+    };
+    let rest = rest.trim_start_matches("static ").trim_start_matches("readonly ");
+    let end = rest.find(|c: char| !c.is_alphanumeric())?;
+    let is_member = rest[end..].starts_with(['(', '<', ':', '?']) && &rest[..end] != "constructor";
+    (end > 0 && (is_top || is_member)).then_some((&rest[..end], is_top))
+}
+
+/// The class or the interface that is open.
+#[derive(Default)]
+struct Owner {
+    key: String,
+    is_class: bool,
+    /// Its first line, which names its type parameters.
+    head: String,
+}
+
+struct Page<'a> {
+    model: &'a Model,
+    surface: &'a Surface,
+    words: &'a Declared,
+    template: &'a str,
+    out: Vec<String>,
+    owner: Owner,
+}
+
+impl Page<'_> {
+    fn owner_of(&self, name: &str, line: &str) -> Owner {
+        let named = line.split_once(" //! ").map(|(_, key)| key.to_owned());
+        let known = NAMES.iter().find(|(_, node)| *node == name).map(|(key, _)| (*key).to_owned());
+        let key = named.or(known).or_else(|| self.model.resolve("client", name));
+        let (is_class, head) = (line.starts_with("export class"), line.to_owned());
+        Owner { key: key.unwrap_or_else(|| format!("node.{name}")), is_class, head }
+    }
+
+    /// The comment of a declaration; one with the name of the last is another form of it.
+    fn comment(&mut self, name: &str, line: &str, own: Option<Vec<&str>>, is_again: bool) {
+        match own {
+            Some(lines) if lines[0] != "/**+" => self.hand(line, &lines),
+            None if is_again || line.contains("private ") => {}
+            own => {
+                let mut text = self.core(name, line).unwrap_or_else(|| {
+                    panic!("declarations.d.ts: the core says nothing of {}.{name}", self.owner.key)
+                });
+                let lines = own.unwrap_or_default();
+                let more = lines.iter().skip(1).filter(|line| **line != "*/");
+                let more: Vec<_> =
+                    more.map(|line| line.trim_start_matches('*').to_owned()).collect();
+                if !more.is_empty() {
+                    text.push(format!("\n{}", more.join("\n")));
+                }
+                self.write(indent_of(line), &text);
+            }
+        }
+    }
+
+    fn hand(&mut self, line: &str, lines: &[&str]) {
+        let indent = indent_of(line);
+        for (index, text) in lines.iter().enumerate() {
+            self.out.push(format!("{indent}{}{text}", if index > 0 { " " } else { "" }));
+        }
+    }
+
+    /// What the core says of a declaration: paragraphs, and what is thrown.
+    fn core(&self, name: &str, line: &str) -> Option<Vec<String>> {
+        let (model, key) = (self.model, self.owner.key.as_str());
+        let renderer = Renderer { model, words: self.words, owner: key };
+        let handle = model.handles.get(key);
+        if line.starts_with("export ") {
+            let docs = handle.map(|of| &of.docs);
+            let docs = docs.or_else(|| model.records.get(key).map(|of| &of.docs));
+            let docs = docs.or_else(|| model.options.get(key).map(|of| &of.docs))?;
+            return Some(renderer.text(docs));
+        }
+        let snake = snake(name);
+        let names = [&*snake, snake.trim_end_matches("_ms"), "value", "content"];
+        let names = &names[..if name == "json" { 4 } else { 2 }];
+        let options = model.options.get(key);
+        let methods = handle.map(|of| &of.methods).or(options.map(|of| &of.methods));
+        let methods = methods.or_else(|| model.records.get(key).map(|of| &of.methods));
+        if let Some(method) = methods.into_iter().flatten().find(|of| names.contains(&&*of.name)) {
+            return Some(self.method(&renderer, &method.name, &method.docs, line));
+        }
+        let settings = handle.map(|of| &of.settings).or(options.map(|of| &of.settings));
+        if let Some(setting) = settings.into_iter().flatten().find(|of| names.contains(&&*of.name))
+        {
+            return Some(setting_text(&renderer, setting));
+        }
+        let record = model.records.get(key)?;
+        let field = record.fields.iter().find(|field| names.contains(&&*field.name))?;
+        Some(renderer.text(&field.docs))
+    }
+
+    fn method(&self, renderer: &Renderer<'_>, name: &str, docs: &Docs, line: &str) -> Vec<String> {
+        let mut text = renderer.text(docs);
+        let params = line.split_once('(').map_or("", |(_, rest)| rest);
+        let params = params.split(", ").filter_map(|param| param.split([':', '?']).next());
+        let mut tags: Vec<_> = params
+            .filter_map(|param| {
+                let words =
+                    self.surface.of(&self.owner.key, name, snake(param).trim_end_matches("_ms"))?;
+                let unit = if param.ends_with("Ms") { ", in milliseconds" } else { "" };
+                Some(format!("@param {param} - {}{unit}", renderer.inline(&words.docs)))
+            })
+            .collect();
+        let errors = renderer.blocks(docs.section("Errors"));
+        tags.extend(errors.iter().map(|error| format!("@throws {error}")));
+        text.extend(tags);
+        text
+    }
+
+    fn directive(&mut self, directive: &str) {
+        let mut parts = directive.split(' ');
+        let (kind, key) = (parts.next(), parts.next().unwrap_or(""));
+        let skipped: Vec<_> = parts.filter_map(|part| part.strip_prefix('-')).collect();
+        let renderer = Renderer { model: self.model, words: self.words, owner: key };
+        let mut lines = Vec::new();
+        match kind {
+            Some("fields") => {
+                let only_read = if self.owner.is_class { "readonly " } else { "" };
+                let all = fields(self.model, key).1.into_iter();
+                for field in all.filter(|field| !skipped.contains(&&*field.name)) {
+                    let ty = self.ty(&field.ty);
+                    let line = format!("  {only_read}{}: {ty}", js_name(key, &field));
+                    lines.push((line, renderer.text(&field.docs)));
+                }
+            }
+            Some("errors") => {
+                for error in &self.model.errors {
+                    let name = format!("{}Error", error.ident);
+                    let line = format!("export class {name} extends MillpondError {{}}");
+                    if !self.template.contains(&format!("class {name} ")) {
+                        lines.push((line, renderer.text(&error.docs)));
+                    }
+                }
+            }
+            _ => panic!("declarations.d.ts: {directive} is not known"),
+        }
+        for (line, text) in lines {
+            self.write(indent_of(&line), &text);
+            self.out.push(line);
+        }
+    }
+
+    fn ty(&self, ty: &Type) -> String {
+        match ty {
+            Type::Bool => "boolean".to_owned(),
+            Type::Number(_) | Type::Signed | Type::Float | Type::Duration => "number".to_owned(),
+            Type::Option(inner) => format!("{} | null", self.ty(inner)),
+            Type::List(inner) => format!("{}[]", self.ty(inner)),
+            Type::Named(key) if self.words.0.contains(node_name(key)) => {
+                let generic = ["T", "C"].into_iter().find(|of| {
+                    key == if *of == "T" { "tasks.Task" } else { "tasks.Doc" }
+                        && self.owner.head.contains(&format!("<{of}"))
+                });
+                let of = generic.map_or(String::new(), |of| format!("<{of}>"));
+                format!("{}{of}", node_name(key))
+            }
+            Type::Named(key) if self.model.enums.contains_key(key) => {
+                let names = self.model.enums[key].variants.iter();
+                names
+                    .map(|(name, _)| format!("'{}'", name.to_lowercase()))
+                    .collect::<Vec<_>>()
+                    .join(" | ")
+            }
+            Type::Named(key) if self.model.records.contains_key(key) => {
+                let parts = fields(self.model, key).1.into_iter();
+                let parts = parts.map(|of| format!("{}: {}", js_name(key, &of), self.ty(&of.ty)));
+                format!("{{ {} }}", parts.collect::<Vec<_>>().join("; "))
+            }
+            _ => "string".to_owned(),
+        }
+    }
+
+    fn write(&mut self, indent: &str, text: &[String]) {
+        let one = format!("{indent}/** {} */", text.join(""));
+        if text.len() == 1 && one.len() <= WIDTH && !one.contains('\n') {
+            self.out.push(one);
+            return;
+        }
+        self.out.push(format!("{indent}/**"));
+        for (index, block) in text.iter().enumerate() {
+            let is_next = index > 0 && text[index - 1].starts_with(['@', '-']);
+            if index > 0 && !(is_next && block.starts_with(['@', '-'])) {
+                self.out.push(format!("{indent} *"));
+            }
+            let lines = match block.strip_prefix('\n') {
+                Some(own) => own
+                    .lines()
+                    .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned())
+                    .collect(),
+                None => block
+                    .replace("{@link ", "{@link\u{a0}")
+                    .lines()
+                    .flat_map(|line| wrap(line, WIDTH - 3 - indent.len()))
+                    .map(|line| line.replace('\u{a0}', " "))
+                    .collect::<Vec<_>>(),
+            };
+            self.out.extend(
+                lines.iter().map(|line| format!("{indent} * {line}").trim_end().to_owned()),
+            );
+        }
+        self.out.push(format!("{indent} */"));
+    }
+}
+
+/// What the core says of a setting, with its unit and its default if that is not said.
+fn setting_text(renderer: &Renderer<'_>, of: &Setting) -> Vec<String> {
+    let mut text = renderer.text(&of.docs);
+    let default = match of.default {
+        Value::Number(number) | Value::Duration(number) => Some(grouped(number)),
+        _ => None,
+    };
+    let default = default.filter(|_| !text.join(" ").contains("default"));
+    let is_time = of.params.first().is_some_and(|param| param.ty == Type::Duration);
+    let more = match (is_time, default) {
+        (true, Some(default)) => format!(" In milliseconds; {default} by default."),
+        (true, None) => " In milliseconds.".to_owned(),
+        (false, Some(default)) => format!(" It is {default} by default."),
+        (false, None) => String::new(),
+    };
+    if let Some(first) = text.first_mut() {
+        first.push_str(&more);
+    }
+    text
+}
+
+fn indent_of(line: &str) -> &'static str {
+    if line.starts_with(' ') { "  " } else { "" }
+}
+
+/// `leaseMs` as `lease_ms`.
+fn snake(name: &str) -> String {
+    name.chars().fold(String::new(), |mut all, letter| {
+        if letter.is_uppercase() {
+            all.push('_');
+        }
+        all.extend(letter.to_lowercase());
+        all
+    })
+}

@@ -1,0 +1,1727 @@
+/// <reference types="node" />
+
+/** The version of this package and of the core in it. */
+export const version: string
+
+/**
+ * A name, a member or a value: a string, which stands for its UTF-8, or bytes. A Buffer is a
+ * Uint8Array.
+ */
+export type Member = string | Uint8Array
+
+/**
+ * A score and a member. A score that is null, as that of a bare member, is the server's time in
+ * seconds, with microseconds. It is any number but NaN; the lowest comes first.
+ */
+export type Pair = Member | readonly [score: number | null, member: Member]
+
+/** A member and its score, as batches hold them. */
+export type Entry<T extends string | Buffer = string> = [member: T, score: number]
+
+/** What an add changed. */
+export interface Added {
+  new: number
+  lowered: number
+}
+
+/** The sizes and score ranges of an Ick. A range of an empty set is null. */
+export interface Stats<T extends string | Buffer = string> {
+  /** The version flag, `ick.v1`. */
+  ver: string
+  /** The name, which is the key of the flag. */
+  key: T
+  /** The key of the producer set. */
+  psetKey: T
+  /** The key of the consumer set. */
+  csetKey: T
+  /** Members that are flagged and not reserved. */
+  psetSize: number
+  /** Members that are reserved and not committed. */
+  csetSize: number
+  /** Members in both sets together; one that is in both counts twice. */
+  totalSize: number
+  /** The lowest score of the producer set. */
+  psetMin: number | null
+  /** The highest score of the producer set. */
+  psetMax: number | null
+  /** The lowest score of the consumer set. */
+  csetMin: number | null
+  /** The highest score of the consumer set. */
+  csetMax: number | null
+  /** The lowest score of both. */
+  totalMin: number | null
+  /** The highest score of both. */
+  totalMax: number | null
+}
+
+/** What every call takes that waits for a server or a disk. */
+export interface CallOptions {
+  /**
+   * Stops waiting: the call rejects with the signal's reason, an `AbortError` if none was given.
+   * If the signal is aborted before the call, nothing is sent. What it aborts later may or may
+   * not be done, as after a {@link TimeoutError}: check before you repeat it.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/** What results hold. */
+export interface ResultOptions {
+  /**
+   * Whether names, members, fields and values in results are Buffers, instead of strings. A string
+   * cannot hold what is not UTF-8: where a result has such bytes, the call rejects with a TypeError
+   * with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message of a
+   * shuffle queue is returned all the same, and throws that error when it is read; see {@link
+   * Message}. Task stores hold text, and return strings in any case.
+   */
+  returnBuffers?: boolean | undefined
+}
+
+/** What {@link connect} takes beside the URL. */
+export interface ConnectOptions extends ResultOptions, CallOptions {
+  timeoutMs?: number | undefined
+  connectTimeoutMs?: number | undefined
+  retries?: number | bigint | undefined
+  /** The user; goes with a password. */
+  username?: string | undefined
+  /** The password, as it is: nothing is unescaped. */
+  password?: string | undefined
+  clientName?: string | undefined
+}
+
+/**
+ * Connects to a server or opens an embedded engine.
+ *
+ * | URL | what |
+ * | --- | --- |
+ * | `memory:` | embedded, gone with the client |
+ * | `memory:name` | embedded, shared in the process, by its Workers too |
+ * | `file:dir` | embedded and durable, in this directory |
+ * | `redis://user:password@host:6379/db` | one server; `rediss:` for TLS |
+ * | `redis+unix:///path/to/socket` | one server on a Unix socket |
+ * | `redis+sentinel://host,host2/service/db` | follows failovers |
+ * | `redis+cluster://host,host2` | Redis Cluster |
+ *
+ * The URL can hold more options, as in `?tls_ca=ca.pem`. A Redis client connects when it first has
+ * something to send. An embedded engine reads its log on a thread of its own, so the event loop is
+ * not blocked however long that is.
+ *
+ * @throws {InvalidUrlError} for a URL or an option in it that is not known.
+ * @throws {LockedError} if another process holds the directory; use `redis:` to share queues.
+ * @throws {CorruptError} if the directory is damaged or lacks what was on disk, unless the URL says
+ * `?repair`.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const client = await connect('memory:')
+ * console.log(await client.ick('files').add([[1, 'a.txt']])) //=> { new: 1, lowered: 0 }
+ * await client.close()
+ */
+export function connect(
+  url: string,
+  options?: ConnectOptions & { returnBuffers?: false | undefined }
+): Promise<Client<string>>
+export function connect(
+  url: string,
+  options: ConnectOptions & { returnBuffers: true }
+): Promise<Client<Buffer>>
+export function connect(
+  url: string,
+  options: ConnectOptions
+): Promise<Client<string> | Client<Buffer>>
+
+/** What opening a `file:` found; from {@link Client.recovery}. */
+export interface Recovery {
+  //! fields client.Recovery
+}
+
+/**
+ * A server or an embedded engine, and the access to its queues; made by {@link connect}. A
+ * program ends when no call is under way, also with clients that are open.
+ */
+export class Client<T extends string | Buffer = string> {
+  private constructor()
+
+  ick(name: Member, options?: { returnBuffers?: undefined }): Ick<T>
+  ick(name: Member, options: { returnBuffers: false }): Ick<string>
+  ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
+  ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
+
+  /** The channel of 1 to 65,536 Icks of this name. Makes no call. */
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options?: { returnBuffers?: undefined }
+  ): IckChannel<T>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: false }
+  ): IckChannel<string>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: true }
+  ): IckChannel<Buffer>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options?: ResultOptions
+  ): IckChannel<string> | IckChannel<Buffer>
+
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & { returnBuffers?: undefined }
+  ): ShuffleQueue<T>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: false }
+  ): ShuffleQueue<string>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: true }
+  ): ShuffleQueue<Buffer>
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & ResultOptions
+  ): ShuffleQueue<string> | ShuffleQueue<Buffer>
+
+  tasks<T = any>(name: Member, options?: TaskStoreOptions): TaskStore<T>
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const client = await connect('memory:')
+   * console.log(client.recovery()) //=> null
+   * await client.close()
+   */
+  recovery(): Recovery | null
+
+  /**
+   * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
+   * engine has buffered is written, on a thread of its own. The garbage collector closes a
+   * client that is not referenced any more.
+   *
+   * @throws {StorageError} if the disk refuses the last write.
+   */
+  close(options?: CallOptions): Promise<void>
+
+  /** {@link close}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A dirty list with write-folding and two-phase commit; made by {@link Client.ick}.
+ *
+ * For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
+ * as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
+ * it is worked on is processed again, and one that is dirtied often does not move back in the
+ * order, since a member keeps the lowest of its scores.
+ *
+ * All calls reject with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold
+ * something else, and with the errors of the connection.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const ick = (await connect('memory:')).ick('files')
+ * console.log(await ick.add([[2, 'b.txt'], [1, 'a.txt']])) //=> { new: 2, lowered: 0 }
+ * console.log(await ick.reserve(10)) //=> [ [ 'a.txt', 1 ], [ 'b.txt', 2 ] ]
+ * await ick.add([[3, 'a.txt']]) // dirty again while it is being worked on
+ * console.log(await ick.commit(['a.txt', 'b.txt'])) //=> 2
+ * console.log(await ick.reserve(10)) //=> [ [ 'a.txt', 3 ] ]
+ */
+export class Ick<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * Flags members as dirty: each keeps the lower of its old and its new score.
+   *
+   * After {@link ConnectionLostError} the members may or may not be flagged; adding them again is
+   * safe. Above 250,000 members it takes several steps, each atomic.
+   * A call takes up to 1,000,000 members.
+   *
+   * @throws {InvalidArgumentError} for a NaN, or a member that is too long, before anything is
+   * sent.
+   */
+  add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
+
+  /**
+   * Moves the lowest members to the consumer set until that holds `max`, and returns its first
+   * `max` with their scores, lowest first.
+   *
+   * What was reserved before and not committed is part of the batch: a consumer that crashed gets
+   * it again. With `backwash` everything that is reserved is first folded back, so that the batch
+   * holds the lowest scores of both sets.
+   */
+  reserve(
+    max: number | bigint,
+    options?: CallOptions & { backwash?: boolean | undefined }
+  ): Promise<Entry<T>[]>
+
+  commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
+
+  /** Commits one batch and reserves the next in one step: one round trip a batch. */
+  exchange(
+    max: number | bigint,
+    members?: Iterable<Member>,
+    options?: CallOptions & { backwash?: boolean | undefined }
+  ): Promise<Entry<T>[]>
+
+  stats(options?: CallOptions): Promise<Stats<T> | null>
+
+  peek(
+    max: number | bigint,
+    options?: CallOptions & { set?: 'producer' | 'consumer' | undefined }
+  ): Promise<Entry<T>[]>
+
+  delete(options?: CallOptions): Promise<number>
+
+  unlink(options?: CallOptions): Promise<number>
+
+  /**
+   * Takes the consumer lease for this many milliseconds, from 1 to a day; it is renewed until it
+   * is released. Null if another consumer holds it. See {@link ConsumerLease}.
+   */
+  lease(ttlMs: number, options?: CallOptions): Promise<ConsumerLease<T> | null>
+
+  batches(max: number | bigint, options?: BatchesOptions): Batches<T>
+}
+
+/** What a loop takes. */
+export interface BatchesOptions extends CallOptions {
+  /**
+   * How long to wait for work when there is none, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
+   * Waiting costs the server almost nothing.
+   */
+  waitMs?: number | undefined
+}
+
+/**
+ * A consumer's loop; made by `batches` of an Ick, a channel or a lease. Asking for the next batch
+ * commits the one before, in one round trip.
+ *
+ * A loop that is left by an exception or by `break` leaves its batch reserved: the next reserve
+ * returns it again. {@link commit} commits it. A signal that aborts while the loop waits ends
+ * it with the signal's reason; a batch that was on its way is returned by the next call.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const ick = (await connect('memory:')).ick('files')
+ * await ick.add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']])
+ * for await (const batch of ick.batches(2)) {
+ *   console.log(batch)
+ *   //=> [ [ 'a.txt', 1 ], [ 'b.txt', 2 ] ]
+ *   //=> [ [ 'c.txt', 3 ] ]
+ * }
+ * console.log((await ick.stats()).totalSize) //=> 0
+ */
+export class Batches<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
+   */
+  next(): Promise<IteratorResult<Entry<T>[], undefined>>
+
+  /** Ends the loop and leaves the last batch reserved; what `break` calls. */
+  return(): Promise<IteratorResult<Entry<T>[], undefined>>
+
+  /**
+   * Commits the last batch, for a loop that is left before its end; returns how many of its members
+   * were still reserved, 0 if it was committed already.
+   */
+  commit(options?: CallOptions): Promise<number>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * The right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
+ *
+ * A native thread renews it, so a busy event loop keeps it. Calls through it carry its token: once
+ * it is lost they reject with {@link LeaseLostError} and do nothing. The garbage collector releases
+ * one that is not referenced any more; one whose process dies expires.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const ick = (await connect('memory:')).ick('files')
+ * await ick.add([[1, 'a.txt']])
+ * const lease = await ick.lease(30_000)
+ * console.log(await ick.lease(30_000)) //=> null
+ * for await (const batch of lease.batches(100)) {
+ *   console.log(batch) //=> [ [ 'a.txt', 1 ] ]
+ * }
+ * console.log(await lease.release()) //=> true
+ */
+export class ConsumerLease<T extends string | Buffer = string> {
+  private constructor()
+
+  /** Whether the lease was lost or released: stop working on the batch. */
+  readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before it is released; for what the
+   * work calls. It keeps neither the lease nor the program alive.
+   */
+  readonly signal: AbortSignal
+
+  reserve(max: number | bigint, options?: CallOptions): Promise<Entry<T>[]>
+
+  commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
+
+  exchange(
+    max: number | bigint,
+    members?: Iterable<Member>,
+    options?: CallOptions
+  ): Promise<Entry<T>[]>
+
+  batches(max: number | bigint, options?: BatchesOptions): Batches<T>
+
+  /**
+   * Releases the lease, so that another consumer can take it at once. Returns false if it was
+   * not held any more.
+   */
+  release(options?: CallOptions): Promise<boolean>
+
+  /** {@link release}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Several Icks that share the members of one dirty list, so that as many consumers can work at
+ * once; made by {@link Client.ickChannel}. The Icks are named `name/0`, `name/1` and so on; a
+ * member always lives in the same one.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const channel = (await connect('memory:')).ickChannel('files', 4)
+ * console.log(await channel.add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']]))
+ * //=> { new: 3, lowered: 0 }
+ * let seen = 0
+ * for await (const batch of channel.batches([0, 1, 2, 3], 100)) seen += batch.length
+ * console.log(seen) //=> 3
+ */
+export class IckChannel<T extends string | Buffer = string> {
+  private constructor()
+
+  readonly shards: number
+
+  readonly readable: number
+
+  draining(earlier: number | bigint): IckChannel<T>
+
+  ick(number: number | bigint): Ick<T>
+
+  ickOf(member: Member): number
+
+  add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
+
+  /**
+   * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
+   *
+   * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
+   */
+  batches(
+    numbers: Iterable<number | bigint>,
+    max: number | bigint,
+    options?: BatchesOptions
+  ): Batches<T>
+}
+
+/**
+ * Where a message is: what acknowledging takes. A {@link Message} is as good, also one that a
+ * Worker was sent.
+ */
+export interface Receipt {
+  /** The number of the stream; null for the default stream, at the queue's own name. */
+  readonly stream: number | null
+  /** The message's id in it, such as `'1700000000000-3'`: the server's time, and a number. */
+  readonly id: string
+}
+
+/**
+ * What a message holds: an object, a Map, or fields and their values in order, where a field may
+ * come twice. In an object JavaScript puts whole numbers first.
+ */
+export type Fields =
+  | Iterable<readonly [field: Member, value: Member]>
+  | { readonly [field: string]: Member }
+
+/**
+ * A message that was delivered to a consumer.
+ *
+ * Where a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
+ * with those that were read with it, and only reading its text throws. Its `bytes` can be read, and
+ * it can be acknowledged, extended and reclaimed as any other.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.write('tenant-7', { n: '1', digest: Buffer.from([0xff]) })
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * const message = await consumer.read()
+ * try {
+ *   console.log(message.fields)
+ * } catch (error) {
+ *   if (error.code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error
+ *   console.log(message.field('n'), message.bytes[1][1]) //=> 1 <Buffer ff>
+ *   await consumer.ack(message)
+ * }
+ */
+export class Message<T extends string | Buffer = string> implements Receipt {
+  private constructor()
+
+  /** The number of the stream that it came from; null for the default stream. */
+  readonly stream: number | null
+  /** Its id in that stream, such as `'1700000000000-3'`. */
+  readonly id: string
+  /**
+   * Its fields and their values, as they were written. Reading this throws a TypeError with code
+   * `ERR_ENCODING_INVALID_ENCODED_DATA` if strings are wanted and one of them is not UTF-8, and so
+   * does copying the message, as for a Worker: send its stream and id.
+   */
+  readonly fields: [field: T, value: T][]
+  /** A new list of its fields and their values as Buffers, whatever the queue returns. */
+  readonly bytes: [field: Buffer, value: Buffer][]
+  /** How often it was delivered, this time included: 1 after a read, more after a reclaim. */
+  readonly deliveries: number
+
+  /**
+   * The value of the first field of this name, or null. Throws as `fields` does if just this value
+   * is not UTF-8.
+   */
+  field(name: Member): T | null
+}
+
+export interface StreamStats {
+  //! fields shuffle.StreamStats
+}
+
+export interface ShuffleStats {
+  //! fields shuffle.Stats
+}
+
+/**
+ * A message that was delivered too often without being acknowledged, and its history. Reading
+ * `group` or `consumer` throws if strings are wanted and it is not UTF-8, as a {@link Message} does
+ * with its fields; a queue with `returnBuffers` returns both.
+ */
+export interface DeadLetter<T extends string | Buffer = string> {
+  id: string
+  message: Message<T>
+  group: T
+  consumer: T
+  deliveries: number
+}
+
+/** What {@link ShuffleConsumer.reclaim} took over. */
+export interface Reclaimed<T extends string | Buffer = string> {
+  messages: Message<T>[]
+  dead: number
+}
+
+/** What {@link Client.shuffleQueue} takes beside the name. */
+export interface ShuffleQueueOptions { //! shuffle.ShuffleQueue
+  streams?: number | bigint | undefined
+  streamsPerShard?: number | bigint | undefined
+  /**
+   * How long a stream lives after it was last written to, in milliseconds. **When that time is over
+   * the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
+   * is written expires. At least a second, at most 100 years. All writers of a queue should have the
+   * same.
+   */
+  ttlMs?: number | undefined
+  /**
+   * How long a dead letter is kept, in milliseconds: each {@link ShuffleConsumer.reclaim} deletes those
+   * that are older. By default they stay until {@link ShuffleQueue.deleteDeadLetters}. At least a
+   * second, at most 100 years.
+   */
+  deadTtlMs?: number | undefined
+  trackKeys?: 'global' | 'queue' | undefined
+}
+
+/** What {@link ShuffleQueue.consumer} takes beside the names. */
+export interface ShuffleConsumerOptions { //! shuffle.ShuffleConsumer
+  preferStream?: number | bigint | undefined
+  defaultStream?: boolean | undefined
+  /**
+   * The number of deliveries after which a reclaimed message becomes a dead letter: a message
+   * that kills its consumers must not kill all of them. 0, the default, is never.
+   */
+  maxDeliveries?: number | bigint | undefined
+}
+
+/** What a tracked write takes. */
+export interface TrackedOptions extends CallOptions {
+  /**
+   * Until when, as a Date or in whole seconds since the Unix epoch, up to 2^53; the server's time
+   * and the queue's `ttlMs`, or a day without one, by default. The number 0 is the default too, as it is in every language;
+   * a Date at the epoch is a deadline that has passed.
+   */
+  deadline?: Date | number | bigint | undefined
+}
+
+/** What a collection takes. */
+export interface GarbageOptions extends CallOptions { //! shuffle.Garbage
+  timeDigits?: number | bigint | undefined
+}
+
+/** What a read takes. */
+export interface ReadOptions extends CallOptions {
+  /**
+   * How long to wait for a message when there is none, in milliseconds; Infinity waits without
+   * limit. Left out, the call returns at once. A wait that is aborted takes nothing, unless a
+   * message is on its way already: that one is pending, see {@link ShuffleConsumer.reclaim}.
+   */
+  waitMs?: number | undefined
+}
+
+/** What the loop of a consumer takes. */
+export interface MessagesOptions extends CallOptions {
+  /** The most messages in a batch, 1 to 10,000; 100 by default. */
+  max?: number | bigint | undefined
+  /**
+   * How long to wait for a message when there is none, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
+   * All that wait in a process share one connection, and a message wakes one of them.
+   */
+  waitMs?: number | undefined
+}
+
+/**
+ * The streams of a tenant: `streamsPerShard` of `streams`, in the order in which ties between them
+ * are broken. They are the same in every language. Makes no call.
+ *
+ * @throws {InvalidArgumentError} for no stream or more than 65,536, for a shard of no stream or
+ * more than there are, and for an empty key.
+ *
+ * @example
+ * import { shard } from 'millpond'
+ *
+ * console.log(shard(16, 4, 'tuna')) //=> [ 15, 13, 2, 12 ]
+ */
+export function shard(
+  streams: number | bigint,
+  streamsPerShard: number | bigint,
+  shardKey: Member
+): number[]
+
+/**
+ * Many tenants share one queue, and one tenant's burst delays only itself; made by
+ * {@link Client.shuffleQueue}.
+ *
+ * A queue is a number of streams. A tenant, who is named by a *shard key*, may write to a few of
+ * them only, and each message goes to the one of these that has the least to do; consumers read
+ * from all streams in turn. So a tenant that writes a thousand times more than the others fills
+ * its own streams, and the other tenants have others.
+ *
+ * All calls reject with {@link WrongTypeError} if a key holds something else, with {@link
+ * CrossSlotError} on a cluster if the name has no `{tag}`, with {@link InvalidArgumentError} for
+ * an empty name or invalid settings, and with the errors of the connection.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const client = await connect('memory:')
+ * const queue = client.shuffleQueue('jobs', { streams: 64, streamsPerShard: 4 })
+ * await queue.write('tenant-7', { task: 'resize', image: 'a.png' })
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * const message = await consumer.read()
+ * console.log(message.field('image'), message.fields)
+ * //=> a.png [ [ 'task', 'resize' ], [ 'image', 'a.png' ] ]
+ * await consumer.ackAndDelete(message)
+ * console.log(await queue.backlog()) //=> 0
+ */
+export class ShuffleQueue<T extends string | Buffer = string> {
+  private constructor()
+
+  write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
+
+  writeMany(
+    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
+    options?: CallOptions
+  ): Promise<Receipt[]>
+
+  /**
+   * Writes one message of a tenant, and remembers where it is by the value of its field
+   * `trackField`, until a deadline. A message without that field, or with nothing in it, is written
+   * and not tracked; of two messages with the same value the later one is tracked. See
+   * {@link write}.
+   *
+   * @throws {InvalidArgumentError} also for an empty `trackField`.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * const receipt = await queue.writeTracked('tenant-7', { job: 'j-1', task: 'resize' }, 'job')
+   * const deleted = await queue.deleteTracked('j-1')
+   * console.log(deleted.id === receipt.id, await queue.len()) //=> true 0
+   */
+  writeTracked(
+    shardKey: Member,
+    fields: Fields,
+    trackField: Member,
+    options?: TrackedOptions
+  ): Promise<Receipt>
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * const messages = [['tenant-7', { job: 'j-1' }], ['tenant-8', { job: 'j-2' }]]
+   * const receipts = await queue.writeTrackedMany(messages, 'job')
+   * console.log((await queue.deleteTracked('j-2')).id === receipts[1].id) //=> true
+   */
+  writeTrackedMany(
+    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
+    trackField: Member,
+    options?: TrackedOptions
+  ): Promise<Receipt[]>
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * await queue.write('tenant-7', { image: 'a.png' })
+   * console.log(await queue.resize(64)) //=> 64
+   */
+  resize(streams: number | bigint, options?: CallOptions): Promise<number>
+
+  /**
+   * Deletes the message that is tracked by this value, for all groups, delivered or not. Returns
+   * where it was, or null if there is none (any more). A consumer that works on it is not stopped.
+   * With the global keys it is found in any queue.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; repeated,
+   * it returns null then.
+   *
+   * @throws {CorruptError} if the record of this value names no message; it is left as it is.
+   */
+  deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
+
+  /**
+   * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
+   * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
+   * each. Returns them by deadline; one that is not UTF-8 is a Buffer in any case, since it is
+   * not returned again. They are garbage from then on; their messages stay until they are
+   * deleted.
+   *
+   * After an error or an abort values may be cordoned that no caller received; {@link gc}
+   * returns them again.
+   */
+  cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
+
+  /**
+   * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
+   * those that were cordoned first; see {@link Garbage}.
+   */
+  gc(options?: GarbageOptions): Garbage<T>
+
+  consumer(
+    group: Member,
+    consumer: Member,
+    options?: ShuffleConsumerOptions
+  ): ShuffleConsumer<T>
+
+  len(options?: CallOptions): Promise<number>
+
+  backlog(options?: CallOptions): Promise<number>
+
+  pendingCount(group: Member, options?: CallOptions): Promise<number>
+
+  stats(group: Member, options?: CallOptions): Promise<ShuffleStats>
+
+  /**
+   * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
+   * 10,000. They lie in the stream `<queue>:dead`, and stay until they are deleted or the queue's
+   * `deadTtlMs` is over.
+   */
+  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
+
+  /**
+   * Deletes dead letters, passed as they were read or by their ids. Returns how many of these there
+   * were. Deleting twice is safe; above 10,000 letters it takes several steps.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * console.log(await queue.deleteDeadLetters(await queue.deadLetters())) //=> 0
+   */
+  deleteDeadLetters(
+    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
+    options?: CallOptions
+  ): Promise<number>
+}
+
+/**
+ * One consumer of a group of a queue's consumers; made by {@link ShuffleQueue.consumer}.
+ *
+ * Delivery is at least once: a delivered message is *pending*: it belongs to its consumer until it
+ * is acknowledged; asking for the next acknowledges nothing. What was delivered and never received,
+ * as after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} returns,
+ * and also what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.write('tenant-7', { image: 'a.png' })
+ * await queue.consumer('workers', 'worker-1').read() // and then this worker dies
+ *
+ * const consumer = queue.consumer('workers', 'worker-2', { maxDeliveries: 5 })
+ * const { messages, dead } = await consumer.reclaim(0, 10) // 60_000 would be a minute
+ * console.log(messages[0].field('image'), messages[0].deliveries, dead) //=> a.png 2 0
+ * console.log(await consumer.ack(messages)) //=> 1
+ */
+export class ShuffleConsumer<T extends string | Buffer = string> {
+  private constructor()
+
+  /** Reads the next message. Returns null if there is none, or none has come in `waitMs`. */
+  read(options?: ReadOptions): Promise<Message<T> | null>
+
+  /**
+   * Reads up to `max` messages, 1 to 10,000, in one step: the same ones that as many calls of
+   * {@link read} would return. It waits only if there is none.
+   */
+  readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
+
+  messages(options?: MessagesOptions): Messages<T>
+
+  ack(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  /**
+   * Takes over up to `max` messages, 1 to 10,000, that were delivered at least `minIdleMs`
+   * milliseconds ago and neither acknowledged nor extended since: those of consumers that are gone.
+   * After `maxDeliveries` a message becomes a dead letter instead.
+   *
+   * A slow consumer may still be working on a message that is taken over: `minIdleMs` has to be
+   * longer than its work, or it has to {@link extend} what it works on.
+   */
+  reclaim(
+    minIdleMs: number,
+    max: number | bigint,
+    options?: CallOptions
+  ): Promise<Reclaimed<T>>
+}
+
+/**
+ * The loop of a {@link ShuffleConsumer} over batches of messages; made by
+ * {@link ShuffleConsumer.messages}.
+ *
+ * A message is done when it is acknowledged and not before: asking for the next batch says nothing
+ * about the last one. So a consumer may pass messages to others and continue, and a loop that is
+ * left by an exception, `break` or a signal leaves the group what was not done, for {@link
+ * ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends it with the signal's
+ * reason.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.writeMany([['a', { image: '1.png' }], ['b', { image: '2.png' }]])
+ *
+ * const consumer = queue.consumer('workers', 'worker-1')
+ * for await (const batch of consumer.messages({ max: 100 })) {
+ *   console.log(batch.length) //=> 2
+ *   await consumer.ackAndDelete(batch)
+ * }
+ * console.log(await queue.backlog()) //=> 0
+ */
+export class Messages<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
+   */
+  next(): Promise<IteratorResult<Message<T>[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Message<T>[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * The values of tracked messages whose deadline has passed, in batches; made by
+ * {@link ShuffleQueue.gc}.
+ *
+ * Asking for the next batch deletes what is recorded of the last one; a loop that is left by an
+ * exception or `break` keeps that one for the next collection. So does one whose values are not
+ * UTF-8 where strings are wanted, which ends the loop. The messages themselves stay in their
+ * streams.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * const deadline = new Date('2001-09-09')
+ * await queue.writeTracked('tenant-7', { job: 'j-1' }, 'job', { deadline })
+ *
+ * const garbage = queue.gc()
+ * for await (const values of garbage) console.log(values) //=> [ 'j-1' ]
+ * console.log(garbage.deleted, await queue.deleteTracked('j-1')) //=> 1 null
+ */
+export class Garbage<T extends string | Buffer = string> {
+  private constructor()
+
+  readonly scanned: number
+
+  readonly deleted: number
+
+  /**
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop. A signal that has aborted stays so, and every further call rejects
+   * with its reason; a new collection returns what no caller received.
+   */
+  next(): Promise<IteratorResult<T[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<T[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A task at a version: what a modification needs to delete it or to depend on it. A Task is one.
+ */
+export interface TaskHandle {
+  readonly id: string
+  readonly version: number
+}
+
+/** A document at a version. A Doc is one. */
+export interface DocHandle {
+  readonly namespace: string
+  readonly id: string
+  readonly version: number
+}
+
+/** The fields of a {@link Task}; what is left out is 0, empty or nothing. */
+export type TaskFields = { readonly id: string } & {
+  readonly [Field in Exclude<keyof Task, 'id' | 'value' | 'change'>]?: Task[Field] | undefined
+}
+
+/**
+ * A task as a store returned it. Its fields are a copy: nothing that is done to them changes the
+ * store.
+ *
+ * `atMs` has two uses: a task is available from that time on, and a claim moves it to the end of
+ * the lease. Each claim, renewal and change adds 1 to `version`, and a modification with a stale
+ * version is refused.
+ *
+ * @example
+ * import { connect, Task } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', undefined, { json: '{"order": 12345678901234567890}' })
+ * const task = await store.claim('inbox')
+ * console.log(task.value.order, task.json)
+ * //=> 12345678901234567000 {"order": 12345678901234567890}
+ *
+ * // One that a Worker was sent, or that was kept as JSON, is a task again.
+ * const sent = new Task(structuredClone(task))
+ * await store.modify({ changes: [sent.change({ delayMs: 60_000 }).retry('no stock')] })
+ * const [later] = await store.fetch([task.id])
+ * console.log(later.attempt, later.err, later.json === task.json) //=> 1 no stock true
+ */
+export class Task<T = any> implements TaskHandle {
+  constructor(fields: TaskFields)
+
+  //! fields tasks.Task -value
+  /** Its JSON text, byte for byte as it was written; null if it has no value. */
+  readonly json: string | null
+
+  /**
+   * What `json` says, parsed when it is first read; undefined if there is no value. Whole numbers
+   * above 2^53 lose digits, as everywhere in JavaScript; `json` has them.
+   *
+   * `T` is what the program says that it is: nothing checks it.
+   */
+  readonly value: T
+
+  /**
+   * A change for {@link TaskStore.modify} that changes only what is given. Without a time it
+   * releases the task: it is available at once.
+   */
+  change(options?: TaskChangeOptions): TaskChange
+}
+
+/** What a change of a task sets. */
+export interface TaskChangeOptions { //! tasks.TaskChange
+  queue?: string | undefined
+  /** The new value: anything that JSON has. */
+  value?: unknown
+  /** The same as a JSON text, which is kept byte for byte; null removes the value. */
+  json?: string | null | undefined
+  atMs?: number | bigint | undefined
+  /** The same as a delay from now, by the store's clock. */
+  delayMs?: number | undefined
+  /** How often it was tried. */
+  attempt?: number | bigint | undefined
+  err?: string | undefined
+}
+
+/**
+ * A change of a task; made by {@link Task.change}. Every method changes this one and returns it.
+ */
+export class TaskChange {
+  private constructor()
+
+  /** Sets more. */
+  set(options?: TaskChangeOptions): this
+
+  retry(err?: string): this
+
+  retryOrQuarantine(err: string, queue: string, max: number | bigint): this
+
+  quarantine(err: string, queue: string): this
+}
+
+/** The fields of a {@link Doc}; what is left out is 0, empty or nothing. */
+export type DocFields = { readonly namespace: string; readonly id: string } & {
+  readonly [Field in Exclude<keyof Doc, 'namespace' | 'id' | 'content' | 'change'>]?: Doc[Field] | undefined
+}
+
+/**
+ * A document as a store returned it: found by its namespace and id, sorted by its keys,
+ * leased for a time as tasks are, but never consumed. Its fields are a copy.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('bank')
+ * await store.putDoc('accounts', 'ann', { balance: 7 })
+ * const [account] = await store.claimDocs('accounts', 'ann')
+ * const content = { balance: account.content.balance + 1 }
+ * await store.modify({ docChanges: [account.change({ content, release: true })] })
+ * const { content: now, version } = await store.getDoc('accounts', 'ann')
+ * console.log(now, version) //=> { balance: 8 } 2
+ */
+export class Doc<C = any> implements DocHandle {
+  constructor(fields: DocFields)
+
+  //! fields tasks.Doc -content
+  /** Its JSON text, byte for byte as it was written; null if it has no content. */
+  readonly json: string | null
+
+  /** What `json` says, parsed when it is first read; undefined if there is no content. */
+  readonly content: C
+
+  change(options?: DocChangeOptions<C>): DocChange<C>
+}
+
+/** What a change of a document sets. */
+export interface DocChangeOptions<C = any> { //! tasks.DocChange
+  /** The new content: anything that JSON has. */
+  content?: C | undefined
+  /** The same as a JSON text, which is kept byte for byte. */
+  json?: string | undefined
+  atMs?: number | bigint | undefined
+  /** The same as a time from now, by the store's clock. */
+  delayMs?: number | undefined
+  release?: boolean | undefined
+}
+
+/** A change of a document; made by {@link Doc.change}. */
+export class DocChange<C = any> {
+  private constructor()
+
+  /** Sets more, and returns this change. */
+  set(options?: DocChangeOptions<C>): this
+}
+
+/** What a task is inserted with beside its queue and its value. */
+export interface NewTaskOptions { //! tasks.NewTask
+  /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
+  json?: string | null | undefined
+  id?: string | undefined
+  atMs?: number | bigint | undefined
+  /** The same as a delay from now, by the store's clock. */
+  delayMs?: number | undefined
+  /** How often it was tried before. */
+  attempt?: number | bigint | undefined
+  err?: string | undefined
+  /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
+  priority?: number | bigint | undefined
+  ttlMs?: number | undefined
+  skipColliding?: boolean | undefined
+}
+
+/** A task to insert. */
+export interface NewTask<T = any> extends NewTaskOptions {
+  /** The queue that it goes to. */
+  queue: string
+  /** Anything that JSON has; without one the task has no value. */
+  value?: T | undefined
+}
+
+/** What a document is put with beside its namespace, its primary key and its content. */
+export interface PutDocOptions { //! tasks.NewDoc
+  secondaryKey?: string | undefined
+  id?: string | undefined
+  /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
+  json?: string | null | undefined
+}
+
+/** A document to put; it needs a content. */
+export interface PutDoc extends PutDocOptions {
+  /** The namespace that it is in. */
+  namespace: string
+  /** The primary key: up to 256 characters, not unique. */
+  key: string
+  /** Anything that JSON has. */
+  content?: unknown
+}
+
+/** A document to insert; it may have no content. */
+export interface NewDoc extends PutDoc {
+  skipColliding?: boolean | undefined
+}
+
+/**
+ * What is to happen, all of it or nothing: up to 100,000 entries. A task or a document may be named
+ * only once.
+ */
+export interface Modification<T = any> {
+  /** Tasks to insert. Refused if a task of that id is there, in any queue. */
+  inserts?: Iterable<NewTask<T>> | undefined
+  /** Tasks to change. Refused if one is not there at its version, or another claimant holds it. */
+  changes?: Iterable<TaskChange> | undefined
+  /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
+  deletes?: Iterable<TaskHandle> | undefined
+  /** Refused if one of these tasks is not there at its version, claimed or not. */
+  depends?: Iterable<TaskHandle> | undefined
+  /**
+   * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
+   * if one of its keys is.
+   */
+  docInserts?: Iterable<NewDoc> | undefined
+  /**
+   * Documents to insert, or whose content replaces that of the document of their id. Refused if another
+   * claimant holds the document, and as an id that is taken if it has other keys. Its claimant stays
+   * the same. They are among `insertedDocs` of what the modification did, after the inserts.
+   */
+  docPuts?: Iterable<PutDoc> | undefined
+  /** Documents to change. Refused as changes of tasks are. */
+  docChanges?: Iterable<DocChange> | undefined
+  /** Documents to delete. Refused as deletes of tasks are. */
+  docDeletes?: Iterable<DocHandle> | undefined
+  /** Refused if one of these documents is not there at its version, claimed or not. */
+  docDepends?: Iterable<DocHandle> | undefined
+}
+
+/** What a modification did, each list in its order. */
+export interface Modified<T = any> {
+  //! fields tasks.Modified
+}
+
+/** The result of a renewal, in the order of the arguments. */
+export interface Renewed {
+  //! fields tasks.Renewed
+}
+
+/** What {@link Client.tasks} takes beside the name. */
+export interface TaskStoreOptions {
+  /**
+   * The name that claims are made under: 1 to 64 characters; 16 random hexadecimal digits by
+   * default. It is no secret: any program that uses a claimant's name can do what that claimant
+   * can. Each job of a worker has a claimant of its own: this one, cut to 47 characters, `/` and 16
+   * random hexadecimal digits. So two jobs never hold the same task or document, and {@link
+   * TaskStore.modify} is refused for what a job holds. What a job's end delays to a time in the
+   * future, this claimant holds until then.
+   */
+  claimant?: string | undefined
+}
+
+/** What a claim takes. */
+export interface LeaseOptions extends CallOptions {
+  /** How long the lease is, in milliseconds; 30,000 by default, at most 100 years. */
+  leaseMs?: number | undefined
+}
+
+/** What `getDoc` takes beside the namespace and the primary key. */
+export interface GetDocOptions extends CallOptions {
+  /** The document's secondary key; empty by default. */
+  secondaryKey?: string | undefined
+}
+
+/** What the loop of claims takes. */
+export interface ClaimsOptions extends LeaseOptions {
+  /** The most tasks in a batch, 1 to 1,000; 1 by default. */
+  max?: number | bigint | undefined
+  /**
+   * How long to wait for a task when none is available, in milliseconds; it starts again for each
+   * batch, and Infinity waits without limit. Left out, the loop ends when nothing is available. All
+   * that wait in a process share one connection; a task that becomes available, by a call or as its
+   * time comes, wakes one of them.
+   */
+  waitMs?: number | undefined
+}
+
+/** What {@link TaskStore.worker} takes beside the queues. */
+export interface TaskWorkerOptions { //! tasks.Worker
+  leaseMs?: number | undefined
+  /**
+   * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
+   * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
+   */
+  backoffMs?: number | undefined
+  /** The longest such delay, in milliseconds; an hour by default. */
+  backoffMaxMs?: number | undefined
+  maxAttempts?: number | bigint | undefined
+  maxClaims?: number | bigint | undefined
+  errorQueue?: string | undefined
+  /**
+   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
+   */
+  waitMs?: number | undefined
+}
+
+/**
+ * Which queues or namespaces to include: those with one of these names or prefixes, or all if none is
+ * given.
+ */
+export interface FilterOptions extends CallOptions {
+  /** Those with one of these names. */
+  exact?: Iterable<string> | undefined
+  /** Also those whose names begin like this. */
+  prefixes?: Iterable<string> | undefined
+  limit?: number | bigint | undefined
+}
+
+/** Which tasks of a queue to list. */
+export interface ListOptions extends CallOptions {
+  /** The page after this: `next` of the page before, or a task. */
+  after?: { readonly atMs: number; readonly id: string } | undefined
+  limit?: number | bigint | undefined
+  claimant?: string | undefined
+  /** Leaves the values out. */
+  omitValues?: boolean | undefined
+}
+
+export interface TaskPage<T = any> {
+  //! fields tasks.TaskPage
+}
+
+/** Which documents of a namespace to list. */
+export interface ListDocsOptions extends CallOptions {
+  start?: string | undefined
+  end?: string | undefined
+  /** The page after this: `next` of the page before, or a document. */
+  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
+  limit?: number | bigint | undefined
+  omitContents?: boolean | undefined
+}
+
+export interface DocPage<C = any> {
+  //! fields tasks.DocPage
+}
+
+export interface QueueStats {
+  //! fields tasks.QueueStats
+}
+
+export interface NamespaceStats {
+  //! fields tasks.NamespaceStats
+}
+
+/**
+ * A store of tasks in queues, and of documents beside them; made by {@link Client.tasks}.
+ *
+ * There are two ways to change it. A *claim* leases available tasks to a claimant. A *modification*
+ * inserts, changes and deletes tasks and documents and may depend on others, all or nothing; it
+ * names each by id and version, so that it fails as a whole if another claimant was faster. So a
+ * worker that deletes its task and inserts the next in one modification does both or neither, and
+ * one that has lost its lease can do no harm. Everything that one modification spans is in one
+ * store.
+ *
+ * Delivery is at least once: a task is available again when its lease is over, unless it was
+ * deleted or changed before. There is no order: of each queue one of the oldest tasks of the
+ * highest priority is picked at random, the oldest with a probability of one half.
+ *
+ * `T` is what the program says of the values of its tasks, `any` by default; nothing checks it. Where
+ * a queue has values of its own, the call that takes its tasks names their type: `claim<Order>`,
+ * `worker<Order>`. So do the calls that return documents.
+ *
+ * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
+ * bytes; ids, claimants and namespaces 64 characters, keys 256, ids of documents 1,025; values 16 MiB), before anything is
+ * sent, with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold something
+ * else, and with the errors of the connection.
+ *
+ * @example
+ * import { connect, DependencyError } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', { order: 7 })
+ *
+ * const task = await store.claim('inbox')
+ * // Done with one and on with the next, in one step: both happen or neither does.
+ * const next = { queue: 'outbox', value: { invoice: task.value.order } }
+ * await store.modify({ deletes: [task], inserts: [next] })
+ * try {
+ *   await store.modify({ deletes: [task], inserts: [next] }) // once more
+ * } catch (error) {
+ *   if (!(error instanceof DependencyError)) throw error
+ *   console.log(error.deletes[0].id === task.id) //=> true
+ * }
+ * console.log(await store.queues()) //=> Map(1) { 'outbox' => 1 }
+ */
+export class TaskStore<T = any> {
+  private constructor()
+
+  readonly claimant: string
+
+  /**
+   * Inserts one task, available at once by default. `value` is anything that JSON has, or undefined
+   * for none. See {@link modify}.
+   *
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the task may or may not be
+   * there; with an `id` of your own and `skipColliding` inserting it again is safe, and returns
+   * null if it is there.
+   */
+  insert(
+    queue: string,
+    value?: T,
+    options?: NewTaskOptions & CallOptions & { skipColliding?: false | undefined }
+  ): Promise<Task<T>>
+  insert(
+    queue: string,
+    value: T | undefined,
+    options: NewTaskOptions & CallOptions
+  ): Promise<Task<T> | null>
+
+  modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
+
+  claim<V = T>(
+    queues: string | Iterable<string>,
+    options?: LeaseOptions
+  ): Promise<Task<V> | null>
+
+  claimMany<V = T>(
+    queues: string | Iterable<string>,
+    max: number | bigint,
+    options?: LeaseOptions
+  ): Promise<Task<V>[]>
+
+  claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
+
+  worker<V = T>(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker<V>
+
+  /**
+   * Renews the leases of tasks and documents for this long from now, all of them or none, and
+   * returns their new versions.
+   *
+   * @throws {DependencyError} if one of them is not there at that version or another claimant holds
+   * it, and then nothing has changed.
+   */
+  renew(
+    held: {
+      tasks?: Iterable<TaskHandle> | undefined
+      docs?: Iterable<DocHandle> | undefined
+    },
+    options?: LeaseOptions
+  ): Promise<Renewed>
+
+  fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
+
+  list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
+
+  queues(options?: FilterOptions): Promise<Map<string, number>>
+
+  /** Whether none of these queues holds a task; it has to name some. */
+  areEmpty(options: FilterOptions): Promise<boolean>
+
+  queueStats(options?: FilterOptions): Promise<QueueStats[]>
+
+  claimDocs<C = any>(
+    namespace: string,
+    key: string,
+    options?: LeaseOptions
+  ): Promise<Doc<C>[]>
+
+  /**
+   * The document of these keys that was inserted without an id of its own, or null if it is not there.
+   * One with an id of its own is found by that, with {@link TaskStore.fetchDocs}.
+   *
+   * @throws {InvalidArgumentError} for an empty key.
+   */
+  getDoc<C = any>(
+    namespace: string,
+    key: string,
+    options?: GetDocOptions
+  ): Promise<Doc<C> | null>
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const store = (await connect('memory:')).tasks('shop')
+   * await store.putDoc('rates', 'eur', 1.1)
+   * await store.putDoc('rates', 'eur', 1.2)
+   * console.log((await store.getDoc('rates', 'eur')).content) //=> 1.2
+   */
+  putDoc<C = any>(
+    namespace: string,
+    key: string,
+    content?: C,
+    options?: PutDocOptions & CallOptions
+  ): Promise<Doc<C>>
+
+  fetchDocs<C = any>(
+    namespace: string,
+    ids: Iterable<string>,
+    options?: CallOptions
+  ): Promise<Doc<C>[]>
+
+  listDocs<C = any>(namespace: string, options?: ListDocsOptions): Promise<DocPage<C>>
+
+  namespaceStats(options?: FilterOptions): Promise<NamespaceStats[]>
+
+  time(options?: CallOptions): Promise<number>
+}
+
+/**
+ * The loop of a claimant over batches of leased tasks, of one task by default; made by {@link
+ * TaskStore.claims}.
+ *
+ * Asking for the next batch changes nothing about the one before: its tasks are leased until they
+ * are deleted or changed, or until the lease is over. A loop that is left by an exception, `break`
+ * or a signal leaves them so. A signal that aborts while the loop waits ends it with the signal's
+ * reason; a batch that was on its way is returned by the next call.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * for (const order of [1, 2, 3]) await store.insert('inbox', { order })
+ * for await (const tasks of store.claims('inbox', { max: 2, leaseMs: 60_000 })) {
+ *   console.log(tasks.length)
+ *   //=> 2
+ *   //=> 1
+ *   await store.modify({ deletes: tasks })
+ * }
+ */
+export class Claims<T = any> {
+  private constructor()
+
+  /**
+   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
+   */
+  next(): Promise<IteratorResult<Task<T>[], undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Task<T>[], undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * What a handler returns: nothing, and the task is deleted, or a modification, which ends the job.
+ * The task and the documents that the job holds are taken at their newest versions. With a
+ * modification that does not name the task it stays leased until its lease is over. What a handler
+ * returns that has ended the job itself does not matter.
+ */
+export type Handled = Modification | Modified | void | null | undefined
+
+/**
+ * A worker of a store; made by {@link TaskStore.worker}. {@link run} works with a handler,
+ * {@link jobs} yields the tasks one by one. Run several for several tasks at a time.
+ *
+ * @example
+ * import { connect, Move, Retry } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * for (const order of [7, 13, 'seven']) await store.insert('inbox', { order })
+ *
+ * const worker = store.worker('inbox', { maxAttempts: 3, backoffMs: 1_000 })
+ * await worker.run(async (job) => {
+ *   const { order } = job.task.value
+ *   if (order === 13) throw new Retry('out of stock', { delayMs: 60_000 })
+ *   if (typeof order !== 'number') throw new Move('rejected', 'no number')
+ *   return { ...job.delete(), inserts: [{ queue: 'outbox', value: { invoice: order } }] }
+ * })
+ * console.log(await store.queues()) //=> Map(3) { 'inbox' => 1, 'outbox' => 1, 'rejected' => 1 }
+ */
+export class TaskWorker<T = any> {
+  private constructor()
+
+  jobs(options?: CallOptions): Jobs<T>
+
+  /**
+   * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
+   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws decide
+   * what happens to the task; any other exception is a failure with the exception's name and
+   * message, as {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
+   *
+   * A modification that the store refuses with {@link DependencyError}, or that is invalid, is a
+   * failure too: the task is released at once, unless its lease was lost, and `onError` is called
+   * with the job and the error. By default it is a warning of the process. The run continues;
+   * what `onError` throws ends it.
+   *
+   * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
+   * an `AbortError` then has released its task. It rejects as {@link TaskStore.claim} does.
+   */
+  run(
+    handler: (job: Job<T>) => Handled | Promise<Handled>,
+    options?: RunOptions<T>
+  ): Promise<void>
+}
+
+/** How {@link TaskWorker.run} works. */
+export interface RunOptions<T = any> extends CallOptions {
+  /** Called for a job that could not end as its handler said; a promise that it returns is awaited. */
+  onError?: ((job: Job<T>, error: MillpondError | TypeError) => unknown) | undefined
+}
+
+/** Thrown by a handler: its task is to be retried. */
+export class Retry extends Error {
+  /** As the worker says, or after `delayMs` milliseconds. */
+  constructor(err?: string, options?: { delayMs?: number | undefined; cause?: unknown })
+  /** How long until the next attempt, in milliseconds. */
+  readonly delayMs: number | undefined
+}
+
+/** Thrown by a handler: its task is to be moved to this queue, with one more attempt. */
+export class Move extends Error {
+  constructor(queue: string, err?: string)
+  /** Where the task goes. */
+  readonly queue: string
+}
+
+/**
+ * Thrown by a handler: its task is released for another worker without counting an
+ * attempt, after `delayMs` milliseconds or a short random time; see {@link Job.release}.
+ */
+export class Release extends Error {
+  constructor(message?: string, options?: { delayMs?: number | undefined })
+  /** How long until the task is available again, in milliseconds. */
+  readonly delayMs: number | undefined
+}
+
+/**
+ * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job
+ * changes nothing about the one before.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('shop')
+ * await store.insert('inbox', { order: 7 })
+ * for await (const job of store.worker('inbox').jobs()) {
+ *   console.log(job.task.value.order, job.isLost) //=> 7 false
+ *   await job.done()
+ * }
+ */
+export class Jobs<T = any> {
+  private constructor()
+
+  /**
+   * The next job. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop.
+   */
+  next(): Promise<IteratorResult<Job<T>, undefined>>
+
+  /** Ends the loop; what `break` calls. */
+  return(): Promise<IteratorResult<Job<T>, undefined>>
+
+  [Symbol.asyncIterator](): this
+
+  /** {@link return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A task that is being worked on; made by {@link Jobs}.
+ *
+ * A native thread renews it, and the documents that it claims, three times a lease, so a busy event loop
+ * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
+ * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
+ * wait for a renewal that is under way, return what was modified, and reject with {@link
+ * DependencyError} if the lease was lost or something else that they name is not as it has to be.
+ * They can be tried again then, or the job ended in another way, while the lease lasts, which is
+ * not renewed any more.
+ *
+ * A job leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same
+ * task or document, and only the job can end its task: {@link TaskStore.modify} is refused for
+ * it.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const store = (await connect('memory:')).tasks('bank')
+ * await store.modify({
+ *   inserts: [{ queue: 'deposits', value: { to: 'ann', amount: 5 } }],
+ *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
+ * })
+ * await store.worker('deposits').run(async (job) => {
+ *   const { to, amount } = job.task.value
+ *   const [account] = await job.claimDocs('accounts', to)
+ *   const content = { balance: account.content.balance + amount }
+ *   return { ...job.delete(), docChanges: [account.change({ content, release: true })] }
+ * })
+ * console.log((await store.listDocs('accounts')).docs[0].content) //=> { balance: 12 }
+ */
+export class Job<T = any> {
+  private constructor()
+
+  readonly task: Task<T>
+
+  /** The task at its newest version. */
+  readonly handle: TaskHandle
+
+  /**
+   * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+   * whole lease: stop working. What ends the job is refused then. A job that was left is lost too.
+   */
+  readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
+   * what the work calls. It keeps neither the job nor the program alive.
+   */
+  readonly signal: AbortSignal
+
+  /** Whether one of the methods that end the job has succeeded, or the job was left. */
+  readonly isEnded: boolean
+
+  /**
+   * A modification that deletes the task: the usual end of a job, to add to and to {@link finish}.
+   * Spread into another one it deletes the task in any case, whatever that one's `deletes` are.
+   */
+  delete(): { deletes: TaskHandle[] }
+
+  /**
+   * Leases all documents of this primary key while the job runs; no other job gets them meanwhile.
+   * What ends the job releases them, unless it deletes them or sets until when they are held. See
+   * {@link TaskStore.claimDocs}.
+   *
+   * It rejects with {@link DependencyError} if another claimant holds one of them, and still does
+   * after `waitMs` milliseconds. A handler that lets this error through has not failed: the task is
+   * released with a delay of some milliseconds, as {@link fail} says. Waiters have no order: the
+   * claimant that held the documents may get them again first. It rejects with {@link LeaseLostError}
+   * once the job has ended.
+   */
+  claimDocs<C = any>(
+    namespace: string,
+    key: string,
+    options?: CallOptions & { waitMs?: number | undefined }
+  ): Promise<Doc<C>[]>
+
+  finish(modification: Modification, options?: CallOptions): Promise<Modified>
+
+  done(options?: CallOptions): Promise<Modified>
+
+  fail(err?: string, options?: CallOptions): Promise<Modified>
+
+  /**
+   * Ends the job and schedules another attempt, after the worker's backoff or `delayMs`
+   * milliseconds; if that was the last attempt, moves the task to the error queue.
+   */
+  retry(err?: string, options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
+
+  moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
+
+  /**
+   * Ends the job and releases the task without counting an attempt, available after `delayMs`
+   * milliseconds; 0 is at once. By default it is a random time of 50 to 100, so that a task is
+   * not claimed and released in a tight loop. It does not count for `maxClaims` either.
+   */
+  release(options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
+
+  /**
+   * Stops renewing the job; the task is available again when its lease is over. Nothing after the
+   * job has ended.
+   */
+  leave(): void
+
+  /** {@link leave}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Something went wrong; the message is one line for people. There is a class for each kind, with a
+ * code and a number that are the same in every language Millpond has.
+ *
+ * An argument of a wrong type is no such error: as with Node's own functions it is a `TypeError` with
+ * code `ERR_INVALID_ARG_TYPE`.
+ *
+ * @example
+ * import { connect, MillpondError } from 'millpond'
+ *
+ * const client = await connect('memory:')
+ * try {
+ *   await client.ick('files').add([[NaN, 'a.txt']])
+ * } catch (error) {
+ *   if (!(error instanceof MillpondError)) throw error
+ *   console.log(error.code, error.number, error.operation, error.retry)
+ *   //=> INVALID_ARGUMENT 1 ick.add never
+ * }
+ */
+export class MillpondError extends Error {
+  constructor(message?: string, options?: { operation?: string | undefined; cause?: unknown })
+
+  /** The stable name of the kind, such as `'CONNECTION_LOST'`. */
+  readonly code: string
+  /** The stable number of the kind. */
+  readonly number: number
+  /**
+   * Whether the same call can help: `'never'`, not before something changes; `'later'`, nothing
+   * was done; `'unknown'`, it may have been done, so check before you repeat it.
+   */
+  readonly retry: 'never' | 'later' | 'unknown'
+  /** The operation that failed, such as `'ick.add'`; empty if there was none. */
+  readonly operation: string
+
+  /** The code of all errors of the class. */
+  static readonly code: string
+  /** Their number. */
+  static readonly number: number
+  /** Whether the same call can help. */
+  static readonly retry: 'never' | 'later' | 'unknown'
+}
+
+/**
+ * The value or the size of an argument is wrong. Nothing was sent. One of a wrong type is a TypeError;
+ * see {@link MillpondError}.
+ */
+export class InvalidArgumentError extends MillpondError {}
+//! errors
+/**
+ * A task or a document is not as a modification says, a task or document to renew is not held, or
+ * documents to claim are another's: nothing was done. It lists all that is not as it has to be.
+ */
+export class DependencyError extends MillpondError {
+  //! fields tasks.Dependency
+}
