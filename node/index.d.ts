@@ -318,8 +318,8 @@ export class Ick<T extends string | Buffer = string> {
    * was added again meanwhile stays dirty.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} do not commit again, but reserve:
-   * what comes is work to be done. A second commit could take away a member that was dirtied and
-   * reserved since. Above 250,000 members it takes several steps, each atomic.
+   * what is returned is work to be done. A second commit could take away a member that was dirtied
+   * and reserved since. Above 250,000 members it takes several steps, each atomic.
    *
    * @param members - members as they were reserved, each up to 16,777,216 bytes
    * @throws {@link InvalidArgumentError} for more than 1,000,000 members; {@link WrongTypeError}
@@ -759,8 +759,8 @@ export interface TrackedOptions extends CallOptions {
 /** What a collection takes. */
 export interface GarbageOptions extends CallOptions {
   /**
-   * Looks only at deadlines that begin with as many of the first digits of the time, 1 to 10: with
-   * 6, at those of the same 10,000 seconds. What was cordoned is looked at in any case.
+   * Scans only deadlines that begin with this many of the first digits of the time, 1 to 10: with
+   * 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
    */
   timeDigits?: number | bigint | undefined
 }
@@ -1172,7 +1172,7 @@ export class Messages<T extends string | Buffer = string> {
 export class Garbage<T extends string | Buffer = string> {
   private constructor()
 
-  /** How many entries were looked at so far. */
+  /** How many entries were scanned so far. */
   readonly scanned: number
 
   /** How many records were deleted so far. */
@@ -1253,21 +1253,23 @@ export class Task<T = any> implements TaskHandle {
   readonly queue: string
   /** From when on it can be claimed, in milliseconds since the Unix epoch. */
   readonly atMs: number
-  /** When it was inserted. */
+  /** When it was inserted, in milliseconds since the Unix epoch. */
   readonly createdMs: number
-  /** When it was inserted, claimed, renewed or changed last. */
+  /**
+   * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+   */
   readonly modifiedMs: number
-  /** Who holds it until `atMs`, or put it there; empty for nobody. */
+  /** The claimant that holds it until `atMs`, or that set `atMs`; empty if there is none. */
   readonly claimant: string
   /** How often it was claimed; renewals do not count. */
   readonly claims: number
-  /** How often it was tried, as its workers say. */
+  /** How often it was tried, as its workers recorded. */
   readonly attempt: number
-  /** What went wrong, as its workers say. */
+  /** What went wrong, as its workers recorded. */
   readonly err: string
   /** 0 to 9: of the available tasks of a queue those with the highest are claimed first. */
   readonly priority: number
-  /** When it expires, also if it is leased; null for never. */
+  /** When it is deleted, leased or not, in milliseconds since the Unix epoch; null for never. */
   readonly expiresMs: number | null
   /** Its JSON text, byte for byte as it was written; null if it has no value. */
   readonly json: string | null
@@ -1364,15 +1366,17 @@ export class Doc<C = any> implements DocHandle {
   readonly version: number
   /** Its primary key; several documents can have the same. Never changes. */
   readonly key: string
-  /** Its secondary key. Never changes. */
+  /** Its secondary key: the order of documents with the same primary key. Never changes. */
   readonly secondaryKey: string
   /** Until when its claimant holds it, in milliseconds since the Unix epoch. */
   readonly atMs: number
-  /** Who holds it until `atMs`; empty for nobody. */
+  /** The claimant that holds it until `atMs`; empty if there is none. */
   readonly claimant: string
-  /** When it was inserted. */
+  /** When it was inserted, in milliseconds since the Unix epoch. */
   readonly createdMs: number
-  /** When it was inserted, claimed, renewed or changed last. */
+  /**
+   * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+   */
   readonly modifiedMs: number
   /** Its JSON text, byte for byte as it was written; null if it has no content. */
   readonly json: string | null
@@ -1428,9 +1432,12 @@ export interface NewTaskOptions {
   err?: string | undefined
   /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
   priority?: number | bigint | undefined
-  /** How long it may be there, done or not, held or not. In milliseconds. */
+  /**
+   * How long until it is deleted, done or not, leased or not; without limit by default. In
+   * milliseconds.
+   */
   ttlMs?: number | undefined
-  /** Leaves this task out if its id is taken, in place of refusing the whole modification. */
+  /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean | undefined
 }
 
@@ -1472,7 +1479,7 @@ export interface PutDoc extends PutDocOptions {
 
 /** A document to insert; it may have no content. */
 export interface NewDoc extends PutDoc {
-  /** Leaves this document out if its id is taken, in place of refusing the whole modification. */
+  /** Leaves this document out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean | undefined
 }
 
@@ -1672,7 +1679,7 @@ export interface QueueStats {
   claimed: number
   /** Tasks that cannot be claimed now and never were. */
   future: number
-  /** How often the task was claimed that was claimed most. */
+  /** How often the most claimed task was claimed. */
   maxClaims: number
 }
 
@@ -1784,12 +1791,12 @@ export class TaskStore<T = any> {
   /**
    * Leases one available task of these queues, or returns null if there is none now; see
    * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
-   * by chance, the oldest with a chance of one half, so that a task that fails again and again does
-   * not keep back the others; which queue is looked at first is left to chance.
+   * at random, the oldest with a probability of one half, so that a task that fails again and again
+   * does not block the others; the order of the queues is random too.
    *
    * At least once: the task is available again when the lease is over, unless it was deleted or
    * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
-   * that nobody saw.
+   * that no caller received.
    *
    * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
    * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
@@ -1822,8 +1829,8 @@ export class TaskStore<T = any> {
   claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
 
   /**
-   * A worker for these queues, which renews what it works on, tries again what failed, and puts
-   * aside what fails too often. See {@link TaskWorker}.
+   * A worker for these queues, which renews what it works on, retries what failed, and moves what
+   * fails too often to the error queue. See {@link TaskWorker}.
    *
    * @param queues - names of queues, 1 to 1,000
    */
@@ -1845,8 +1852,7 @@ export class TaskStore<T = any> {
   ): Promise<Renewed>
 
   /**
-   * The tasks of these ids, in the same order, in whatever queue they are; without those that are
-   * not there.
+   * The tasks of these ids, from any queue, in the same order; missing ones are left out.
    *
    * @param ids - ids, 1 to 10,000
    * @throws {@link InvalidArgumentError} for no id, more than 10,000 and ids beyond their limits;
@@ -1855,7 +1861,7 @@ export class TaskStore<T = any> {
   fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
 
   /**
-   * A page of a queue's tasks, by time and id. Pages are not one moment: a task that is claimed
+   * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
    * between two pages may be on both or on none.
    *
    * @param queue - the queue's name, 1 to 65,536 bytes
@@ -1876,8 +1882,8 @@ export class TaskStore<T = any> {
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**
-   * What is in the queues that hold tasks, by name: exact at one moment for each queue, and counted
-   * without a look at the tasks.
+   * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
+   * counted without reading the tasks.
    *
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
    * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
@@ -1941,7 +1947,7 @@ export class TaskStore<T = any> {
   ): Promise<Doc<C>>
 
   /**
-   * The documents of these ids, in the same order; without those that are not there.
+   * The documents of these ids, in the same order; missing ones are left out.
    *
    * @throws As {@link TaskStore.fetch}.
    */
@@ -2321,7 +2327,7 @@ export class InvalidArgumentError extends MillpondError {}
 export class InvalidUrlError extends MillpondError {}
 /** This name cannot be used on a cluster: its keys would lie in different slots. */
 export class CrossSlotError extends MillpondError {}
-/** A key of the queue holds something that is not the queue's. */
+/** A key of the queue holds data of another kind. */
 export class WrongTypeError extends MillpondError {}
 /** The data was written by a version of the format that this version does not know. */
 export class IncompatibleVersionError extends MillpondError {}
@@ -2339,9 +2345,9 @@ export class PermissionDeniedError extends MillpondError {}
 export class UnavailableError extends MillpondError {}
 /** The server has no memory left for writes. */
 export class OutOfMemoryError extends MillpondError {}
-/** The server replied with an error that Millpond has no kind for. */
+/** The server returned an error that Millpond has no kind for. */
 export class ServerError extends MillpondError {}
-/** The lease had run out or belongs to another holder: nothing was done. */
+/** The lease has expired or another client holds it: nothing was done. */
 export class LeaseLostError extends MillpondError {}
 /** Another process holds this directory; processes share queues over `redis:`. */
 export class LockedError extends MillpondError {}

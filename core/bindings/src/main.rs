@@ -50,9 +50,7 @@ fn main() -> ExitCode {
 fn generate(root: &Path, model: &Model) -> Output {
     let surface = Surface::read(root, model);
     let mut output = Output::new(root);
-    let _ = &surface;
     ruby::emit(root, model, &mut output);
-    node::emit(model, &mut output);
     node::emit(root, model, &surface, &mut output);
     output
 }

@@ -20,7 +20,7 @@ module Millpond
     CODE, NAME, RETRY = 3, "CROSS_SLOT", :never
   end
 
-  # A key of the queue holds something that is not the queue's.
+  # A key of the queue holds data of another kind.
   class WrongTypeError < StandardError
     include Error
     CODE, NAME, RETRY = 4, "WRONG_TYPE", :never
@@ -74,13 +74,13 @@ module Millpond
     CODE, NAME, RETRY = 12, "OUT_OF_MEMORY", :later
   end
 
-  # The server replied with an error that Millpond has no kind for.
+  # The server returned an error that Millpond has no kind for.
   class ServerError < StandardError
     include Error
     CODE, NAME, RETRY = 13, "SERVER", :never
   end
 
-  # The lease had run out or belongs to another holder: nothing was done.
+  # The lease has expired or another client holds it: nothing was done.
   class LeaseLostError < StandardError
     include Error
     CODE, NAME, RETRY = 14, "LEASE_LOST", :never

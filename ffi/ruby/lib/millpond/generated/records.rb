@@ -4,8 +4,8 @@
 module Millpond
   # A task as the store holds it.
   #
-  # `at_ms` does two jobs: a task is available from that time on, and a claim puts it off to the end of the lease.
-  # `(id, version)` is the handle of an optimistic lock: each claim, renewal and change adds 1 to `version`, and a
+  # `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of the lease.
+  # `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to `version`, and a
   # modification with a stale version is refused.
   #
   # What {TaskStore} returns are copies: they stay as they are.
@@ -34,28 +34,30 @@ module Millpond
     # @return [Integer] from when on it can be claimed, in milliseconds since the Unix epoch
     attr_reader :at_ms
 
-    # @return [Integer] when it was inserted
+    # @return [Integer] when it was inserted, in milliseconds since the Unix epoch
     attr_reader :created_ms
 
-    # @return [Integer] when it was inserted, claimed, renewed or changed last
+    # @return [Integer] when it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    #   epoch
     attr_reader :modified_ms
 
-    # @return [String] who holds it until `at_ms`, or put it there; empty for nobody
+    # @return [String] the claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none
     attr_reader :claimant
 
     # @return [Integer] how often it was claimed; renewals do not count
     attr_reader :claims
 
-    # @return [Integer] how often it was tried, as its workers say
+    # @return [Integer] how often it was tried, as its workers recorded
     attr_reader :attempt
 
-    # @return [String] what went wrong, as its workers say
+    # @return [String] what went wrong, as its workers recorded
     attr_reader :err
 
     # @return [Integer] 0 to 9: of the available tasks of a queue those with the highest are claimed first
     attr_reader :priority
 
-    # @return [Integer, nil] when it expires, also if it is leased; nil for never
+    # @return [Integer, nil] when it is deleted, leased or not, in milliseconds since the Unix epoch; nil for
+    #   never
     attr_reader :expires_ms
 
     # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make their
@@ -85,8 +87,8 @@ module Millpond
     end
   end
 
-  # A document as the store holds it: found by its namespace and id, sorted by its keys, held for a time as tasks
-  # are, but never consumed.
+  # A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a time as
+  # tasks are, but never consumed.
   #
   # What {TaskStore} returns are copies: they stay as they are.
   #
@@ -113,19 +115,20 @@ module Millpond
     # @return [String] its primary key; several documents can have the same. Never changes
     attr_reader :key
 
-    # @return [String] its secondary key. Never changes
+    # @return [String] its secondary key: the order of documents with the same primary key. Never changes
     attr_reader :secondary_key
 
     # @return [Integer] until when its claimant holds it, in milliseconds since the Unix epoch
     attr_reader :at_ms
 
-    # @return [String] who holds it until `at_ms`; empty for nobody
+    # @return [String] the claimant that holds it until `at_ms`; empty if there is none
     attr_reader :claimant
 
-    # @return [Integer] when it was inserted
+    # @return [Integer] when it was inserted, in milliseconds since the Unix epoch
     attr_reader :created_ms
 
-    # @return [Integer] when it was inserted, claimed, renewed or changed last
+    # @return [Integer] when it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    #   epoch
     attr_reader :modified_ms
 
     # For tests of programs, and for documents of which a program has kept where they are: stores make their
@@ -218,7 +221,7 @@ module Millpond
   #   [messages, dead] # => [[], 0]
   Reclaimed = Struct.new(:messages, :dead)
 
-  # A message that nobody acknowledged however often it was delivered, and its history.
+  # A message that was delivered too often without being acknowledged, and its history.
   #
   # @!attribute [r] id
   #   @return [String] its id among the dead letters
@@ -313,7 +316,7 @@ module Millpond
   #   @return [Integer] until when all are held, in milliseconds since the Unix epoch
   Renewed = Struct.new(:tasks, :docs, :at_ms)
 
-  # Where a task stands in the total order of its queue: by time, and by id where that is the same.
+  # Where a task stands in the order of its queue: by time, and by id where that is the same.
   #
   # @!attribute [r] at_ms
   #   @return [Integer] the task's `at_ms`
@@ -329,7 +332,7 @@ module Millpond
   #   @return [Position, nil] what the next page comes after; nil for the last page
   TaskPage = Struct.new(:tasks, :next)
 
-  # Where a document stands in the total order of its namespace.
+  # Where a document stands in the order of its namespace.
   #
   # @!attribute [r] key
   #   @return [String] the document's primary key
@@ -360,7 +363,7 @@ module Millpond
   # @!attribute [r] future
   #   @return [Integer] tasks that cannot be claimed now and never were
   # @!attribute [r] max_claims
-  #   @return [Integer] how often the task was claimed that was claimed most
+  #   @return [Integer] how often the most claimed task was claimed
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
