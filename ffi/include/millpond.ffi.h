@@ -182,6 +182,13 @@ typedef struct {
 } millpond_shuffle_options;
 
 typedef struct {
+    size_t size;
+    int64_t prefer_stream;
+    bool default_stream;
+    uint64_t max_deliveries;
+} millpond_shuffle_consumer_options;
+
+typedef struct {
     char *field;
     size_t field_length;
     char *value;
@@ -210,13 +217,6 @@ typedef struct {
 } millpond_shuffle_message;
 
 typedef struct {
-    size_t size;
-    int64_t prefer_stream;
-    uint64_t max_deliveries;
-    bool default_stream;
-} millpond_shuffle_consumer_options;
-
-typedef struct {
     uint64_t id_time_ms;
     uint64_t id_sequence;
     char *group;
@@ -240,6 +240,20 @@ typedef struct {
 
 typedef struct {
     size_t size;
+    millpond_bytes queue;
+    millpond_bytes id;
+    millpond_bytes value;
+    int64_t at_ms;
+    int64_t delay_ms;
+    uint64_t attempt;
+    millpond_bytes err;
+    uint64_t priority;
+    int64_t ttl_ms;
+    bool skip_colliding;
+} millpond_new_task;
+
+typedef struct {
+    size_t size;
     millpond_bytes namespace_name;
     millpond_bytes key;
     millpond_bytes id;
@@ -247,47 +261,6 @@ typedef struct {
     millpond_bytes content;
     bool skip_colliding;
 } millpond_new_doc;
-
-typedef struct {
-    millpond_bytes namespace_name;
-    millpond_bytes id;
-    uint64_t version;
-} millpond_doc_id;
-
-typedef struct {
-    size_t size;
-    millpond_doc_id doc;
-    millpond_bytes content;
-    int64_t at_ms;
-    int64_t delay_ms;
-} millpond_doc_change;
-
-typedef struct {
-    millpond_bytes namespace_name;
-    millpond_bytes id;
-    millpond_bytes key;
-    millpond_bytes secondary_key;
-    millpond_bytes claimant;
-    millpond_bytes content;
-    uint64_t version;
-    uint64_t at_ms;
-    uint64_t created_ms;
-    uint64_t modified_ms;
-} millpond_doc;
-
-typedef struct {
-    size_t size;
-    millpond_bytes queue;
-    millpond_bytes id;
-    millpond_bytes value;
-    millpond_bytes err;
-    int64_t at_ms;
-    int64_t delay_ms;
-    int64_t ttl_ms;
-    uint64_t attempt;
-    uint64_t priority;
-    bool skip_colliding;
-} millpond_new_task;
 
 typedef struct {
     size_t size;
@@ -307,24 +280,22 @@ typedef struct {
 
 typedef struct {
     millpond_bytes id;
-    millpond_bytes queue;
-    millpond_bytes claimant;
-    millpond_bytes err;
-    millpond_bytes value;
-    uint64_t version;
-    uint64_t at_ms;
-    uint64_t created_ms;
-    uint64_t modified_ms;
-    int64_t expires_ms;
-    uint64_t claims;
-    uint64_t attempt;
-    uint64_t priority;
-} millpond_task;
-
-typedef struct {
-    millpond_bytes id;
     uint64_t version;
 } millpond_task_id;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    uint64_t version;
+} millpond_doc_id;
+
+typedef struct {
+    size_t size;
+    millpond_doc_id doc;
+    millpond_bytes content;
+    int64_t at_ms;
+    int64_t delay_ms;
+} millpond_doc_change;
 
 typedef struct {
     size_t size;
@@ -349,15 +320,70 @@ typedef struct {
 } millpond_tasks_modification;
 
 typedef struct {
-    millpond_bytes id;
     uint64_t at_ms;
+    millpond_bytes id;
 } millpond_task_position;
+
+typedef struct {
+    size_t size;
+    const millpond_task_position *after;
+    int64_t limit;
+    millpond_bytes claimant;
+    bool omit_values;
+} millpond_task_query;
 
 typedef struct {
     millpond_bytes key;
     millpond_bytes secondary_key;
     millpond_bytes id;
 } millpond_doc_position;
+
+typedef struct {
+    size_t size;
+    millpond_bytes start;
+    millpond_bytes end;
+    const millpond_doc_position *after;
+    int64_t limit;
+    bool omit_contents;
+} millpond_doc_query;
+
+typedef struct {
+    size_t size;
+    const millpond_bytes *exact;
+    size_t exact_count;
+    const millpond_bytes *prefixes;
+    size_t prefix_count;
+    int64_t limit;
+} millpond_tasks_filter;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    uint64_t version;
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes content;
+    uint64_t at_ms;
+    millpond_bytes claimant;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+} millpond_doc;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t version;
+    millpond_bytes queue;
+    uint64_t at_ms;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+    millpond_bytes claimant;
+    uint64_t claims;
+    uint64_t attempt;
+    millpond_bytes err;
+    millpond_bytes value;
+    uint64_t priority;
+    int64_t expires_ms;
+} millpond_task;
 
 typedef struct {
     millpond_bytes queue;
@@ -394,32 +420,6 @@ typedef struct {
     char *text;
     size_t text_length;
 } millpond_tasks_data;
-
-typedef struct {
-    size_t size;
-    const millpond_task_position *after;
-    int64_t limit;
-    millpond_bytes claimant;
-    bool omit_values;
-} millpond_task_query;
-
-typedef struct {
-    size_t size;
-    const millpond_doc_position *after;
-    int64_t limit;
-    millpond_bytes start;
-    millpond_bytes end;
-    bool omit_contents;
-} millpond_doc_query;
-
-typedef struct {
-    size_t size;
-    const millpond_bytes *exact;
-    size_t exact_count;
-    const millpond_bytes *prefixes;
-    size_t prefix_count;
-    int64_t limit;
-} millpond_tasks_filter;
 
 typedef struct {
     const millpond_task_id *inserts;
@@ -730,6 +730,9 @@ void millpond_ick_channel_free(millpond_ick_channel *channel);
 
 void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t size);
 
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
+                                            size_t size);
+
 millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            const char *name,
                                            size_t name_length,
@@ -803,9 +806,6 @@ const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuf
                                                              size_t name_length);
 
 void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
-
-void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
-                                            size_t size);
 
 millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
                                               const char *group,
@@ -961,11 +961,19 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                millpond_keys **keys,
                                                millpond_error **error);
 
-void millpond_new_doc_init(millpond_new_doc *doc, size_t size);
+void millpond_new_task_init(millpond_new_task *options, size_t size);
+
+void millpond_new_doc_init(millpond_new_doc *options, size_t size);
+
+void millpond_tasks_modification_init(millpond_tasks_modification *options, size_t size);
+
+void millpond_task_query_init(millpond_task_query *options, size_t size);
+
+void millpond_doc_query_init(millpond_doc_query *options, size_t size);
+
+void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
-
-void millpond_new_task_init(millpond_new_task *task, size_t size);
 
 void millpond_task_change_init(millpond_task_change *change,
                                size_t size,
@@ -988,8 +996,6 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
                                     millpond_error **error);
 
 void millpond_tasks_store_free(millpond_tasks_store *store);
-
-void millpond_tasks_modification_init(millpond_tasks_modification *modification, size_t size);
 
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
@@ -1053,8 +1059,6 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      uint64_t *at_ms,
                                      millpond_error **error);
 
-void millpond_task_query_init(millpond_task_query *query, size_t size);
-
 millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
                                      const millpond_bytes *ids,
                                      size_t id_count,
@@ -1067,8 +1071,6 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     const millpond_task_query *query,
                                     millpond_tasks_result **result,
                                     millpond_error **error);
-
-void millpond_doc_query_init(millpond_doc_query *query, size_t size);
 
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
@@ -1108,8 +1110,6 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          const millpond_doc_query *query,
                                          millpond_tasks_result **result,
                                          millpond_error **error);
-
-void millpond_tasks_filter_init(millpond_tasks_filter *filter, size_t size);
 
 millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,

@@ -135,8 +135,8 @@ typedef enum {
      */
     MILLPOND_LOCKED = 15,
     /**
-     * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
-     * opens what lies before the damage.
+     * Stored data is damaged, or lacks what was on disk, in a way that no crash explains;
+     * `?repair` opens what lies before the damage.
      */
     MILLPOND_CORRUPT = 16,
     /**
@@ -161,7 +161,6 @@ typedef enum {
     MILLPOND_INTERNAL = 21,
     /**
      * A task or a document is not as a modification says: nothing was done.
-     * `millpond_error_dependency` lists all that is not.
      */
     MILLPOND_DEPENDENCY = 22,
 } millpond_status;
@@ -680,41 +679,74 @@ typedef struct {
 } millpond_ick_stats;
 
 /**
- * The settings of a queue. `millpond_shuffle_options_init` fills it; then set what you like.
+ * The settings of a queue.
+ *
+ * `millpond_shuffle_options_init` fills it; then set what you like.
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * What the `_init` sets: how many bytes the structure has in the program.
      */
     size_t size;
     /**
-     * How many streams the queue has. The first write to a queue sets it; a write to one that has
-     * another number is refused, and `millpond_shuffle_resize` changes it. Readers need not set it.
-     * `MILLPOND_NOT_SET`: writers use the number that the queue has, and a new queue gets 16.
+     * How many streams the queue has. The first write to a queue makes it so; a write to one that
+     * has another number is refused with both numbers, and `millpond_shuffle_resize` changes it.
+     * By default writers take the number that the queue has, and a new queue gets 16. Readers need
+     * not know. `MILLPOND_NOT_SET`: the default.
      */
     int64_t streams;
     /**
-     * How many of the streams a tenant may write to. `MILLPOND_NOT_SET`: the default, 2, or 1 if the
-     * queue has one stream.
+     * How many of the streams a tenant may write to; by default 2. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t streams_per_shard;
     /**
-     * How long a stream lives after it was last written to, in milliseconds. **When that time is over
-     * the stream is deleted with all that is in it, unprocessed messages too.** All writers of a queue
-     * should have the same. `MILLPOND_NOT_SET`: nothing that is written expires.
+     * How long a stream lives after it was last written to. **When that time is over the stream is
+     * deleted with all that is in it, unprocessed messages too.** By default nothing that is
+     * written expires. At least a second, at most 100 years. All writers of a queue should have
+     * the same. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
-     * How long a dead letter is kept, in milliseconds: each `millpond_shuffle_reclaim` deletes those
-     * that are older. `MILLPOND_NOT_SET`: they stay until `millpond_shuffle_delete_dead_letters`.
+     * How long a dead letter is kept. By default dead letters stay until they are deleted. Each
+     * `millpond_shuffle_reclaim` of this handle's consumers deletes those that are older. At least
+     * a second, at most 100 years. `MILLPOND_NOT_SET`: the default.
      */
     int64_t dead_ttl_ms;
     /**
-     * A `millpond_shuffle_track_keys`: where the records of tracked messages are.
-     * `MILLPOND_NOT_SET`: the default, `MILLPOND_SHUFFLE_TRACK_GLOBAL`.
+     * A `millpond_shuffle_track_keys`: where the records of tracked messages are. All programs
+     * that write, delete or collect tracked messages of a queue have to set the same. By default
+     * `MILLPOND_SHUFFLE_TRACK_GLOBAL`. `MILLPOND_NOT_SET`: the default.
      */
     int64_t track_keys;
 } millpond_shuffle_options;
+
+/**
+ * The settings of a consumer.
+ *
+ * `millpond_shuffle_consumer_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * Takes from this stream first, as much as it has; for a consumer to which one tenant's
+     * messages are cheaper together. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t prefer_stream;
+    /**
+     * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
+     * becomes a sharded queue while its writers move. The group there has the queue's name.
+     */
+    bool default_stream;
+    /**
+     * The number of deliveries after which a reclaimed message becomes a dead letter instead: a
+     * message that kills its consumers must not kill all of them. 0, the default, for never.
+     */
+    uint64_t max_deliveries;
+} millpond_shuffle_consumer_options;
 
 /**
  * A field of a message and its value: any bytes. In a message to write, both may be NULL if they
@@ -808,33 +840,6 @@ typedef struct {
 } millpond_shuffle_message;
 
 /**
- * The settings of a consumer. `millpond_shuffle_consumer_options_init` fills it; then set what you
- * like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The stream to read from first, as long as it has messages, for a consumer that
-     * processes one tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default, none.
-     */
-    int64_t prefer_stream;
-    /**
-     * The number of deliveries after which a reclaimed message becomes a dead letter instead: a
-     * message that kills its consumers must not kill all of them. 0, the default, is never.
-     */
-    uint64_t max_deliveries;
-    /**
-     * Whether to read also from the stream at the queue's own name, in turn with the others, where
-     * messages were before the queue was sharded. The group there has the queue's name. The
-     * default is false.
-     */
-    bool default_stream;
-} millpond_shuffle_consumer_options;
-
-/**
  * A message that was delivered too often without being acknowledged, and its history.
  */
 typedef struct {
@@ -883,7 +888,7 @@ typedef struct {
 } millpond_shuffle_id;
 
 /**
- * What a stream holds for a group, or all streams together.
+ * What a stream holds for a group.
  */
 typedef struct {
     /**
@@ -891,28 +896,84 @@ typedef struct {
      */
     uint64_t len;
     /**
-     * Messages delivered to the group and not acknowledged.
+     * Messages that were delivered to the group and not acknowledged.
      */
     uint64_t pending;
     /**
-     * Messages not yet delivered to the group. After messages were deleted in between, and on
-     * Redis before 7, it may be as high as `len` where it should be less.
+     * Messages that were not delivered to the group yet. After messages were deleted in between,
+     * and on Redis before 7, it may be `len` where it should be less.
      */
     uint64_t lag;
     /**
-     * How many milliseconds ago the oldest pending message was last delivered.
-     * `MILLPOND_NOT_SET`: there is none.
+     * How long ago the oldest pending message was delivered the last time. `MILLPOND_NOT_SET`:
+     * none.
      */
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
 
 /**
- * A document to insert or to put. `millpond_new_doc_init` fills it; then set the namespace, the key and what
- * you like.
+ * A task to insert.
+ *
+ * `millpond_new_task_init` fills it; then set what you like.
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The queue, which need not be there.
+     */
+    millpond_bytes queue;
+    /**
+     * Its id, unique in the store; 16 random hexadecimal digits by default. NULL: not set.
+     */
+    millpond_bytes id;
+    /**
+     * Its value: a JSON text, which is kept byte for byte. NULL: not set.
+     */
+    millpond_bytes value;
+    /**
+     * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
+     * counts for its age. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t at_ms;
+    /**
+     * How long from now it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t delay_ms;
+    /**
+     * How often it was tried before.
+     */
+    uint64_t attempt;
+    /**
+     * What went wrong before.
+     */
+    millpond_bytes err;
+    /**
+     * 0, by default, to 9: of the available tasks of a queue those with the highest are claimed
+     * first.
+     */
+    uint64_t priority;
+    /**
+     * How long until it is deleted, done or not, leased or not; without limit by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t ttl_ms;
+    /**
+     * Leaves this task out if its id is taken, instead of refusing the whole modification.
+     */
+    bool skip_colliding;
+} millpond_new_task;
+
+/**
+ * A document to insert or to put.
+ *
+ * `millpond_new_doc_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
      */
     size_t size;
     /**
@@ -924,178 +985,27 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * Its id, unique in its namespace: 1 to 1,025 characters. NULL: the default, made of the keys,
-     * so that a second document of the same keys is refused: the primary key, followed by `|` and
-     * the secondary key if there is one. In the primary key `%` and `|` are percent-encoded, so that
-     * different keys never make the same id. Several documents of the same keys need ids of their
-     * own, and so does a document whose primary key is empty.
+     * Its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of the
+     * keys, so that a second document of the same keys is refused: it is the primary key, followed
+     * by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+     * percent-encoded (`%25`, `%7C`), so that different keys never make the same id. Several
+     * documents of the same keys need ids of their own, and so does a document whose primary key
+     * is empty. NULL: not set.
      */
     millpond_bytes id;
     /**
-     * The secondary key, at most 256 characters: the order of documents with the same primary key.
+     * Its secondary key: the order of documents with the same primary key.
      */
     millpond_bytes secondary_key;
     /**
-     * Its content: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
+     * Its content: a JSON text, which is kept byte for byte. NULL: not set.
      */
     millpond_bytes content;
     /**
-     * Whether to leave this document out if its id is taken, instead of refusing the whole
-     * modification.
+     * Leaves this document out if its id is taken, instead of refusing the whole modification.
      */
     bool skip_colliding;
 } millpond_new_doc;
-
-/**
- * A document at a version: what deletes, depends and renewals take. Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The document's namespace.
-     */
-    millpond_bytes namespace_name;
-    /**
-     * The document's id.
-     */
-    millpond_bytes id;
-    /**
-     * The version that it has to have.
-     */
-    uint64_t version;
-} millpond_doc_id;
-
-/**
- * A change of a document. `millpond_doc_change_init` fills it from the document; then set what you
- * like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The document, and the version that it has to have.
-     */
-    millpond_doc_id doc;
-    /**
-     * The new content: a JSON text. NULL: the content stays.
-     */
-    millpond_bytes content;
-    /**
-     * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch; a
-     * time in the past releases it. `MILLPOND_NOT_SET`: without a `delay_ms` it is held as it was.
-     */
-    int64_t at_ms;
-    /**
-     * How many milliseconds from now the claimant that changes it holds it, by the
-     * engine's clock; 0 releases it. `MILLPOND_NOT_SET`: as `at_ms` says.
-     */
-    int64_t delay_ms;
-} millpond_doc_change;
-
-/**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
- * a time as tasks are, but never consumed. All texts are UTF-8, are not NUL-terminated, and live
- * as long as the result that the document is in.
- */
-typedef struct {
-    /**
-     * The namespace that it is in.
-     */
-    millpond_bytes namespace_name;
-    /**
-     * Unique in its namespace; made of its keys by default.
-     */
-    millpond_bytes id;
-    /**
-     * Its primary key; several documents can have the same. Never changes.
-     */
-    millpond_bytes key;
-    /**
-     * Its secondary key. Never changes.
-     */
-    millpond_bytes secondary_key;
-    /**
-     * The claimant that holds it until `at_ms`; empty if there is none.
-     */
-    millpond_bytes claimant;
-    /**
-     * Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
-     * which is not the same as `null`.
-     */
-    millpond_bytes content;
-    /**
-     * From 0; 1 more with each claim, renewal and change.
-     */
-    uint64_t version;
-    /**
-     * Until when its claimant holds it, in milliseconds since the Unix epoch.
-     */
-    uint64_t at_ms;
-    /**
-     * When it was inserted.
-     */
-    uint64_t created_ms;
-    /**
-     * When it was inserted, claimed, renewed or changed last.
-     */
-    uint64_t modified_ms;
-} millpond_doc;
-
-/**
- * A task to insert. `millpond_new_task_init` fills it; then set the queue and what you like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The queue, which need not be there.
-     */
-    millpond_bytes queue;
-    /**
-     * Its id, unique in the store: 1 to 64 characters. NULL: the default, 16 random
-     * hexadecimal digits.
-     */
-    millpond_bytes id;
-    /**
-     * Its value: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
-     */
-    millpond_bytes value;
-    /**
-     * What went wrong before.
-     */
-    millpond_bytes err;
-    /**
-     * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-     * counts for its age. `MILLPOND_NOT_SET`: without a `delay_ms` it is available at once.
-     */
-    int64_t at_ms;
-    /**
-     * In how many milliseconds it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`:
-     * as `at_ms` says.
-     */
-    int64_t delay_ms;
-    /**
-     * How many milliseconds until it is deleted, done or not, leased or not. `MILLPOND_NOT_SET`: the
-     * default, without limit.
-     */
-    int64_t ttl_ms;
-    /**
-     * How often it was tried before.
-     */
-    uint64_t attempt;
-    /**
-     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
-     */
-    uint64_t priority;
-    /**
-     * Whether to leave this task out if its id is taken, instead of refusing the whole
-     * modification.
-     */
-    bool skip_colliding;
-} millpond_new_task;
 
 /**
  * A change of a task. `millpond_task_change_init` fills it from the task; then set what you
@@ -1161,71 +1071,11 @@ typedef struct {
 } millpond_task_change;
 
 /**
- * A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
- * the result that the task is in.
+ * A task at a version.
  *
- * `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of
- * the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
- * `version`, and a modification with a stale version is refused.
- */
-typedef struct {
-    /**
-     * Unique in the store, over all queues.
-     */
-    millpond_bytes id;
-    /**
-     * The queue that it is in.
-     */
-    millpond_bytes queue;
-    /**
-     * The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
-     */
-    millpond_bytes claimant;
-    /**
-     * What went wrong, as its workers recorded.
-     */
-    millpond_bytes err;
-    /**
-     * Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
-     * which is not the same as `null`.
-     */
-    millpond_bytes value;
-    /**
-     * From 0; 1 more with each claim, renewal and change.
-     */
-    uint64_t version;
-    /**
-     * From when on it can be claimed, in milliseconds since the Unix epoch.
-     */
-    uint64_t at_ms;
-    /**
-     * When it was inserted.
-     */
-    uint64_t created_ms;
-    /**
-     * When it was inserted, claimed, renewed or changed last.
-     */
-    uint64_t modified_ms;
-    /**
-     * When it is deleted, leased or not. `MILLPOND_NOT_SET`: never.
-     */
-    int64_t expires_ms;
-    /**
-     * How often it was claimed; renewals do not count.
-     */
-    uint64_t claims;
-    /**
-     * How often it was tried, as its workers recorded.
-     */
-    uint64_t attempt;
-    /**
-     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
-     */
-    uint64_t priority;
-} millpond_task;
-
-/**
- * A task at a version: what deletes, depends and renewals take. Its layout is fixed.
+ * What deletes, depends and renewals take.
+ *
+ * Its layout is fixed.
  *
  *     millpond_task_id done = {task->id, task->version};
  */
@@ -1241,17 +1091,72 @@ typedef struct {
 } millpond_task_id;
 
 /**
- * Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
- * task or document may be named only once; at most 100,000 entries.
- * `millpond_tasks_modification_init` makes it empty; then set what is to happen.
+ * A document at a version.
+ *
+ * What deletes, depends and renewals take.
+ *
+ * Its layout is fixed.
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The document's namespace.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * The document's id.
+     */
+    millpond_bytes id;
+    /**
+     * The version that it has to have.
+     */
+    uint64_t version;
+} millpond_doc_id;
+
+/**
+ * What becomes of a document; made by Doc::change.
+ *
+ * `millpond_doc_change_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
      */
     size_t size;
     /**
-     * Tasks to insert. Refused if a task of that id is there, in any queue.
+     * The document, and the version that it has to have.
+     */
+    millpond_doc_id doc;
+    /**
+     * The new content: a JSON text. NULL: not set.
+     */
+    millpond_bytes content;
+    /**
+     * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A
+     * time in the past releases it. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t at_ms;
+    /**
+     * How long from now the claimant that changes it holds it, by the engine's clock. 0 releases
+     * it. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t delay_ms;
+} millpond_doc_change;
+
+/**
+ * Inserts, changes, deletes and dependencies on tasks and documents, for TaskStore::modify:
+ * all happen or none does. A task or document may be named only once.
+ *
+ * At most 100,000 entries.
+ *
+ * `millpond_tasks_modification_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * Inserts a task. Refused if a task of that id is there, in any queue.
      */
     const millpond_new_task *inserts;
     /**
@@ -1259,7 +1164,7 @@ typedef struct {
      */
     size_t insert_count;
     /**
-     * Tasks to change. Refused if one is not there at that version, or held by another claimant.
+     * Changes a task. Refused if it is not there at that version, or held by another claimant.
      */
     const millpond_task_change *changes;
     /**
@@ -1267,7 +1172,7 @@ typedef struct {
      */
     size_t change_count;
     /**
-     * Tasks to delete. Refused if one is not there at that version, or held by another claimant.
+     * Deletes a task. Refused if it is not there at that version, or held by another claimant.
      */
     const millpond_task_id *deletes;
     /**
@@ -1275,7 +1180,7 @@ typedef struct {
      */
     size_t delete_count;
     /**
-     * Tasks that have to be there at that version, claimed or not.
+     * Is refused if this task is not there at that version; who holds it does not matter.
      */
     const millpond_task_id *depends;
     /**
@@ -1283,8 +1188,8 @@ typedef struct {
      */
     size_t depend_count;
     /**
-     * Documents to insert. Refused if one of that id is there in its namespace; without an id of its
-     * own, if one of its keys is.
+     * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of
+     * its own, if one of its keys is.
      */
     const millpond_new_doc *doc_inserts;
     /**
@@ -1292,9 +1197,12 @@ typedef struct {
      */
     size_t doc_insert_count;
     /**
-     * Documents to insert, or whose content replaces that of the document of their id. Each needs a
-     * content; `skip_colliding` is ignored. Refused if another claimant holds the document, and as
-     * an id that is taken if it has other keys.
+     * Inserts a document, or replaces the content of the one of that id. It has to have a content.
+     * Refused if another claimant holds it, and as a collision if it has other keys. Its holder
+     * stays the same. It is among the inserted documents of what the modification did. In the
+     * modification that ends a Job, a put of a document that the job holds is a change: the
+     * document has to be at the version that is held, is released, and is among the changed
+     * documents.
      */
     const millpond_new_doc *doc_puts;
     /**
@@ -1302,8 +1210,7 @@ typedef struct {
      */
     size_t doc_put_count;
     /**
-     * Documents to change. Refused if one is not there at that version, or held by another
-     * claimant.
+     * Changes a document. Refused if it is not there at that version, or held by another claimant.
      */
     const millpond_doc_change *doc_changes;
     /**
@@ -1311,8 +1218,7 @@ typedef struct {
      */
     size_t doc_change_count;
     /**
-     * Documents to delete. Refused if one is not there at that version, or held by another
-     * claimant.
+     * Deletes a document. Refused if it is not there at that version, or held by another claimant.
      */
     const millpond_doc_id *doc_deletes;
     /**
@@ -1320,7 +1226,7 @@ typedef struct {
      */
     size_t doc_delete_count;
     /**
-     * Documents that have to be there at that version, claimed or not.
+     * Is refused if this document is not there at that version; who holds it does not matter.
      */
     const millpond_doc_id *doc_depends;
     /**
@@ -1330,22 +1236,55 @@ typedef struct {
 } millpond_tasks_modification;
 
 /**
- * Where a task stands in the total order of its queue: by time, and by id where that is the same.
+ * Where a task stands in the order of its queue: by time, and by id where that is the same.
+ *
  * Its layout is fixed.
  */
 typedef struct {
     /**
-     * The task's id.
-     */
-    millpond_bytes id;
-    /**
      * The task's `at_ms`.
      */
     uint64_t at_ms;
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
 } millpond_task_position;
 
 /**
- * Where a document stands in the total order of its namespace. Its layout is fixed.
+ * Which tasks of a queue to list.
+ *
+ * `millpond_task_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The page after this position. It is the `next` of the page before. NULL: not set.
+     */
+    const millpond_task_position *after;
+    /**
+     * Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
+     * default.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
+     * and still have a next one. NULL: not set.
+     */
+    millpond_bytes claimant;
+    /**
+     * Leaves the values out. A change that is made of such a task removes its value.
+     */
+    bool omit_values;
+} millpond_task_query;
+
+/**
+ * Where a document stands in the order of its namespace.
+ *
+ * Its layout is fixed.
  */
 typedef struct {
     /**
@@ -1361,6 +1300,191 @@ typedef struct {
      */
     millpond_bytes id;
 } millpond_doc_position;
+
+/**
+ * Which documents of a namespace to list.
+ *
+ * `millpond_doc_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * From this primary key on. NULL: not set.
+     */
+    millpond_bytes start;
+    /**
+     * Up to this primary key, and without it; an empty one is no end. NULL: not set.
+     */
+    millpond_bytes end;
+    /**
+     * The page after this position. It is the `next_doc` of the page before. NULL: not set.
+     */
+    const millpond_doc_position *after;
+    /**
+     * At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+    /**
+     * Leaves the contents out.
+     */
+    bool omit_contents;
+} millpond_doc_query;
+
+/**
+ * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
+ * if none is given. 10,000 names and prefixes are allowed.
+ *
+ * `millpond_tasks_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The exact names.
+     */
+    const millpond_bytes *exact;
+    /**
+     * How many there are.
+     */
+    size_t exact_count;
+    /**
+     * What names begin with.
+     */
+    const millpond_bytes *prefixes;
+    /**
+     * How many there are.
+     */
+    size_t prefix_count;
+    /**
+     * At most this many, the first by name; 100,000 by default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+} millpond_tasks_filter;
+
+/**
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, leased
+ * for a time as tasks are, but never consumed.
+ *
+ * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the
+ * document is in.
+ */
+typedef struct {
+    /**
+     * The namespace that it is in.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * Unique in its namespace; made of its keys by default, see NewDoc::id.
+     */
+    millpond_bytes id;
+    /**
+     * From 0; 1 more with each claim, renewal and change.
+     */
+    uint64_t version;
+    /**
+     * Its primary key; several documents can have the same. Never changes.
+     */
+    millpond_bytes key;
+    /**
+     * Its secondary key: the order of documents with the same primary key. Never changes.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
+     * too where contents were left out.
+     */
+    millpond_bytes content;
+    /**
+     * Until when its claimant holds it, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * The claimant that holds it until `at_ms`; empty if there is none.
+     */
+    millpond_bytes claimant;
+    /**
+     * When it was inserted, in milliseconds since the Unix epoch.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+     * epoch.
+     */
+    uint64_t modified_ms;
+} millpond_doc;
+
+/**
+ * A task as the store holds it.
+ *
+ * `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end
+ * of the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds
+ * 1 to `version`, and a modification with a stale version is refused.
+ *
+ * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the task is
+ * in.
+ */
+typedef struct {
+    /**
+     * Unique in the store, over all queues.
+     */
+    millpond_bytes id;
+    /**
+     * From 0; 1 more with each claim, renewal and change.
+     */
+    uint64_t version;
+    /**
+     * The queue that it is in.
+     */
+    millpond_bytes queue;
+    /**
+     * From when on it can be claimed, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * When it was inserted, in milliseconds since the Unix epoch.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+     * epoch.
+     */
+    uint64_t modified_ms;
+    /**
+     * The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
+     */
+    millpond_bytes claimant;
+    /**
+     * How often it was claimed; renewals do not count.
+     */
+    uint64_t claims;
+    /**
+     * How often it was tried, as its workers recorded.
+     */
+    uint64_t attempt;
+    /**
+     * What went wrong, as its workers recorded.
+     */
+    millpond_bytes err;
+    /**
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
+     * too where values were left out.
+     */
+    millpond_bytes value;
+    /**
+     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+     */
+    uint64_t priority;
+    /**
+     * When it is deleted, leased or not, in milliseconds since the Unix epoch; `MILLPOND_NOT_SET`
+     * for never.
+     */
+    int64_t expires_ms;
+} millpond_task;
 
 /**
  * What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
@@ -1387,7 +1511,7 @@ typedef struct {
      */
     uint64_t future;
     /**
-     * How often the task was claimed that was claimed most.
+     * How often the most claimed task was claimed.
      */
     uint64_t max_claims;
 } millpond_task_queue_stats;
@@ -1405,7 +1529,7 @@ typedef struct {
      */
     uint64_t size;
     /**
-     * Documents that are claimed now.
+     * Documents that are leased now.
      */
     uint64_t claimed;
 } millpond_task_namespace_stats;
@@ -1493,95 +1617,6 @@ typedef struct {
      */
     size_t text_length;
 } millpond_tasks_data;
-
-/**
- * Which tasks of a queue to list. `millpond_task_query_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The page after this position, as the `next` of the page before. NULL: the first.
-     */
-    const millpond_task_position *after;
-    /**
-     * How many tasks to read: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
-     */
-    int64_t limit;
-    /**
-     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-     * and still have a next one. NULL: not set.
-     */
-    millpond_bytes claimant;
-    /**
-     * Whether to leave the values out.
-     */
-    bool omit_values;
-} millpond_task_query;
-
-/**
- * Which documents of a namespace to list. `millpond_doc_query_init` fills it; then set what you
- * like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The page after this position, as the `next_doc` of the page before. NULL: the first.
-     */
-    const millpond_doc_position *after;
-    /**
-     * How many documents: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
-     */
-    int64_t limit;
-    /**
-     * From this primary key on. Empty: from the first.
-     */
-    millpond_bytes start;
-    /**
-     * Up to this primary key, and without it. Empty: no end.
-     */
-    millpond_bytes end;
-    /**
-     * Whether to leave the contents out.
-     */
-    bool omit_contents;
-} millpond_doc_query;
-
-/**
- * Which queues or namespaces to include: those with one of the exact names or prefixes; all if
- * none is given. `millpond_tasks_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
-     */
-    size_t size;
-    /**
-     * The exact names.
-     */
-    const millpond_bytes *exact;
-    /**
-     * How many there are.
-     */
-    size_t exact_count;
-    /**
-     * What names begin with.
-     */
-    const millpond_bytes *prefixes;
-    /**
-     * How many there are.
-     */
-    size_t prefix_count;
-    /**
-     * How many at most, the first by name. `MILLPOND_NOT_SET`: the default, 100,000, the most.
-     */
-    int64_t limit;
-} millpond_tasks_filter;
 
 /**
  * Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
@@ -2631,18 +2666,24 @@ millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
 void millpond_ick_channel_free(millpond_ick_channel *channel);
 
 /**
- * Fills options with their defaults.
+ * Fills options with their defaults. Does nothing for NULL.
  *
  *     millpond_shuffle_options options;
  *     millpond_shuffle_options_init(&options, sizeof options);
  *     options.streams = 64;
  *     options.streams_per_shard = 4;
  *
- * Does nothing for NULL.
- *
  * Threads: any.
  */
 void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
+                                            size_t size);
 
 /**
  * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
@@ -2906,14 +2947,6 @@ const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuf
  * Threads: any.
  */
 void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
-
-/**
- * Fills options with their defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
-                                            size_t size);
 
 /**
  * A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
@@ -3455,19 +3488,70 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                millpond_error **error);
 
 /**
- * Fills a document to insert with its defaults. The namespace still has to be set, and usually
- * the key.
+ * Fills a task to insert with its defaults. The queue still has to be set. Does nothing for
+ * NULL.
+ *
+ *     millpond_new_task task;
+ *     millpond_new_task_init(&task, sizeof task);
+ *     task.queue = (millpond_bytes){"mail", 4};
+ *     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
+ *     task.delay_ms = 60000;
+ *
+ * Threads: any.
+ */
+void millpond_new_task_init(millpond_new_task *options, size_t size);
+
+/**
+ * Fills a document to insert or to put with its defaults. The namespace still has to be set,
+ * and usually the key. Does nothing for NULL.
  *
  *     millpond_new_doc doc;
  *     millpond_new_doc_init(&doc, sizeof doc);
  *     doc.namespace_name = (millpond_bytes){"accounts", 8};
  *     doc.key = (millpond_bytes){"ann", 3};
  *
- * Does nothing for NULL.
+ * Threads: any.
+ */
+void millpond_new_doc_init(millpond_new_doc *options, size_t size);
+
+/**
+ * Makes a modification empty. Does nothing for NULL.
+ *
+ *     millpond_tasks_modification modification;
+ *     millpond_tasks_modification_init(&modification, sizeof modification);
+ *     modification.deletes = &done;
+ *     modification.delete_count = 1;
  *
  * Threads: any.
  */
-void millpond_new_doc_init(millpond_new_doc *doc, size_t size);
+void millpond_tasks_modification_init(millpond_tasks_modification *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_task_query_init(millpond_task_query *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_doc_query_init(millpond_doc_query *options, size_t size);
+
+/**
+ * Fills a filter with its defaults. Does nothing for NULL.
+ *
+ *     millpond_bytes prefix = {"mail/", 5};
+ *     millpond_tasks_filter filter;
+ *     millpond_tasks_filter_init(&filter, sizeof filter);
+ *     filter.prefixes = &prefix;
+ *     filter.prefix_count = 1;
+ *
+ * Threads: any.
+ */
+void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 
 /**
  * Fills a change with the document as it is, at its version: such a change leaves everything as it
@@ -3479,21 +3563,6 @@ void millpond_new_doc_init(millpond_new_doc *doc, size_t size);
  * Threads: any.
  */
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
-
-/**
- * Fills a task to insert with its defaults. The queue still has to be set.
- *
- *     millpond_new_task task;
- *     millpond_new_task_init(&task, sizeof task);
- *     task.queue = (millpond_bytes){"mail", 4};
- *     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
- *     task.delay_ms = 60000;
- *
- * Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_new_task_init(millpond_new_task *task, size_t size);
 
 /**
  * Fills a change with the task as it is, at its version: all that such a change does is to release
@@ -3572,20 +3641,6 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
  * Threads: any.
  */
 void millpond_tasks_store_free(millpond_tasks_store *store);
-
-/**
- * Makes a modification empty.
- *
- *     millpond_tasks_modification modification;
- *     millpond_tasks_modification_init(&modification, sizeof modification);
- *     modification.deletes = &done;
- *     modification.delete_count = 1;
- *
- * Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_tasks_modification_init(millpond_tasks_modification *modification, size_t size);
 
 /**
  * Does all of a modification, or nothing. One that is empty succeeds.
@@ -3815,13 +3870,6 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * Fills a query with its defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_task_query_init(millpond_task_query *query, size_t size);
-
-/**
  * The tasks of these ids, from any queue, in the same order; missing ones are left out.
  *
  * `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
@@ -3860,13 +3908,6 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     const millpond_task_query *query,
                                     millpond_tasks_result **result,
                                     millpond_error **error);
-
-/**
- * Fills a query with its defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_doc_query_init(millpond_doc_query *query, size_t size);
 
 /**
  * Leases all documents of a primary key for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000), or none if
@@ -3980,19 +4021,6 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          const millpond_doc_query *query,
                                          millpond_tasks_result **result,
                                          millpond_error **error);
-
-/**
- * Fills a filter with its defaults. Does nothing for NULL.
- *
- *     millpond_bytes prefix = {"mail/", 5};
- *     millpond_tasks_filter filter;
- *     millpond_tasks_filter_init(&filter, sizeof filter);
- *     filter.prefixes = &prefix;
- *     filter.prefix_count = 1;
- *
- * Threads: any.
- */
-void millpond_tasks_filter_init(millpond_tasks_filter *filter, size_t size);
 
 /**
  * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and

@@ -24,6 +24,11 @@ impl millpond_bytes {
     }
 }
 
+/// A text where it is; NULL for none.
+pub(crate) fn own(text: Option<&str>) -> millpond_bytes {
+    text.map_or(millpond_bytes::NONE, |text| millpond_bytes::of(text.as_bytes()))
+}
+
 /// A list of byte strings, such as the keys of a queue. The caller frees it with
 /// `millpond_keys_free`. Any thread may read it.
 pub struct millpond_keys {

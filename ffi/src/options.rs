@@ -19,7 +19,7 @@ pub(crate) unsafe trait Growing: Copy {
 
 /// Makes structures [`Growing`]: `growing! { type = default; … }`.
 macro_rules! growing {
-    ($($type:ident = $default:expr;)*) => {$(
+    ($($type:ident = $default:expr);* $(;)?) => {$(
         // SAFETY: the layout is checked here; the fields are numbers, pointers and `c_bool`.
         unsafe impl $crate::options::Growing for $type {
             const DEFAULT: Self = {
@@ -162,6 +162,28 @@ pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<
         _ => T::try_from(value)
             .map(Some)
             .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
+    }
+}
+
+/// A number that is narrower in the core.
+pub(crate) fn number<T: TryFrom<u64>>(
+    of: &impl Fn(&str) -> String,
+    field: &str,
+    number: u64,
+) -> Result<T> {
+    T::try_from(number)
+        .map_err(|_| invalid(format!("{} is {number}, which is out of range", of(field))))
+}
+
+/// Refuses two optional numbers of which each says the same in another way.
+pub(crate) fn only_one(
+    of: &impl Fn(&str) -> String,
+    (one, of_one): (&str, i64),
+    (other, of_other): (&str, i64),
+) -> Result<()> {
+    match (of_one, of_other) {
+        (NOT_SET, _) | (_, NOT_SET) => Ok(()),
+        _ => Err(invalid(format!("{} and {} are both given", of(one), of(other)))),
     }
 }
 

@@ -104,7 +104,7 @@ static void null_and_lengths(const struct backend *backend) {
     query.limit = -2;
     WRONG("limit is -2", millpond_tasks_list(store, S("q"), &query, &result, &error));
     millpond_task_query_init(&query, sizeof query);
-    millpond_task_position nowhere = {{NULL, 1}, 0};
+    millpond_task_position nowhere = {.id = {NULL, 1}};
     query.after = &nowhere;
     WRONG("after.id is NULL", millpond_tasks_list(store, S("q"), &query, &result, &error));
     millpond_doc_query doc_query;

@@ -11,6 +11,7 @@
 
 #![allow(dead_code, reason = "until every host has its emitter")]
 
+mod c;
 mod c_abi;
 mod docs;
 mod model;
@@ -52,5 +53,7 @@ fn generate(root: &Path, model: &Model) -> Output {
     let mut output = Output::new(root);
     ruby::emit(root, model, &mut output);
     node::emit(root, model, &surface, &mut output);
+    let _ = &surface;
+    c::emit(root, model, &mut output);
     output
 }

@@ -4,14 +4,15 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::shuffle::{Receipt, ShuffleConsumer, StreamNumber};
+use millpond::shuffle::{Receipt, ShuffleConsumer};
 
 use super::batch::{Batch, millpond_shuffle_batch};
 use super::queue::{Queue, millpond_shuffle_queue};
 use super::receipt::millpond_shuffle_receipt;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
-use crate::options::{NOT_SET, c_bool, given, growing, wait_time};
+use crate::options::wait_time;
+use crate::shuffle::generated::millpond_shuffle_consumer_options;
 use crate::status::millpond_status;
 
 /// One consumer of a group of a queue's consumers. Each message goes to one consumer of each group;
@@ -23,56 +24,6 @@ pub struct millpond_shuffle_consumer {
 
 /// What a handle of a consumer refers to. Boxed, or every handle would take as much memory.
 pub(crate) type Consumer = Box<ShuffleConsumer>;
-
-/// The settings of a consumer. `millpond_shuffle_consumer_options_init` fills it; then set what you
-/// like.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_shuffle_consumer_options {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
-    pub size: usize,
-    /// The stream to read from first, as long as it has messages, for a consumer that
-    /// processes one tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default, none.
-    pub prefer_stream: i64,
-    /// The number of deliveries after which a reclaimed message becomes a dead letter instead: a
-    /// message that kills its consumers must not kill all of them. 0, the default, is never.
-    pub max_deliveries: u64,
-    /// Whether to read also from the stream at the queue's own name, in turn with the others, where
-    /// messages were before the queue was sharded. The group there has the queue's name. The
-    /// default is false.
-    pub default_stream: c_bool,
-}
-
-growing! {
-    millpond_shuffle_consumer_options = Self {
-        size: size_of::<Self>(),
-        prefer_stream: NOT_SET,
-        max_deliveries: 0,
-        default_stream: c_bool::FALSE,
-    };
-}
-
-impl millpond_shuffle_consumer_options {
-    fn apply(&self, consumer: ShuffleConsumer) -> Result<ShuffleConsumer> {
-        Ok(consumer
-            .prefer_stream(given::<StreamNumber>("prefer_stream", self.prefer_stream)?)
-            .max_deliveries(self.max_deliveries)
-            .default_stream(self.default_stream.is_true()))
-    }
-}
-
-/// Fills options with their defaults. Does nothing for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
-    options: *mut millpond_shuffle_consumer_options,
-    size: usize,
-) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(options, size);
-}
 
 /// A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
 /// no call.
@@ -106,7 +57,7 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
         let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
         let consumer = caller.bytes(|| "consumer".to_owned(), consumer, consumer_length)?;
         let options = caller.options("options", options)?;
-        made.set(Box::new(options.apply(queue.consumer(group, consumer))?));
+        made.set(Box::new(options.read(&caller, queue.consumer(group, consumer))?));
         Ok(())
     })
 }

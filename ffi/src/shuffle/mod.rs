@@ -1,5 +1,8 @@
 //! The shuffle queue.
 
+/// What the core says of structures.
+pub mod generated;
+
 pub mod queue;
 pub mod receipt;
 pub mod write;

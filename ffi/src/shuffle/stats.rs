@@ -3,47 +3,20 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use millpond::shuffle::{self, StreamStats};
+use millpond::shuffle;
 
 use super::queue::{Queue, millpond_shuffle_queue};
 use crate::caller::{self, Caller, at};
 use crate::error::millpond_error;
 use crate::handle::Held;
 use crate::options::NOT_SET;
+use crate::shuffle::generated::millpond_shuffle_stream_stats;
 use crate::status::millpond_status;
 
 /// What a queue holds for a group, stream by stream. The caller frees it with
 /// `millpond_shuffle_stats_free`. Any thread may read it.
 pub struct millpond_shuffle_stats {
     _private: (),
-}
-
-/// What a stream holds for a group, or all streams together.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_shuffle_stream_stats {
-    /// Entries, finished ones included.
-    pub len: u64,
-    /// Messages delivered to the group and not acknowledged.
-    pub pending: u64,
-    /// Messages not yet delivered to the group. After messages were deleted in between, and on
-    /// Redis before 7, it may be as high as `len` where it should be less.
-    pub lag: u64,
-    /// How many milliseconds ago the oldest pending message was last delivered.
-    /// `MILLPOND_NOT_SET`: there is none.
-    pub oldest_idle_ms: i64,
-}
-
-impl From<&StreamStats> for millpond_shuffle_stream_stats {
-    fn from(stats: &StreamStats) -> Self {
-        let idle = stats.oldest_idle.map(|idle| idle.as_millis() as i64);
-        Self {
-            len: stats.len,
-            pending: stats.pending,
-            lag: stats.lag,
-            oldest_idle_ms: idle.unwrap_or(NOT_SET),
-        }
-    }
 }
 
 /// What a handle of stats refers to.
@@ -55,7 +28,7 @@ pub(crate) struct Stats {
 impl Stats {
     fn new(stats: &shuffle::Stats) -> Self {
         let streams: Box<[_]> =
-            stats.streams.iter().map(millpond_shuffle_stream_stats::from).collect();
+            stats.streams.iter().map(millpond_shuffle_stream_stats::new).collect();
         let oldest_idle_ms = streams.iter().map(|stream| stream.oldest_idle_ms).max();
         let total = millpond_shuffle_stream_stats {
             len: stats.len(),

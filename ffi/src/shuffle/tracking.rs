@@ -29,7 +29,7 @@ pub enum millpond_shuffle_track_keys {
 }
 
 /// The track keys with this number.
-pub(super) fn track_keys(number: u32) -> Result<TrackKeys> {
+pub(crate) fn track_keys(number: u32) -> Result<TrackKeys> {
     [
         (millpond_shuffle_track_keys::MILLPOND_SHUFFLE_TRACK_GLOBAL, TrackKeys::Global),
         (millpond_shuffle_track_keys::MILLPOND_SHUFFLE_TRACK_QUEUE, TrackKeys::Queue),

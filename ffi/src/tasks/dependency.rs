@@ -4,10 +4,10 @@ use std::ptr;
 
 use millpond::tasks::{Dependency, DocId, TaskId};
 
-use super::doc::millpond_doc_id;
-use super::task::millpond_task_id;
 use crate::caller::Caller;
 use crate::error::{Failure, millpond_error};
+use crate::keys::own;
+use crate::tasks::generated::{millpond_doc_id, millpond_task_id};
 
 /// Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
 #[repr(C)]
@@ -84,8 +84,12 @@ impl Refusal {
     pub(crate) fn new(dependency: &Dependency) -> Box<Self> {
         // Its texts are shared, and so do not move.
         let dependency = dependency.clone();
-        let tasks = |ids: &[TaskId]| -> Box<[_]> { ids.iter().map(millpond_task_id::of).collect() };
-        let docs = |ids: &[DocId]| -> Box<[_]> { ids.iter().map(millpond_doc_id::of).collect() };
+        let tasks = |ids: &[TaskId]| -> Box<[_]> {
+            ids.iter().map(|id| millpond_task_id::new(id, own)).collect()
+        };
+        let docs = |ids: &[DocId]| -> Box<[_]> {
+            ids.iter().map(|id| millpond_doc_id::new(id, own)).collect()
+        };
         let tasks = [
             &dependency.inserts,
             &dependency.changes,

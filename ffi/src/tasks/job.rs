@@ -7,13 +7,13 @@ use std::time::Duration;
 use millpond::Result;
 use millpond::tasks::{self, Modified};
 
-use super::modification::millpond_tasks_modification;
 use super::result::{Parts, TasksResult, millpond_tasks_data, millpond_tasks_result};
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
 use crate::options::{given, wait_time};
 use crate::status::millpond_status;
+use crate::tasks::generated::millpond_tasks_modification;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
 /// three times a lease, so a busy program keeps them. A job ends by one of the calls that decide what

@@ -2,85 +2,13 @@
 
 use std::ffi::c_char;
 
-use millpond::Result;
-use millpond::tasks::{Position, TaskQuery};
-
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, c_bool, given, growing};
 use crate::status::millpond_status;
-
-/// Where a task stands in the total order of its queue: by time, and by id where that is the same.
-/// Its layout is fixed.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_task_position {
-    /// The task's id.
-    pub id: millpond_bytes,
-    /// The task's `at_ms`.
-    pub at_ms: u64,
-}
-
-/// Which tasks of a queue to list. `millpond_task_query_init` fills it; then set what you like.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_task_query {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
-    pub size: usize,
-    /// The page after this position, as the `next` of the page before. NULL: the first.
-    pub after: *const millpond_task_position,
-    /// How many tasks to read: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
-    pub limit: i64,
-    /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-    /// and still have a next one. NULL: not set.
-    pub claimant: millpond_bytes,
-    /// Whether to leave the values out.
-    pub omit_values: c_bool,
-}
-
-growing! {
-    millpond_task_query = Self {
-        size: size_of::<Self>(),
-        after: std::ptr::null(),
-        limit: NOT_SET,
-        claimant: millpond_bytes::NONE,
-        omit_values: c_bool::FALSE,
-    };
-}
-
-impl millpond_task_query {
-    fn read(&self, caller: &Caller) -> Result<TaskQuery> {
-        let mut query = TaskQuery::new();
-        let count = usize::from(!self.after.is_null());
-        if let [after] = caller.array(|| "after".to_owned(), self.after, count)? {
-            let id = caller.text(|| "after.id".to_owned(), after.id)?.into();
-            query = query.after(Position { at_ms: after.at_ms, id });
-        }
-        if let Some(limit) = given("limit", self.limit)? {
-            query = query.limit(limit);
-        }
-        if let Some(claimant) = caller.optional_text(|| "claimant".to_owned(), self.claimant)? {
-            query = query.claimant(claimant);
-        }
-        Ok(match self.omit_values.is_true() {
-            true => query.omit_values(),
-            false => query,
-        })
-    }
-}
-
-/// Fills a query with its defaults. Does nothing for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_task_query_init(query: *mut millpond_task_query, size: usize) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(query, size);
-}
+use crate::tasks::generated::millpond_task_query;
 
 /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
 ///
@@ -139,7 +67,7 @@ pub unsafe extern "C" fn millpond_tasks_list(
         let store = caller.held::<Store>("store", store)?;
         let queue = millpond_bytes { data: queue, length: queue_length };
         let queue = caller.text(|| "queue".to_owned(), queue)?;
-        let query = caller.options("query", query)?.read(&caller)?;
+        let query = caller.options("query", query)?.read(&caller, str::to_owned)?;
         result.set(Parts::task_page(store.list(queue, query)?));
         Ok(())
     })

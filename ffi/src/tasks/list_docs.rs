@@ -3,94 +3,15 @@
 use std::ffi::c_char;
 
 use millpond::Result;
-use millpond::tasks::{DocPosition, DocQuery};
 
-use super::doc::millpond_new_doc;
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
 use super::when;
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, c_bool, given, growing};
 use crate::status::millpond_status;
-
-/// Where a document stands in the total order of its namespace. Its layout is fixed.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_doc_position {
-    /// The document's primary key.
-    pub key: millpond_bytes,
-    /// The document's secondary key.
-    pub secondary_key: millpond_bytes,
-    /// The document's id.
-    pub id: millpond_bytes,
-}
-
-/// Which documents of a namespace to list. `millpond_doc_query_init` fills it; then set what you
-/// like.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_doc_query {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
-    pub size: usize,
-    /// The page after this position, as the `next_doc` of the page before. NULL: the first.
-    pub after: *const millpond_doc_position,
-    /// How many documents: at most 10,000. `MILLPOND_NOT_SET`: the default, 1,000.
-    pub limit: i64,
-    /// From this primary key on. Empty: from the first.
-    pub start: millpond_bytes,
-    /// Up to this primary key, and without it. Empty: no end.
-    pub end: millpond_bytes,
-    /// Whether to leave the contents out.
-    pub omit_contents: c_bool,
-}
-
-growing! {
-    millpond_doc_query = Self {
-        size: size_of::<Self>(),
-        after: std::ptr::null(),
-        limit: NOT_SET,
-        start: millpond_bytes::NONE,
-        end: millpond_bytes::NONE,
-        omit_contents: c_bool::FALSE,
-    };
-}
-
-impl millpond_doc_query {
-    fn read(&self, caller: &Caller) -> Result<DocQuery> {
-        let mut query = DocQuery::new()
-            .start(caller.text(|| "start".to_owned(), self.start)?)
-            .end(caller.text(|| "end".to_owned(), self.end)?);
-        let count = usize::from(!self.after.is_null());
-        if let [after] = caller.array(|| "after".to_owned(), self.after, count)? {
-            query = query.after(DocPosition {
-                key: caller.text(|| "after.key".to_owned(), after.key)?.into(),
-                secondary_key: caller
-                    .text(|| "after.secondary_key".to_owned(), after.secondary_key)?
-                    .into(),
-                id: caller.text(|| "after.id".to_owned(), after.id)?.into(),
-            });
-        }
-        if let Some(limit) = given("limit", self.limit)? {
-            query = query.limit(limit);
-        }
-        Ok(match self.omit_contents.is_true() {
-            true => query.omit_contents(),
-            false => query,
-        })
-    }
-}
-
-/// Fills a query with its defaults. Does nothing for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_doc_query_init(query: *mut millpond_doc_query, size: usize) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(query, size);
-}
+use crate::tasks::generated::{millpond_doc_query, millpond_new_doc};
 
 /// Leases all documents of a primary key for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000), or none if
 /// another claimant holds one of them. The claimant that holds them can claim them again.
@@ -263,7 +184,7 @@ pub unsafe extern "C" fn millpond_tasks_list_docs(
         let result = caller.new_handle("result", result)?;
         let store = caller.held::<Store>("store", store)?;
         let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
-        let query = caller.options("query", query)?.read(&caller)?;
+        let query = caller.options("query", query)?.read(&caller, str::to_owned)?;
         result.set(Parts::doc_page(store.list_docs(namespace, query)?));
         Ok(())
     })

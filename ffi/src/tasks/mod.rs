@@ -1,5 +1,8 @@
 //! Tasks.
 
+/// What the core says of structures.
+pub mod generated;
+
 pub mod doc;
 pub mod task;
 

@@ -1,115 +1,17 @@
 //! Modifications: what is to happen to tasks and documents, all or nothing.
 
 use std::ffi::c_char;
-use std::ptr;
 
 use millpond::Result;
 use millpond::tasks::{Modification, NewTask};
 
-use super::doc::{millpond_doc_change, millpond_doc_id, millpond_new_doc};
 use super::result::{Parts, millpond_tasks_result};
 use super::store::{Store, millpond_tasks_store};
-use super::task::{millpond_new_task, millpond_task_change, millpond_task_id};
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::growing;
 use crate::status::millpond_status;
-
-/// Inserts, changes, deletes and dependencies on tasks and documents: all happen or none does. A
-/// task or document may be named only once; at most 100,000 entries.
-/// `millpond_tasks_modification_init` makes it empty; then set what is to happen.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_tasks_modification {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
-    pub size: usize,
-    /// Tasks to insert. Refused if a task of that id is there, in any queue.
-    pub inserts: *const millpond_new_task,
-    /// How many there are.
-    pub insert_count: usize,
-    /// Tasks to change. Refused if one is not there at that version, or held by another claimant.
-    pub changes: *const millpond_task_change,
-    /// How many there are.
-    pub change_count: usize,
-    /// Tasks to delete. Refused if one is not there at that version, or held by another claimant.
-    pub deletes: *const millpond_task_id,
-    /// How many there are.
-    pub delete_count: usize,
-    /// Tasks that have to be there at that version, claimed or not.
-    pub depends: *const millpond_task_id,
-    /// How many there are.
-    pub depend_count: usize,
-    /// Documents to insert. Refused if one of that id is there in its namespace; without an id of its
-    /// own, if one of its keys is.
-    pub doc_inserts: *const millpond_new_doc,
-    /// How many there are.
-    pub doc_insert_count: usize,
-    /// Documents to insert, or whose content replaces that of the document of their id. Each needs a
-    /// content; `skip_colliding` is ignored. Refused if another claimant holds the document, and as
-    /// an id that is taken if it has other keys.
-    pub doc_puts: *const millpond_new_doc,
-    /// How many there are.
-    pub doc_put_count: usize,
-    /// Documents to change. Refused if one is not there at that version, or held by another
-    /// claimant.
-    pub doc_changes: *const millpond_doc_change,
-    /// How many there are.
-    pub doc_change_count: usize,
-    /// Documents to delete. Refused if one is not there at that version, or held by another
-    /// claimant.
-    pub doc_deletes: *const millpond_doc_id,
-    /// How many there are.
-    pub doc_delete_count: usize,
-    /// Documents that have to be there at that version, claimed or not.
-    pub doc_depends: *const millpond_doc_id,
-    /// How many there are.
-    pub doc_depend_count: usize,
-}
-
-growing! {
-    millpond_tasks_modification = Self {
-        size: size_of::<Self>(),
-        inserts: ptr::null(),
-        insert_count: 0,
-        changes: ptr::null(),
-        change_count: 0,
-        deletes: ptr::null(),
-        delete_count: 0,
-        depends: ptr::null(),
-        depend_count: 0,
-        doc_inserts: ptr::null(),
-        doc_insert_count: 0,
-        doc_puts: ptr::null(),
-        doc_put_count: 0,
-        doc_changes: ptr::null(),
-        doc_change_count: 0,
-        doc_deletes: ptr::null(),
-        doc_delete_count: 0,
-        doc_depends: ptr::null(),
-        doc_depend_count: 0,
-    };
-}
-
-/// Makes a modification empty.
-///
-///     millpond_tasks_modification modification;
-///     millpond_tasks_modification_init(&modification, sizeof modification);
-///     modification.deletes = &done;
-///     modification.delete_count = 1;
-///
-/// Does nothing for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_modification_init(
-    modification: *mut millpond_tasks_modification,
-    size: usize,
-) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(modification, size);
-}
+use crate::tasks::generated::millpond_tasks_modification;
 
 impl Caller {
     /// The modification of a call.
@@ -117,40 +19,7 @@ impl Caller {
         &self,
         modification: *const millpond_tasks_modification,
     ) -> Result<Modification> {
-        let given = self.structure("modification", modification)?;
-        let mut read = Modification::new();
-
-        let inserts = self.structures("inserts", given.inserts, given.insert_count)?;
-        for (index, task) in inserts.enumerate() {
-            read = read.insert(task?.read(self, |field| format!("inserts[{index}].{field}"))?);
-        }
-        let changes = self.structures("changes", given.changes, given.change_count)?;
-        for (index, change) in changes.enumerate() {
-            read = read.change(change?.read(self, |field| format!("changes[{index}].{field}"))?);
-        }
-        let deletes = self.task_ids("deletes", given.deletes, given.delete_count)?;
-        read = deletes.into_iter().fold(read, Modification::delete);
-        let depends = self.task_ids("depends", given.depends, given.depend_count)?;
-        read = depends.into_iter().fold(read, Modification::depend);
-
-        let inserts = self.structures("doc_inserts", given.doc_inserts, given.doc_insert_count)?;
-        for (index, doc) in inserts.enumerate() {
-            let of = |field: &str| format!("doc_inserts[{index}].{field}");
-            read = read.insert_doc(doc?.read(self, of)?);
-        }
-        let puts = self.structures("doc_puts", given.doc_puts, given.doc_put_count)?;
-        for (index, doc) in puts.enumerate() {
-            read = read.put_doc(doc?.read(self, |field| format!("doc_puts[{index}].{field}"))?);
-        }
-        let changes = self.structures("doc_changes", given.doc_changes, given.doc_change_count)?;
-        for (index, change) in changes.enumerate() {
-            let of = |field: &str| format!("doc_changes[{index}].{field}");
-            read = read.change_doc(change?.read(self, of)?);
-        }
-        let deletes = self.doc_ids("doc_deletes", given.doc_deletes, given.doc_delete_count)?;
-        read = deletes.into_iter().fold(read, Modification::delete_doc);
-        let depends = self.doc_ids("doc_depends", given.doc_depends, given.doc_depend_count)?;
-        Ok(depends.into_iter().fold(read, Modification::depend_doc))
+        self.structure("modification", modification)?.read(self, str::to_owned)
     }
 }
 

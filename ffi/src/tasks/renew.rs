@@ -1,12 +1,11 @@
 //! Renew: extend the leases of tasks and documents.
 
-use super::doc::millpond_doc_id;
 use super::store::{Store, millpond_tasks_store};
-use super::task::millpond_task_id;
 use super::when;
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::status::millpond_status;
+use crate::tasks::generated::{millpond_doc_id, millpond_task_id};
 
 /// Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000) from now,
 /// all of them or none.

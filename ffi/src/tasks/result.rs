@@ -7,13 +7,12 @@ use millpond::tasks::{
     Doc, DocPage, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task, TaskPage,
 };
 
-use super::doc::millpond_doc;
-use super::list::millpond_task_position;
-use super::list_docs::millpond_doc_position;
-use super::stats::{millpond_task_namespace_stats, millpond_task_queue_stats};
-use super::task::millpond_task;
 use crate::caller::{self, Caller, at};
 use crate::keys::millpond_bytes;
+use crate::tasks::generated::{
+    millpond_doc, millpond_doc_position, millpond_task, millpond_task_namespace_stats,
+    millpond_task_position, millpond_task_queue_stats,
+};
 
 /// The result of a step on tasks or documents. The caller frees it with
 /// `millpond_tasks_result_free`, which does nothing to the tasks. Any thread may read it.
@@ -148,27 +147,20 @@ impl Parts {
             })
         };
         // In the order of the texts.
-        let task = |task| millpond_task::new(task, millpond_task::texts(task).map(&mut cut));
-        let tasks: Box<[_]> = content.tasks.iter().copied().flatten().map(task).collect();
-        let doc = |doc| millpond_doc::new(doc, millpond_doc::texts(doc).map(&mut cut));
-        let docs: Box<[_]> = content.docs.iter().copied().flatten().map(doc).collect();
-        let next = content.next.as_ref().map(|next| {
-            Box::new(millpond_task_position { id: cut(Some(&next.id)), at_ms: next.at_ms })
-        });
-        let next_doc = content.next_doc.as_ref().map(|next| {
-            Box::new(millpond_doc_position {
-                key: cut(Some(&next.key)),
-                secondary_key: cut(Some(&next.secondary_key)),
-                id: cut(Some(&next.id)),
-            })
-        });
-        let stats =
-            |stats: &QueueStats| millpond_task_queue_stats::new(stats, cut(Some(&stats.queue)));
-        let queues: Box<[_]> = content.queues.iter().map(stats).collect();
-        let stats = |stats: &NamespaceStats| {
-            millpond_task_namespace_stats::new(stats, cut(Some(&stats.namespace)))
-        };
-        let namespaces: Box<[_]> = content.namespaces.iter().map(stats).collect();
+        let tasks = content.tasks.iter().copied().flatten();
+        let tasks: Box<[_]> = tasks.map(|task| millpond_task::new(task, &mut cut)).collect();
+        let docs = content.docs.iter().copied().flatten();
+        let docs: Box<[_]> = docs.map(|doc| millpond_doc::new(doc, &mut cut)).collect();
+        let next = content.next.as_ref();
+        let next = next.map(|next| Box::new(millpond_task_position::new(next, &mut cut)));
+        let next_doc = content.next_doc.as_ref();
+        let next_doc = next_doc.map(|next| Box::new(millpond_doc_position::new(next, &mut cut)));
+        let queues = content.queues.iter();
+        let queues: Box<[_]> =
+            queues.map(|stats| millpond_task_queue_stats::new(stats, &mut cut)).collect();
+        let namespaces = content.namespaces.iter();
+        let namespaces: Box<[_]> =
+            namespaces.map(|stats| millpond_task_namespace_stats::new(stats, &mut cut)).collect();
 
         let data = millpond_tasks_data {
             tasks: tasks.as_ptr(),
@@ -216,14 +208,14 @@ impl Content<'_> {
     }
 
     fn texts(&self) -> impl Iterator<Item = &str> {
-        let tasks = self.tasks.iter().copied().flatten().flat_map(millpond_task::texts).flatten();
-        let docs = self.docs.iter().copied().flatten().flat_map(millpond_doc::texts).flatten();
-        let next = self.next.iter().map(|next| &*next.id);
-        let next_doc =
-            self.next_doc.iter().flat_map(|next| [&*next.key, &*next.secondary_key, &*next.id]);
-        let queues = self.queues.iter().map(|stats| &*stats.queue);
-        let namespaces = self.namespaces.iter().map(|stats| &*stats.namespace);
-        tasks.chain(docs).chain(next).chain(next_doc).chain(queues).chain(namespaces)
+        let tasks = self.tasks.iter().copied().flatten().flat_map(millpond_task::texts);
+        let docs = self.docs.iter().copied().flatten().flat_map(millpond_doc::texts);
+        let next = self.next.iter().flat_map(millpond_task_position::texts);
+        let next_doc = self.next_doc.iter().flat_map(millpond_doc_position::texts);
+        let queues = self.queues.iter().flat_map(millpond_task_queue_stats::texts);
+        let namespaces = self.namespaces.iter().flat_map(millpond_task_namespace_stats::texts);
+        let texts = tasks.chain(docs).chain(next).chain(next_doc).chain(queues).chain(namespaces);
+        texts.flatten()
     }
 }
 

@@ -8,7 +8,6 @@ use millpond::Result;
 use millpond::tasks::{Failure, Modification};
 
 use super::job::{Job, millpond_tasks_job};
-use super::modification::millpond_tasks_modification;
 use super::store::{Store, millpond_tasks_store};
 use super::worker::millpond_tasks_worker_options;
 use crate::caller::{Caller, invalid};
@@ -17,6 +16,7 @@ use crate::handle;
 use crate::keys::millpond_bytes;
 use crate::options::{NOT_SET, given};
 use crate::status::millpond_status;
+use crate::tasks::generated::millpond_tasks_modification;
 
 /// How a job ends.
 #[repr(C)]

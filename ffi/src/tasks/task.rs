@@ -1,196 +1,14 @@
-//! Tasks, as results and as arguments.
+//! Changes of tasks, which are made of tasks.
 
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::tasks::{NewTask, Task, TaskChange, TaskId, When};
+use millpond::tasks::{Task, TaskChange, TaskId};
 
-use super::when::when;
-use crate::caller::{Caller, invalid};
+use crate::caller::Caller;
 use crate::keys::millpond_bytes;
-use crate::options::{Growing, NOT_SET, c_bool, given, growing};
-
-/// A task as the store holds it. All texts are UTF-8, are not NUL-terminated, and live as long as
-/// the result that the task is in.
-///
-/// `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end of
-/// the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to
-/// `version`, and a modification with a stale version is refused.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_task {
-    /// Unique in the store, over all queues.
-    pub id: millpond_bytes,
-    /// The queue that it is in.
-    pub queue: millpond_bytes,
-    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
-    pub claimant: millpond_bytes,
-    /// What went wrong, as its workers recorded.
-    pub err: millpond_bytes,
-    /// Its JSON text, byte for byte as it was written. NULL: it has none, or it was left out,
-    /// which is not the same as `null`.
-    pub value: millpond_bytes,
-    /// From 0; 1 more with each claim, renewal and change.
-    pub version: u64,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch.
-    pub at_ms: u64,
-    /// When it was inserted.
-    pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last.
-    pub modified_ms: u64,
-    /// When it is deleted, leased or not. `MILLPOND_NOT_SET`: never.
-    pub expires_ms: i64,
-    /// How often it was claimed; renewals do not count.
-    pub claims: u64,
-    /// How often it was tried, as its workers recorded.
-    pub attempt: u64,
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
-    pub priority: u64,
-}
-
-impl millpond_task {
-    /// The texts, in the order of the fields.
-    pub(super) fn texts(task: &Task) -> [Option<&str>; 5] {
-        [
-            Some(&task.id),
-            Some(&task.queue),
-            Some(&task.claimant),
-            Some(&task.err),
-            task.value.as_deref(),
-        ]
-    }
-
-    pub(super) fn new(task: &Task, texts: [millpond_bytes; 5]) -> Self {
-        let [id, queue, claimant, err, value] = texts;
-        Self {
-            id,
-            queue,
-            claimant,
-            err,
-            value,
-            version: task.version,
-            at_ms: task.at_ms,
-            created_ms: task.created_ms,
-            modified_ms: task.modified_ms,
-            expires_ms: task.expires_ms.map_or(NOT_SET, |ms| ms as i64),
-            claims: task.claims.into(),
-            attempt: task.attempt.into(),
-            priority: task.priority.into(),
-        }
-    }
-}
-
-/// A task at a version: what deletes, depends and renewals take. Its layout is fixed.
-///
-///     millpond_task_id done = {task->id, task->version};
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_task_id {
-    /// The task's id.
-    pub id: millpond_bytes,
-    /// The version that it has to have.
-    pub version: u64,
-}
-
-impl millpond_task_id {
-    pub(super) fn of(task: &TaskId) -> Self {
-        Self { id: millpond_bytes::of(task.id.as_bytes()), version: task.version }
-    }
-}
-
-/// A task to insert. `millpond_new_task_init` fills it; then set the queue and what you like.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct millpond_new_task {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
-    pub size: usize,
-    /// The queue, which need not be there.
-    pub queue: millpond_bytes,
-    /// Its id, unique in the store: 1 to 64 characters. NULL: the default, 16 random
-    /// hexadecimal digits.
-    pub id: millpond_bytes,
-    /// Its value: a JSON text of at most 16 MiB, which is kept byte for byte. NULL: none.
-    pub value: millpond_bytes,
-    /// What went wrong before.
-    pub err: millpond_bytes,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-    /// counts for its age. `MILLPOND_NOT_SET`: without a `delay_ms` it is available at once.
-    pub at_ms: i64,
-    /// In how many milliseconds it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`:
-    /// as `at_ms` says.
-    pub delay_ms: i64,
-    /// How many milliseconds until it is deleted, done or not, leased or not. `MILLPOND_NOT_SET`: the
-    /// default, without limit.
-    pub ttl_ms: i64,
-    /// How often it was tried before.
-    pub attempt: u64,
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
-    pub priority: u64,
-    /// Whether to leave this task out if its id is taken, instead of refusing the whole
-    /// modification.
-    pub skip_colliding: c_bool,
-}
-
-growing! {
-    millpond_new_task = Self {
-        size: size_of::<Self>(),
-        queue: millpond_bytes::NONE,
-        id: millpond_bytes::NONE,
-        value: millpond_bytes::NONE,
-        err: millpond_bytes::NONE,
-        at_ms: NOT_SET,
-        delay_ms: NOT_SET,
-        ttl_ms: NOT_SET,
-        attempt: 0,
-        priority: 0,
-        skip_colliding: c_bool::FALSE,
-    };
-}
-
-impl millpond_new_task {
-    pub(super) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<NewTask> {
-        let mut task = NewTask::new(caller.text(|| of("queue"), self.queue)?)
-            .err(caller.text(|| of("err"), self.err)?)
-            .attempt(small(&of, "attempt", self.attempt)?)
-            .priority(small(&of, "priority", self.priority)?);
-        if let Some(id) = caller.optional_text(|| of("id"), self.id)? {
-            task = task.id(id);
-        }
-        if let Some(value) = caller.optional_text(|| of("value"), self.value)? {
-            task = task.value(value);
-        }
-        match when(&of, self.at_ms, self.delay_ms)? {
-            Some(When::At(at_ms)) => task = task.at_ms(at_ms),
-            Some(When::After(delay)) => task = task.after(delay),
-            _ => {}
-        }
-        if let Some(ttl_ms) = given(&of("ttl_ms"), self.ttl_ms)? {
-            task = task.ttl(Duration::from_millis(ttl_ms));
-        }
-        Ok(match self.skip_colliding.is_true() {
-            true => task.skip_colliding(),
-            false => task,
-        })
-    }
-}
-
-/// Fills a task to insert with its defaults. The queue still has to be set.
-///
-///     millpond_new_task task;
-///     millpond_new_task_init(&task, sizeof task);
-///     task.queue = (millpond_bytes){"mail", 4};
-///     task.value = (millpond_bytes){"{\"to\": \"ann\"}", 13};
-///     task.delay_ms = 60000;
-///
-/// Does nothing for NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_new_task_init(task: *mut millpond_new_task, size: usize) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(task, size);
-}
+use crate::options::{Growing, NOT_SET, c_bool, given, growing, number, only_one};
+use crate::tasks::generated::{millpond_task, millpond_task_id};
 
 /// A change of a task. `millpond_task_change_init` fills it from the task; then set what you
 /// like.
@@ -260,7 +78,7 @@ impl millpond_task_change {
         }
     }
 
-    pub(super) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<TaskChange> {
+    pub(crate) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<TaskChange> {
         let task = Task {
             id: caller.text(|| of("id"), self.id)?.into(),
             version: self.version,
@@ -270,22 +88,24 @@ impl millpond_task_change {
             modified_ms: 0,
             claimant: "".into(),
             claims: 0,
-            attempt: small(&of, "attempt", self.attempt)?,
+            attempt: number(&of, "attempt", self.attempt)?,
             err: caller.text(|| of("err"), self.err)?.into(),
             value: caller.optional_text(|| of("value"), self.value)?.map(Into::into),
             priority: 0,
             expires_ms: None,
         };
         let mut change = task.change();
-        match when(&of, self.at_ms, self.delay_ms)? {
-            Some(When::At(at_ms)) => change = change.at_ms(at_ms),
-            Some(When::After(delay)) => change = change.after(delay),
-            _ => {}
+        only_one(&of, ("at_ms", self.at_ms), ("delay_ms", self.delay_ms))?;
+        if let Some(at_ms) = given(&of("at_ms"), self.at_ms)? {
+            change = change.at_ms(at_ms);
+        }
+        if let Some(delay_ms) = given(&of("delay_ms"), self.delay_ms)? {
+            change = change.after(Duration::from_millis(delay_ms));
         }
         if self.retry.is_true() {
             let err = caller.text(|| of("retry_err"), self.retry_err)?;
             let queue = caller.text(|| of("quarantine_queue"), self.quarantine_queue)?;
-            let attempts = small(&of, "quarantine_attempts", self.quarantine_attempts)?;
+            let attempts = number(&of, "quarantine_attempts", self.quarantine_attempts)?;
             change = change.retry_or_quarantine(err, queue, attempts);
         }
         Ok(change)
@@ -328,14 +148,8 @@ impl Caller {
     ) -> Result<Vec<TaskId>> {
         let tasks = self.array(|| argument.to_owned(), tasks, count)?.iter().enumerate();
         let read = |(index, task): (usize, &millpond_task_id)| {
-            let id = self.text(|| format!("{argument}[{index}].id"), task.id)?;
-            Ok(TaskId::new(id, task.version))
+            task.read(self, |field| format!("{argument}[{index}].{field}"))
         };
         tasks.map(read).collect()
     }
-}
-
-fn small<T: TryFrom<u64>>(of: &impl Fn(&str) -> String, field: &str, number: u64) -> Result<T> {
-    T::try_from(number)
-        .map_err(|_| invalid(format!("{} is {number}, which is out of range", of(field))))
 }

@@ -127,7 +127,8 @@ static json_t *call_fetch(struct request *request) {
 static json_t *call_list(struct request *request) {
     json_t *json = request->json, *after = json_object_get(json, "after"), *next = json_null();
     millpond_bytes queue = text(request, json, "queue");
-    millpond_task_position position = {text(request, after, "id"), count(request, after, "at_ms")};
+    millpond_task_position position = {.id = text(request, after, "id"),
+                                       .at_ms = count(request, after, "at_ms")};
     millpond_task_query query;
     millpond_task_query_init(&query, sizeof query);
     query.limit = whole(request, json, "limit");
