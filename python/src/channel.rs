@@ -8,7 +8,8 @@ use crate::batches::Batches;
 use crate::convert;
 use crate::errors;
 use crate::handle::{Handle, call, derive};
-use crate::ick::{Ick, added, wait_time};
+use crate::ick::{Ick, wait_time};
+use crate::to_python::plain;
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct IckChannel {
@@ -55,7 +56,7 @@ impl IckChannel {
 
     fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let pairs = convert::pairs(pairs)?;
-        call!(py, &self.core, |channel| channel.add(pairs.iter()), added)
+        call!(py, &self.core, |channel| channel.add(pairs.iter()), plain)
     }
 
     fn batches(

@@ -2,7 +2,6 @@
 
 use millpond::shuffle::TrackKeys;
 use millpond::{Async, Options};
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::channel::IckChannel;
@@ -10,6 +9,7 @@ use crate::handle::{Handle, block, derive};
 use crate::ick::Ick;
 use crate::shuffle::ShuffleQueue;
 use crate::tasks::TaskStore;
+use crate::to_python::plain;
 use crate::{convert, errors};
 
 /// A client for callers that block or, by `is_async`, for those with an event loop.
@@ -144,17 +144,13 @@ impl Client {
         })
     }
 
-    /// The values of the Python class, in its order.
+    /// What opening a `file:` found.
     fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let found = match &self.core {
             Handle::Blocking(client) => client.recovery(),
             Handle::Async(client) => client.recovery(),
         };
-        let values = found.map(|found| {
-            let sizes = (found.records, found.torn_bytes, found.snapshot_bytes, found.log_bytes);
-            (sizes, found.closed, found.suspicion, found.warnings)
-        });
-        values.into_py_any(py)
+        plain(py, found)
     }
 
     /// Blocks also for an event loop: the disk may have to take a last write.
@@ -163,6 +159,6 @@ impl Client {
             Handle::Blocking(client) => client.clone(),
             Handle::Async(client) => client.to_blocking(),
         };
-        block(py, || client.close(), convert::plain)
+        block(py, || client.close(), plain)
     }
 }

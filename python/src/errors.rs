@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::{process, task_handles};
+use crate::process;
+use crate::to_python::ToPython;
 
 /// Code, name and what a retry does, of every kind of error.
 pub(crate) fn table() -> Vec<(u32, &'static str, &'static str)> {
@@ -60,7 +61,7 @@ fn make<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py, error.kind())?;
     let (message, operation) = (error.to_string(), error.operation());
     match error.dependency() {
-        Some(found) => class.call1((message, operation, task_handles::dependency(py, found)?)),
+        Some(found) => class.call1((message, operation, found.clone().to_python(py, false)?)),
         None => class.call1((message, operation)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use millpond::ick::{Added, BATCH_MEMBERS_MAX, Set, Stats};
+use millpond::ick::{BATCH_MEMBERS_MAX, Set, Stats};
 use millpond::{Async, CALL_ITEMS_MAX};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use crate::convert::{self, text_or_bytes};
 use crate::errors;
 use crate::handle::{Handle, call, derive};
 use crate::lease::ConsumerLease;
+use crate::to_python::{decoded, plain};
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Ick {
@@ -23,7 +24,7 @@ pub(crate) struct Ick {
 impl Ick {
     fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let pairs = convert::pairs(pairs)?;
-        call!(py, &self.core, |ick| ick.add(pairs.iter()), added)
+        call!(py, &self.core, |ick| ick.add(pairs.iter()), plain)
     }
 
     fn reserve(
@@ -33,16 +34,15 @@ impl Ick {
         backwash: bool,
     ) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::size("max", max)?, self.text);
-        let convert = move |py: Python<'_>, entries: Vec<_>| convert::entries(py, &entries, text);
         match backwash {
-            false => call!(py, &self.core, |ick| ick.reserve(max), convert),
-            true => call!(py, &self.core, |ick| ick.reserve_backwash(max), convert),
+            false => call!(py, &self.core, |ick| ick.reserve(max), decoded(text)),
+            true => call!(py, &self.core, |ick| ick.reserve_backwash(max), decoded(text)),
         }
     }
 
     fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let members = convert::members(members, CALL_ITEMS_MAX)?;
-        call!(py, &self.core, |ick| ick.commit(members.iter()), convert::plain)
+        call!(py, &self.core, |ick| ick.commit(members.iter()), plain)
     }
 
     fn exchange(
@@ -55,10 +55,9 @@ impl Ick {
         let (max, text) = (convert::size("max", max)?, self.text);
         let members = convert::members(members, BATCH_MEMBERS_MAX)?;
         let members = members.iter();
-        let convert = move |py: Python<'_>, entries: Vec<_>| convert::entries(py, &entries, text);
         match backwash {
-            false => call!(py, &self.core, |ick| ick.exchange(max, members), convert),
-            true => call!(py, &self.core, |ick| ick.exchange_backwash(max, members), convert),
+            false => call!(py, &self.core, |ick| ick.exchange(max, members), decoded(text)),
+            true => call!(py, &self.core, |ick| ick.exchange_backwash(max, members), decoded(text)),
         }
     }
 
@@ -78,14 +77,13 @@ impl Ick {
                 return Err(errors::invalid(py, message));
             }
         };
-        let convert = move |py: Python<'_>, entries: Vec<_>| convert::entries(py, &entries, text);
-        call!(py, &self.core, |ick| ick.peek(set, max), convert)
+        call!(py, &self.core, |ick| ick.peek(set, max), decoded(text))
     }
 
     fn delete(&self, py: Python<'_>, unlink: bool) -> PyResult<Py<PyAny>> {
         match unlink {
-            false => call!(py, &self.core, |ick| ick.delete(), convert::plain),
-            true => call!(py, &self.core, |ick| ick.unlink(), convert::plain),
+            false => call!(py, &self.core, |ick| ick.delete(), plain),
+            true => call!(py, &self.core, |ick| ick.unlink(), plain),
         }
     }
 
@@ -110,10 +108,6 @@ impl Ick {
 /// How long a loop over batches waits for work.
 pub(crate) fn wait_time(wait: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
     wait.map(|wait| convert::duration("wait", wait)).transpose()
-}
-
-pub(crate) fn added(py: Python<'_>, added: Added) -> PyResult<Py<PyAny>> {
-    convert::plain(py, (added.new, added.lowered))
 }
 
 /// The values of the Python class, in its order.

@@ -30,6 +30,16 @@ pub(crate) enum Json {
     Text(String),
 }
 
+impl Json {
+    /// The text of a record, which has one or none.
+    pub(crate) fn text(self) -> Option<Arc<str>> {
+        match self {
+            Self::Text(text) => Some(text.into()),
+            Self::LeftOut | Self::Absent => None,
+        }
+    }
+}
+
 /// Reads a value of Python that JSON has, or the JSON text itself; `what` is the value's argument.
 pub(crate) fn read(
     py: Python<'_>,

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::batches::Batches;
 use crate::handle::{Handle, call, derive};
 use crate::ick::wait_time;
+use crate::to_python::{decoded, plain};
 use crate::{convert, errors};
 
 type Held = Handle<Arc<ick::ConsumerLease>, Arc<ick::ConsumerLease<Async>>>;
@@ -65,14 +66,12 @@ impl ConsumerLease {
 
     fn reserve(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::size("max", max)?, self.text);
-        call!(py, &self.held(py)?, |lease| lease.reserve(max), move |py, entries| {
-            convert::entries(py, &entries, text)
-        })
+        call!(py, &self.held(py)?, |lease| lease.reserve(max), decoded(text))
     }
 
     fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
-        call!(py, &self.held(py)?, |lease| lease.commit(members.iter()), convert::plain)
+        call!(py, &self.held(py)?, |lease| lease.commit(members.iter()), plain)
     }
 
     fn exchange(
@@ -83,12 +82,7 @@ impl ConsumerLease {
     ) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::size("max", max)?, self.text);
         let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
-        call!(
-            py,
-            &self.held(py)?,
-            |lease| lease.exchange(max, members.iter()),
-            move |py, entries| convert::entries(py, &entries, text)
-        )
+        call!(py, &self.held(py)?, |lease| lease.exchange(max, members.iter()), decoded(text))
     }
 
     fn batches(
@@ -122,6 +116,6 @@ impl ConsumerLease {
                     .map_err(|()| busy())?,
             ),
         };
-        call!(py, lease, |lease| lease.release(), convert::plain)
+        call!(py, lease, |lease| lease.release(), plain)
     }
 }

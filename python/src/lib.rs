@@ -10,6 +10,8 @@ mod convert;
 mod doc;
 mod errors;
 mod fields;
+mod generated;
+mod given;
 mod handle;
 mod ick;
 mod json;
@@ -28,6 +30,7 @@ mod task_handles;
 mod task_job;
 mod task_worker;
 mod tasks;
+mod to_python;
 mod wakeup;
 mod when;
 

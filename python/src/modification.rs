@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use millpond::tasks::{self, NewDoc, NewTask};
 use pyo3::prelude::*;
 
-use crate::doc::{self, DocChange};
+use crate::doc::DocChange;
+use crate::given::given;
 use crate::json::{self, Given, Json};
-use crate::task::{self, TaskChange, read_priority};
+use crate::task::TaskChange;
 use crate::when::{self, When};
 use crate::{convert, task_handles};
 
@@ -114,7 +115,7 @@ impl Modification {
         if skip_colliding {
             task = task.skip_colliding();
         }
-        let task = task.priority(read_priority(priority)?);
+        let task = task.priority(given("priority", priority)?);
         Ok(Self::add(this, |gathered| gathered.insert(task)))
     }
 
@@ -259,11 +260,4 @@ fn new_doc(
 pub(crate) fn read(value: &Bound<'_, PyAny>) -> PyResult<tasks::Modification> {
     let wrong = |_| convert::wrong_type("modification", "a Modification", value);
     Ok(value.cast::<Modification>().map_err(wrong)?.get().core())
-}
-
-/// The values of the Python class of what a modification did, in its order.
-pub(crate) fn done(py: Python<'_>, done: tasks::Modified) -> PyResult<Py<PyAny>> {
-    let tasks = (task::list(py, done.inserted)?, task::list(py, done.changed)?);
-    let docs = (doc::list(py, done.inserted_docs)?, doc::list(py, done.changed_docs)?);
-    convert::plain(py, (tasks.0, tasks.1, docs.0, docs.1))
 }

@@ -1,15 +1,15 @@
 //! A shuffle queue, as its writers see it.
 
 use millpond::Async;
-use millpond::shuffle::{self, DeadLetter, Stats};
-use pyo3::IntoPyObjectExt;
+use millpond::shuffle;
 use pyo3::prelude::*;
 
-use crate::convert::{self, text_or_bytes};
+use crate::convert;
 use crate::handle::{Handle, call, derive};
 use crate::shuffle_consumer::ShuffleConsumer;
-use crate::shuffle_garbage::{Garbage, strings};
-use crate::shuffle_message::{Message, Receipt, read_id};
+use crate::shuffle_garbage::Garbage;
+use crate::shuffle_message::read_id;
+use crate::to_python::{decoded, plain};
 use crate::{errors, fields};
 
 #[pyclass(frozen, module = "millpond._native")]
@@ -28,18 +28,13 @@ impl ShuffleQueue {
     ) -> PyResult<Py<PyAny>> {
         let key = convert::bytes("shard_key", shard_key)?;
         let fields = fields::read(|| "fields".to_owned(), fields)?;
-        call!(py, &self.core, |queue| queue.write(&key, fields.iter()), |py, core| {
-            convert::plain(py, Receipt { core })
-        })
+        call!(py, &self.core, |queue| queue.write(&key, fields.iter()), plain)
     }
 
     fn write_many(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let messages = fields::messages(messages)?;
         let messages = messages.iter().map(|(key, fields)| (key, fields.iter()));
-        call!(py, &self.core, |queue| queue.write_many(messages), |py, receipts| {
-            let receipts: Vec<_> = receipts.into_iter().map(|core| Receipt { core }).collect();
-            convert::plain(py, receipts)
-        })
+        call!(py, &self.core, |queue| queue.write_many(messages), plain)
     }
 
     fn write_tracked(
@@ -58,7 +53,7 @@ impl ShuffleQueue {
             py,
             &self.core,
             |queue| queue.write_tracked(&key, fields.iter(), &field, deadline),
-            |py, core| convert::plain(py, Receipt { core })
+            plain
         )
     }
 
@@ -73,27 +68,17 @@ impl ShuffleQueue {
         let messages = messages.iter().map(|(key, fields)| (key, fields.iter()));
         let field = convert::bytes("track_field", track_field)?;
         let deadline = deadline.map(|time| convert::integer("deadline", time)).transpose()?;
-        call!(
-            py,
-            &self.core,
-            |queue| queue.write_tracked_many(messages, &field, deadline),
-            |py, receipts| {
-                let receipts: Vec<_> = receipts.into_iter().map(|core| Receipt { core }).collect();
-                convert::plain(py, receipts)
-            }
-        )
+        call!(py, &self.core, |queue| queue.write_tracked_many(messages, &field, deadline), plain)
     }
 
     fn resize(&self, py: Python<'_>, streams: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let streams = convert::small_size("streams", streams)?;
-        call!(py, &self.core, |queue| queue.resize(streams), convert::plain)
+        call!(py, &self.core, |queue| queue.resize(streams), plain)
     }
 
     fn delete_tracked(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let value = convert::bytes("value", value)?;
-        call!(py, &self.core, |queue| queue.delete_tracked(&value), |py, receipt| {
-            convert::plain(py, receipt.map(|core| Receipt { core }))
-        })
+        call!(py, &self.core, |queue| queue.delete_tracked(&value), plain)
     }
 
     fn cordon_deadline_exceeded(
@@ -102,9 +87,7 @@ impl ShuffleQueue {
         within: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (within, text) = (convert::duration("within", within)?, self.text);
-        call!(py, &self.core, |queue| queue.cordon_deadline_exceeded(within), move |py, values| {
-            strings(py, values, text)
-        })
+        call!(py, &self.core, |queue| queue.cordon_deadline_exceeded(within), decoded(text))
     }
 
     fn gc(&self, time_digits: Option<&Bound<'_, PyAny>>) -> PyResult<Garbage> {
@@ -137,29 +120,26 @@ impl ShuffleQueue {
     }
 
     fn len(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        call!(py, &self.core, |queue| queue.len(), convert::plain)
+        call!(py, &self.core, |queue| queue.len(), plain)
     }
 
     fn backlog(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        call!(py, &self.core, |queue| queue.backlog(), convert::plain)
+        call!(py, &self.core, |queue| queue.backlog(), plain)
     }
 
     fn pending_count(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let group = convert::bytes("group", group)?;
-        call!(py, &self.core, |queue| queue.pending_count(&group), convert::plain)
+        call!(py, &self.core, |queue| queue.pending_count(&group), plain)
     }
 
     fn stats(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let group = convert::bytes("group", group)?;
-        call!(py, &self.core, |queue| queue.stats(&group), stats)
+        call!(py, &self.core, |queue| queue.stats(&group), plain)
     }
 
     fn dead_letters(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (max, text) = (convert::count("max", max)?, self.text);
-        call!(py, &self.core, |queue| queue.dead_letters(max), move |py, letters: Vec<_>| {
-            let letters = letters.into_iter().map(|letter| dead_letter(py, letter, text));
-            convert::plain(py, letters.collect::<PyResult<Vec<_>>>()?)
-        })
+        call!(py, &self.core, |queue| queue.dead_letters(max), decoded(text))
     }
 
     /// Takes the ids of letters.
@@ -169,7 +149,7 @@ impl ShuffleQueue {
         ids: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let ids = ids.iter().map(read_id).collect::<PyResult<Vec<_>>>()?;
-        call!(py, &self.core, |queue| queue.delete_dead_letters(ids), convert::plain)
+        call!(py, &self.core, |queue| queue.delete_dead_letters(ids), plain)
     }
 }
 
@@ -194,22 +174,4 @@ pub(crate) fn shard(
     let key = convert::bytes("shard_key", shard_key)?;
     let found = shuffle::shard(streams, per_shard, key);
     found.map_err(|error| errors::exception(py, &error))
-}
-
-/// The values of the Python class, in its order, with each stream's.
-fn stats(py: Python<'_>, stats: Stats) -> PyResult<Py<PyAny>> {
-    let streams = stats.streams.iter().map(|stream| {
-        let oldest_idle = stream.oldest_idle.map(|idle| idle.as_secs_f64());
-        (stream.len, stream.pending, stream.lag, oldest_idle)
-    });
-    let streams: Vec<_> = streams.collect();
-    (streams, stats.len(), stats.pending(), stats.lag()).into_py_any(py)
-}
-
-/// The values of the Python class, in its order.
-fn dead_letter(py: Python<'_>, letter: DeadLetter, text: bool) -> PyResult<Py<PyAny>> {
-    let group = text_or_bytes(py, &letter.group, text)?;
-    let consumer = text_or_bytes(py, &letter.consumer, text)?;
-    let message = Message::new(letter.message, text);
-    (letter.id.to_string(), message, group, consumer, letter.deliveries).into_py_any(py)
 }

@@ -11,6 +11,7 @@ use crate::ick::wait_time;
 use crate::loops::start_waiting;
 use crate::shuffle_message::{self, Message};
 use crate::shuffle_messages::Messages;
+use crate::to_python::{decoded, plain};
 
 type Core = Handle<shuffle::ShuffleConsumer, shuffle::ShuffleConsumer<Async>>;
 
@@ -60,17 +61,17 @@ impl ShuffleConsumer {
 
     fn ack(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let receipts = shuffle_message::receipts(messages)?;
-        call!(py, &self.core, |consumer| consumer.ack(receipts), convert::plain)
+        call!(py, &self.core, |consumer| consumer.ack(receipts), plain)
     }
 
     fn ack_and_delete(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let receipts = shuffle_message::receipts(messages)?;
-        call!(py, &self.core, |consumer| consumer.ack_and_delete(receipts), convert::plain)
+        call!(py, &self.core, |consumer| consumer.ack_and_delete(receipts), plain)
     }
 
     fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let receipts = shuffle_message::receipts(messages)?;
-        call!(py, &self.core, |consumer| consumer.extend(receipts), convert::plain)
+        call!(py, &self.core, |consumer| consumer.extend(receipts), plain)
     }
 
     fn reclaim(
@@ -81,12 +82,7 @@ impl ShuffleConsumer {
     ) -> PyResult<Py<PyAny>> {
         let min_idle = convert::duration("min_idle", min_idle)?;
         let (max, text) = (convert::count("max", max)?, self.text);
-        let convert = move |py: Python<'_>, reclaimed: shuffle::Reclaimed| {
-            let messages = reclaimed.messages.into_iter();
-            let messages: Vec<_> = messages.map(|core| Message::new(core, text)).collect();
-            convert::plain(py, (messages, reclaimed.dead))
-        };
-        call!(py, &self.core, |consumer| consumer.reclaim(min_idle, max), convert)
+        call!(py, &self.core, |consumer| consumer.reclaim(min_idle, max), decoded(text))
     }
 }
 

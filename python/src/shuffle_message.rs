@@ -232,7 +232,7 @@ fn receipt(value: &Bound<'_, PyAny>) -> Option<shuffle::Receipt> {
     }
 }
 
-fn stream_number(stream: Stream) -> Option<u32> {
+pub(crate) fn stream_number(stream: Stream) -> Option<u32> {
     match stream {
         Stream::Default => None,
         Stream::Number(number) => Some(number),

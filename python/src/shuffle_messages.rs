@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::handle::{Handle, block};
 use crate::loops::{AsyncLoop, Slot, ask};
-use crate::shuffle_message;
+use crate::to_python::decoded;
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Messages {
@@ -60,13 +60,9 @@ impl Messages {
     /// The next batch, or None when the loop is over.
     fn next(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let text = self.text;
-        let convert = move |py: Python<'_>, batch: Option<_>| match batch {
-            Some(messages) => shuffle_message::list(py, messages, text),
-            None => Ok(py.None()),
-        };
         match &self.core {
-            Handle::Blocking(slot) => block(py, || slot.next(), convert),
-            Handle::Async(slot) => ask(py, slot.clone(), convert),
+            Handle::Blocking(slot) => block(py, || slot.next(), decoded(text)),
+            Handle::Async(slot) => ask(py, slot.clone(), decoded(text)),
         }
     }
 }

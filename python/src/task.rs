@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 
 use millpond::tasks;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyString;
 
 use crate::convert;
 use crate::json::{self, Given, Json, Loaded};
@@ -54,135 +54,6 @@ impl Hash for Task {
 
 #[pymethods]
 impl Task {
-    #[new]
-    #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None),
-        at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None,
-        attempt = None, err = None, priority = None, expires_ms = None),
-        text_signature = "(id, version, queue=None, *, value=millpond.UNSET, \
-            json=millpond.UNSET, at_ms=None, created_ms=None, modified_ms=None, claimant=None, \
-            claims=None, attempt=None, err=None, priority=None, expires_ms=None)")]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
-    fn of(
-        py: Python<'_>,
-        id: &Bound<'_, PyAny>,
-        version: &Bound<'_, PyAny>,
-        queue: Option<&Bound<'_, PyAny>>,
-        value: Given<'_>,
-        json: Given<'_>,
-        at_ms: Option<&Bound<'_, PyAny>>,
-        created_ms: Option<&Bound<'_, PyAny>>,
-        modified_ms: Option<&Bound<'_, PyAny>>,
-        claimant: Option<&Bound<'_, PyAny>>,
-        claims: Option<&Bound<'_, PyAny>>,
-        attempt: Option<&Bound<'_, PyAny>>,
-        err: Option<&Bound<'_, PyAny>>,
-        priority: Option<&Bound<'_, PyAny>>,
-        expires_ms: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let text = |name: &str, value| {
-            PyResult::Ok(convert::some_text(name, value)?.unwrap_or_default().into())
-        };
-        let count = |name: &str, value: Option<_>| {
-            value.map_or(Ok(0), |value| convert::small_size(name, value))
-        };
-        Ok(Self::new(tasks::Task {
-            id: convert::text("id", id)?.into(),
-            version: convert::large_size("version", version)?,
-            queue: text("queue", queue)?,
-            at_ms: time("at_ms", at_ms)?.unwrap_or(0),
-            created_ms: time("created_ms", created_ms)?.unwrap_or(0),
-            modified_ms: time("modified_ms", modified_ms)?.unwrap_or(0),
-            claimant: text("claimant", claimant)?,
-            claims: count("claims", claims)?,
-            attempt: count("attempt", attempt)?,
-            err: text("err", err)?,
-            value: match json::read(py, "value", value, json)? {
-                Json::Text(text) => Some(text.into()),
-                Json::LeftOut | Json::Absent => None,
-            },
-            priority: read_priority(priority)?,
-            expires_ms: time("expires_ms", expires_ms)?,
-        }))
-    }
-
-    /// Unique in the store, over all queues.
-    #[getter]
-    fn id(&self) -> &str {
-        &self.core.id
-    }
-
-    /// From 0; 1 more with each claim, renewal and change.
-    #[getter]
-    fn version(&self) -> u64 {
-        self.core.version
-    }
-
-    /// The queue that it is in.
-    #[getter]
-    fn queue(&self) -> &str {
-        &self.core.queue
-    }
-
-    /// From when on it can be claimed, in milliseconds since the Unix epoch.
-    #[getter]
-    fn at_ms(&self) -> u64 {
-        self.core.at_ms
-    }
-
-    /// The same as ``at_ms``, as a datetime in UTC.
-    #[getter]
-    fn at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        when::from_ms(py, self.core.at_ms)
-    }
-
-    /// When it was inserted, in milliseconds since the Unix epoch.
-    #[getter]
-    fn created_ms(&self) -> u64 {
-        self.core.created_ms
-    }
-
-    /// The same as ``created_ms``, as a datetime in UTC.
-    #[getter]
-    fn created<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        when::from_ms(py, self.core.created_ms)
-    }
-
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
-    #[getter]
-    fn modified_ms(&self) -> u64 {
-        self.core.modified_ms
-    }
-
-    /// The same as ``modified_ms``, as a datetime in UTC.
-    #[getter]
-    fn modified<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        when::from_ms(py, self.core.modified_ms)
-    }
-
-    /// The claimant that holds it until ``at_ms``, or that set ``at_ms``; empty if there is none.
-    #[getter]
-    fn claimant(&self) -> &str {
-        &self.core.claimant
-    }
-
-    /// How often it was claimed; renewals do not count.
-    #[getter]
-    fn claims(&self) -> u32 {
-        self.core.claims
-    }
-
-    /// How often it was tried, as its workers recorded.
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.core.attempt
-    }
-
-    /// What went wrong, as its workers recorded.
-    #[getter]
-    fn err(&self) -> &str {
-        &self.core.err
-    }
-
     /// The value of its JSON text, read once, so the same object each time; None if there is none, or
     /// if it is ``null``.
     #[getter]
@@ -192,26 +63,8 @@ impl Task {
 
     /// Its JSON text as it was written; None if there is none.
     #[getter]
-    fn json(&self) -> Option<&str> {
+    pub(crate) fn json(&self) -> Option<&str> {
         self.core.value.as_deref()
-    }
-
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
-    #[getter]
-    fn priority(&self) -> u8 {
-        self.core.priority
-    }
-
-    /// When it is deleted, leased or not, in milliseconds since the Unix epoch; None for never.
-    #[getter]
-    fn expires_ms(&self) -> Option<u64> {
-        self.core.expires_ms
-    }
-
-    /// The same as ``expires_ms``, as a datetime in UTC; None for never.
-    #[getter]
-    fn expires<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.core.expires_ms.map(|ms| when::from_ms(py, ms)).transpose()
     }
 
     /// A change of the task, for :meth:`Modification.change`: what is given here changes, the rest
@@ -248,27 +101,9 @@ impl Task {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (id, queue) = (self.id().into_pyobject(py)?, self.queue().into_pyobject(py)?);
+        let (id, queue) = (PyString::new(py, &self.core.id), PyString::new(py, &self.core.queue));
         let (version, json) = (self.core.version, self.json().into_pyobject(py)?);
         Ok(format!("Task({id:?}, {version}, {queue:?}, json={json:?})"))
-    }
-
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-        let named = PyDict::new(py);
-        named.set_item("json", self.json())?;
-        named.set_item("at_ms", self.core.at_ms)?;
-        named.set_item("created_ms", self.core.created_ms)?;
-        named.set_item("modified_ms", self.core.modified_ms)?;
-        named.set_item("claimant", self.claimant())?;
-        named.set_item("claims", self.core.claims)?;
-        named.set_item("attempt", self.core.attempt)?;
-        named.set_item("err", self.err())?;
-        named.set_item("priority", self.core.priority)?;
-        named.set_item("expires_ms", self.core.expires_ms)?;
-        Ok(((self.id(), self.core.version, self.queue()).into_pyobject(py)?, named))
     }
 }
 
@@ -353,21 +188,4 @@ impl TaskChange {
         let (err, queue) = (convert::text("err", err)?, convert::text("queue", queue)?);
         Ok(Self { core: self.core.clone().quarantine(&err, &queue) })
     }
-}
-
-/// A list of tasks.
-pub(crate) fn list(py: Python<'_>, tasks: Vec<tasks::Task>) -> PyResult<Py<PyAny>> {
-    let tasks: Vec<_> = tasks.into_iter().map(Task::new).collect();
-    convert::plain(py, tasks)
-}
-
-/// 0 to 9. What does not fit is refused as any other that is too high.
-pub(crate) fn read_priority(priority: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
-    let Some(priority) = priority else { return Ok(0) };
-    let fits = convert::whole("priority", priority)?.map(u8::try_from);
-    Ok(fits.and_then(Result::ok).unwrap_or(u8::MAX))
-}
-
-pub(crate) fn time(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    value.map(|value| convert::large_size(name, value)).transpose()
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::handle::{Handle, block};
 use crate::loops::{AsyncLoop, Slot, ask};
-use crate::task;
+use crate::to_python::plain;
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Claims {
@@ -41,13 +41,9 @@ impl Claims {
 impl Claims {
     /// The next batch, or None when the loop is over.
     fn next(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let convert = |py: Python<'_>, batch: Option<_>| match batch {
-            Some(tasks) => task::list(py, tasks),
-            None => Ok(py.None()),
-        };
         match &self.core {
-            Handle::Blocking(slot) => block(py, || slot.next(), convert),
-            Handle::Async(slot) => ask(py, slot.clone(), convert),
+            Handle::Blocking(slot) => block(py, || slot.next(), plain),
+            Handle::Async(slot) => ask(py, slot.clone(), plain),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks and documents at a version, and positions in listings: tuples, which Python names.
 
-use millpond::tasks::{Dependency, DocId, DocPosition, MODIFICATION_ENTRIES_MAX, Position, TaskId};
+use millpond::tasks::{DocId, DocPosition, MODIFICATION_ENTRIES_MAX, Position, TaskId};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -80,42 +80,4 @@ fn parts<'py, const N: usize>(
         Vec::new()
     };
     found.try_into().map_err(|_| wrong_type(path, expected, value))
-}
-
-pub(crate) fn of_task(task: &TaskId) -> (&str, u64) {
-    (&task.id, task.version)
-}
-
-pub(crate) fn of_doc(doc: &DocId) -> (&str, &str, u64) {
-    (&doc.namespace, &doc.id, doc.version)
-}
-
-pub(crate) fn of_tasks(tasks: &[TaskId]) -> Vec<(&str, u64)> {
-    tasks.iter().map(of_task).collect()
-}
-
-pub(crate) fn of_docs(docs: &[DocId]) -> Vec<(&str, &str, u64)> {
-    docs.iter().map(of_doc).collect()
-}
-
-/// The values of the Python class of errors, in its order.
-pub(crate) fn dependency<'py>(py: Python<'py>, found: &Dependency) -> PyResult<Bound<'py, PyAny>> {
-    let tasks = [&found.inserts, &found.changes, &found.deletes, &found.depends, &found.claims];
-    let docs = [
-        &found.doc_inserts,
-        &found.doc_changes,
-        &found.doc_deletes,
-        &found.doc_depends,
-        &found.doc_claims,
-    ];
-    let answers = [
-        found.has_missing(),
-        found.has_missing_docs(),
-        found.has_claims(),
-        found.has_claimed_docs(),
-        found.has_collisions(),
-        found.only_claims(),
-    ];
-    let (tasks, docs) = (tasks.map(|tasks| of_tasks(tasks)), docs.map(|docs| of_docs(docs)));
-    Ok((tasks, docs, answers).into_pyobject(py)?.into_any())
 }

@@ -3,10 +3,11 @@
 use millpond::{Async, tasks};
 use pyo3::prelude::*;
 
+use crate::convert;
 use crate::handle::{Handle, call};
 use crate::modification::{self, Modification};
 use crate::task::Task;
-use crate::{convert, doc, task_handles};
+use crate::to_python::{ToPython, plain};
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct Job {
@@ -34,7 +35,7 @@ impl Job {
     #[getter]
     fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let handle = py.detach(|| ask!(&self.core, |job| job.handle()));
-        Ok(task_handles::of_task(&handle).into_pyobject(py)?.into_any())
+        handle.to_python(py, false)
     }
 
     #[getter]
@@ -60,25 +61,25 @@ impl Job {
     ) -> PyResult<Py<PyAny>> {
         let (namespace, key) = (convert::text("namespace", namespace)?, convert::text("key", key)?);
         match wait.map(|wait| convert::duration("wait", wait)).transpose()? {
-            None => call!(py, &self.core, |job| job.claim_docs(namespace, key), doc::list),
+            None => call!(py, &self.core, |job| job.claim_docs(namespace, key), plain),
             Some(wait) => {
-                call!(py, &self.core, |job| job.claim_docs_within(namespace, key, wait), doc::list)
+                call!(py, &self.core, |job| job.claim_docs_within(namespace, key, wait), plain)
             }
         }
     }
 
     fn finish(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let gathered = modification::read(modification)?;
-        call!(py, &self.core, |job| job.finish(gathered), modification::done)
+        call!(py, &self.core, |job| job.finish(gathered), plain)
     }
 
     fn done(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        call!(py, &self.core, |job| job.done(), modification::done)
+        call!(py, &self.core, |job| job.done(), plain)
     }
 
     fn fail(&self, py: Python<'_>, err: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let err = convert::text("err", err)?;
-        call!(py, &self.core, |job| job.fail(&err), modification::done)
+        call!(py, &self.core, |job| job.fail(&err), plain)
     }
 
     fn retry(
@@ -89,9 +90,9 @@ impl Job {
     ) -> PyResult<Py<PyAny>> {
         let err = convert::text("err", err)?;
         match delay.map(|delay| convert::duration("delay", delay)).transpose()? {
-            None => call!(py, &self.core, |job| job.retry(&err), modification::done),
+            None => call!(py, &self.core, |job| job.retry(&err), plain),
             Some(delay) => {
-                call!(py, &self.core, |job| job.retry_after(&err, delay), modification::done)
+                call!(py, &self.core, |job| job.retry_after(&err, delay), plain)
             }
         }
     }
@@ -103,14 +104,14 @@ impl Job {
         err: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (queue, err) = (convert::text("queue", queue)?, convert::text("err", err)?);
-        call!(py, &self.core, |job| job.move_to(&queue, &err), modification::done)
+        call!(py, &self.core, |job| job.move_to(&queue, &err), plain)
     }
 
     fn release(&self, py: Python<'_>, delay: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         match delay.map(|delay| convert::duration("delay", delay)).transpose()? {
-            None => call!(py, &self.core, |job| job.release(), modification::done),
+            None => call!(py, &self.core, |job| job.release(), plain),
             Some(delay) => {
-                call!(py, &self.core, |job| job.release_after(delay), modification::done)
+                call!(py, &self.core, |job| job.release_after(delay), plain)
             }
         }
     }

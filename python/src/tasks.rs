@@ -2,19 +2,17 @@
 
 use millpond::Async;
 use millpond::tasks::{
-    self, CLAIM_QUEUES_MAX, DocQuery, FILTER_NAMES_MAX, Filter, NamespaceStats, PAGE_MAX,
-    QueueStats, TaskQuery,
+    self, CLAIM_QUEUES_MAX, DocQuery, FILTER_NAMES_MAX, Filter, PAGE_MAX, TaskQuery,
 };
 use pyo3::prelude::*;
 
-use crate::doc::Doc;
 use crate::handle::{Handle, call, derive};
 use crate::ick::wait_time;
-use crate::task::{self, Task};
 use crate::task_claims::Claims;
-use crate::task_handles::{self, of_docs, of_tasks};
+use crate::task_handles;
 use crate::task_worker::Worker;
-use crate::{convert, doc, modification};
+use crate::to_python::plain;
+use crate::{convert, modification};
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct TaskStore {
@@ -33,7 +31,7 @@ impl TaskStore {
 
     fn modify(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let gathered = modification::read(modification)?;
-        call!(py, &self.core, |store| store.modify(gathered), modification::done)
+        call!(py, &self.core, |store| store.modify(gathered), plain)
     }
 
     fn claim(
@@ -43,9 +41,7 @@ impl TaskStore {
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
-        call!(py, &self.core, |store| store.claim(queues, lease), |py, task| {
-            convert::plain(py, task.map(Task::new))
-        })
+        call!(py, &self.core, |store| store.claim(queues, lease), plain)
     }
 
     fn claim_many(
@@ -57,7 +53,7 @@ impl TaskStore {
     ) -> PyResult<Py<PyAny>> {
         let (queues, lease) = (read_queues(queues)?, convert::duration("lease", lease)?);
         let max = convert::count("max", max)?;
-        call!(py, &self.core, |store| store.claim_many(queues, lease, max), task::list)
+        call!(py, &self.core, |store| store.claim_many(queues, lease, max), plain)
     }
 
     fn claims(
@@ -118,15 +114,12 @@ impl TaskStore {
         let tasks = task_handles::many("tasks", tasks, task_handles::task)?;
         let docs = task_handles::many("docs", docs, task_handles::doc)?;
         let lease = convert::duration("lease", lease)?;
-        call!(py, &self.core, |store| store.renew(tasks, docs, lease), |py, renewed| {
-            let (tasks, docs) = (of_tasks(&renewed.tasks), of_docs(&renewed.docs));
-            convert::plain(py, (tasks, docs, renewed.at_ms))
-        })
+        call!(py, &self.core, |store| store.renew(tasks, docs, lease), plain)
     }
 
     fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let ids = convert::texts("ids", ids, PAGE_MAX)?;
-        call!(py, &self.core, |store| store.fetch(ids), task::list)
+        call!(py, &self.core, |store| store.fetch(ids), plain)
     }
 
     fn list(
@@ -152,10 +145,7 @@ impl TaskStore {
         if omit_values {
             query = query.omit_values();
         }
-        call!(py, &self.core, |store| store.list(queue, query), |py, page| {
-            let next = page.next.as_ref().map(|next| (next.at_ms, &*next.id));
-            convert::plain(py, (task::list(py, page.tasks)?, next))
-        })
+        call!(py, &self.core, |store| store.list(queue, query), plain)
     }
 
     fn queues(
@@ -166,10 +156,7 @@ impl TaskStore {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let filter = filter(exact, prefixes, limit)?;
-        call!(py, &self.core, |store| store.queues(filter), |py, sizes| {
-            let sizes: Vec<_> = sizes.iter().map(|(queue, size)| (&**queue, *size)).collect();
-            convert::plain(py, sizes)
-        })
+        call!(py, &self.core, |store| store.queues(filter), plain)
     }
 
     fn are_empty(
@@ -179,7 +166,7 @@ impl TaskStore {
         prefixes: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let filter = filter(exact, prefixes, None)?;
-        call!(py, &self.core, |store| store.are_empty(filter), convert::plain)
+        call!(py, &self.core, |store| store.are_empty(filter), plain)
     }
 
     fn queue_stats(
@@ -190,12 +177,7 @@ impl TaskStore {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let filter = filter(exact, prefixes, limit)?;
-        call!(py, &self.core, |store| store.queue_stats(filter), |py, stats| {
-            let values = |of: &QueueStats| {
-                (of.queue.to_string(), of.size, of.available, of.claimed, of.future, of.max_claims)
-            };
-            convert::plain(py, stats.iter().map(values).collect::<Vec<_>>())
-        })
+        call!(py, &self.core, |store| store.queue_stats(filter), plain)
     }
 
     fn claim_docs(
@@ -207,7 +189,7 @@ impl TaskStore {
     ) -> PyResult<Py<PyAny>> {
         let (namespace, key) = (convert::text("namespace", namespace)?, convert::text("key", key)?);
         let lease = convert::duration("lease", lease)?;
-        call!(py, &self.core, |store| store.claim_docs(namespace, key, lease), doc::list)
+        call!(py, &self.core, |store| store.claim_docs(namespace, key, lease), plain)
     }
 
     fn get_doc(
@@ -219,9 +201,7 @@ impl TaskStore {
     ) -> PyResult<Py<PyAny>> {
         let namespace = convert::text("namespace", namespace)?;
         let key = (convert::text("key", key)?, convert::text("secondary_key", secondary_key)?);
-        call!(py, &self.core, |store| store.get_doc(namespace, key), |py, found| {
-            convert::plain(py, found.map(Doc::new))
-        })
+        call!(py, &self.core, |store| store.get_doc(namespace, key), plain)
     }
 
     fn fetch_docs(
@@ -232,7 +212,7 @@ impl TaskStore {
     ) -> PyResult<Py<PyAny>> {
         let (namespace, ids) =
             (convert::text("namespace", namespace)?, convert::texts("ids", ids, PAGE_MAX)?);
-        call!(py, &self.core, |store| store.fetch_docs(namespace, ids), doc::list)
+        call!(py, &self.core, |store| store.fetch_docs(namespace, ids), plain)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public half has them as keywords")]
@@ -263,10 +243,7 @@ impl TaskStore {
         if omit_contents {
             query = query.omit_contents();
         }
-        call!(py, &self.core, |store| store.list_docs(namespace, query), |py, page| {
-            let next = page.next.as_ref().map(|next| (&*next.key, &*next.secondary_key, &*next.id));
-            convert::plain(py, (doc::list(py, page.docs)?, next))
-        })
+        call!(py, &self.core, |store| store.list_docs(namespace, query), plain)
     }
 
     fn namespace_stats(
@@ -277,14 +254,11 @@ impl TaskStore {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let filter = filter(exact, prefixes, limit)?;
-        call!(py, &self.core, |store| store.namespace_stats(filter), |py, stats| {
-            let values = |of: &NamespaceStats| (of.namespace.to_string(), of.size, of.claimed);
-            convert::plain(py, stats.iter().map(values).collect::<Vec<_>>())
-        })
+        call!(py, &self.core, |store| store.namespace_stats(filter), plain)
     }
 
     fn time(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        call!(py, &self.core, |store| store.time(), convert::plain)
+        call!(py, &self.core, |store| store.time(), plain)
     }
 }
 

@@ -38,7 +38,7 @@ async def test_a_torn_end_and_a_cut(connect: Callable[..., Any], tmp_path: Path)
     assert (found.records, found.snapshot_bytes, found.closed) == (1, 0, False)
     assert found.torn_bytes > 40 and found.log_bytes > 1000
     assert found.suspicion is not None and f"{found.torn_bytes} bytes" in found.suspicion
-    assert found.warnings == (found.suspicion,)
+    assert found.warnings == [found.suspicion]
     assert [str(one.message) for one in told] == [f"millpond: {found.suspicion}"]
     await client.aclose()
 

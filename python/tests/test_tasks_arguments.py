@@ -66,7 +66,11 @@ def modify(call: Any) -> Any:
         (lambda s: s.insert("q", at_ms=-1), Invalid, "at_ms is negative"),
         (lambda s: s.insert("q", at_ms=10**15), Invalid, "behind the year 9999"),
         (lambda s: s.insert("q", at_ms=2**64), Invalid, "behind the year 9999"),
-        (lambda s: s.insert("q", at_ms=1, delay=1), Invalid, "more than one of at, at_ms and delay"),
+        (
+            lambda s: s.insert("q", at_ms=1, delay=1),
+            Invalid,
+            "more than one of at, at_ms and delay",
+        ),
         (lambda s: s.insert("q", delay="1"), TypeError, "delay must be a number of seconds"),
         (lambda s: s.insert("q", delay=-1), Invalid, "delay is -1"),
         (lambda s: s.insert("q", delay=math.nan), Invalid, "delay is NaN"),

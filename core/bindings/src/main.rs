@@ -20,6 +20,8 @@ mod node_types;
 mod output;
 mod overlay;
 mod ruby;
+mod python;
+mod python_blocking;
 mod source;
 mod surface;
 
@@ -55,5 +57,6 @@ fn generate(root: &Path, model: &Model) -> Output {
     node::emit(root, model, &surface, &mut output);
     let _ = &surface;
     c::emit(root, model, &mut output);
+    python::emit(root, model, &mut output);
     output
 }

@@ -20,7 +20,7 @@ const WORDS: &[(&str, &str)] = &[
 
 /// The blocking module of an asyncio module, which is named for the head that says so.
 #[must_use]
-pub fn blocking(asyncio_source: &str) -> String {
+pub(crate) fn blocking(asyncio_source: &str) -> String {
     asyncio_source.lines().map(|line| blocking_line(line) + "\n").collect()
 }
 

@@ -54,8 +54,9 @@ from .errors import (
     WrongTypeError,
 )
 from .ick import Batches, ConsumerLease, Ick, IckChannel
-from .shuffle import Garbage, Message, Messages, Receipt, ShuffleConsumer, ShuffleQueue, shard
-from .task_values import (
+from .records import (
+    Added,
+    DeadLetter,
     DocId,
     DocPage,
     DocPosition,
@@ -63,10 +64,15 @@ from .task_values import (
     NamespaceStats,
     Position,
     QueueStats,
+    Reclaimed,
+    Recovery,
     Renewed,
+    ShuffleStats,
+    StreamStats,
     TaskId,
     TaskPage,
 )
+from .shuffle import Garbage, Message, Messages, Receipt, ShuffleConsumer, ShuffleQueue, shard
 from .tasks import (
     Claims,
     Doc,
@@ -82,17 +88,7 @@ from .tasks import (
     TaskStore,
     Worker,
 )
-from .values import (
-    UNSET,
-    Added,
-    DeadLetter,
-    Reclaimed,
-    Recovery,
-    ShuffleStats,
-    Stats,
-    StreamStats,
-    Unset,
-)
+from .values import UNSET, Stats, Unset
 
 __all__ = [
     "UNSET",

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import GenericAlias
 from typing import Any, AnyStr, Final, Generic, Literal, final, overload
 
-from typing_extensions import TypeVar
-
+from ._fields import DocFields, TaskFields, _Value
 from ._handles import Batches as Batches
 from ._handles import Claims as Claims
 from ._handles import Client as Client
@@ -23,13 +22,10 @@ from ._handles import ShuffleQueue as ShuffleQueue
 from ._handles import TaskStore as TaskStore
 from ._handles import Worker as Worker
 from .aio import _handles as _aio
-from .values import Member, Seconds, Unset
+from .values import UNSET, Member, Seconds, Unset
 
 ERROR_KINDS: Final[list[tuple[int, str, str]]]
 VERSION: Final[str]
-
-_Value = TypeVar("_Value", covariant=True, default=Any)
-_T = TypeVar("_T", default=Any)
 
 @overload
 def connect(
@@ -96,67 +92,12 @@ class Receipt:
     def __reduce__(self) -> Any: ...
 
 @final
-class Task(Generic[_Value]):
-    def __new__(
-        cls,
-        id: str,
-        version: int,
-        queue: str | None = None,
-        *,
-        value: _T | Unset = ...,
-        json: str | Unset | None = ...,
-        at_ms: int | None = None,
-        created_ms: int | None = None,
-        modified_ms: int | None = None,
-        claimant: str | None = None,
-        claims: int | None = None,
-        attempt: int | None = None,
-        err: str | None = None,
-        priority: int | None = None,
-        expires_ms: int | None = None,
-    ) -> Task[_T]: ...
-    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def queue(self) -> str: ...
-    @property
-    def at_ms(self) -> int: ...
-    @property
-    def at(self) -> datetime.datetime: ...
-    @property
-    def created_ms(self) -> int: ...
-    @property
-    def created(self) -> datetime.datetime: ...
-    @property
-    def modified_ms(self) -> int: ...
-    @property
-    def modified(self) -> datetime.datetime: ...
-    @property
-    def claimant(self) -> str: ...
-    @property
-    def claims(self) -> int: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def err(self) -> str: ...
-    @property
-    def value(self) -> _Value: ...
-    @property
-    def json(self) -> str | None: ...
-    @property
-    def priority(self) -> int: ...
-    @property
-    def expires_ms(self) -> int | None: ...
-    @property
-    def expires(self) -> datetime.datetime | None: ...
+class Task(TaskFields[_Value]):
     def change(
         self,
-        value: object = ...,
+        value: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         queue: str | None = None,
         at: datetime.datetime | None = None,
         at_ms: int | None = None,
@@ -166,15 +107,14 @@ class Task(Generic[_Value]):
     ) -> TaskChange: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> Any: ...
 
 @final
 class TaskChange:
     def replace(
         self,
-        value: object = ...,
+        value: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         queue: str | None = None,
         at: datetime.datetime | None = None,
         at_ms: int | None = None,
@@ -188,56 +128,12 @@ class TaskChange:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
-class Doc(Generic[_Value]):
-    def __new__(
-        cls,
-        namespace: str,
-        id: str,
-        version: int,
-        key: str | None = None,
-        secondary_key: str | None = None,
-        *,
-        content: _T | Unset = ...,
-        json: str | Unset | None = ...,
-        at_ms: int | None = None,
-        claimant: str | None = None,
-        created_ms: int | None = None,
-        modified_ms: int | None = None,
-    ) -> Doc[_T]: ...
-    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def key(self) -> str: ...
-    @property
-    def secondary_key(self) -> str: ...
-    @property
-    def content(self) -> _Value: ...
-    @property
-    def json(self) -> str | None: ...
-    @property
-    def at_ms(self) -> int: ...
-    @property
-    def at(self) -> datetime.datetime: ...
-    @property
-    def claimant(self) -> str: ...
-    @property
-    def created_ms(self) -> int: ...
-    @property
-    def created(self) -> datetime.datetime: ...
-    @property
-    def modified_ms(self) -> int: ...
-    @property
-    def modified(self) -> datetime.datetime: ...
+class Doc(DocFields[_Value]):
     def change(
         self,
-        content: object = ...,
+        content: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         at: datetime.datetime | None = None,
         at_ms: int | None = None,
         delay: Seconds | None = None,
@@ -245,7 +141,6 @@ class Doc(Generic[_Value]):
     ) -> DocChange: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __getnewargs_ex__(self) -> Any: ...
 
 @final
 class DocChange:
@@ -257,9 +152,9 @@ class Modification:
     def insert(
         self,
         queue: str,
-        value: object = ...,
+        value: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         id: str | None = None,
         at: datetime.datetime | None = None,
         at_ms: int | None = None,
@@ -277,9 +172,9 @@ class Modification:
         self,
         namespace: str,
         key: str,
-        content: object = ...,
+        content: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         id: str | None = None,
         secondary_key: str | None = None,
         skip_colliding: bool = False,
@@ -288,9 +183,9 @@ class Modification:
         self,
         namespace: str,
         key: str,
-        content: object = ...,
+        content: object = UNSET,
         *,
-        json: str | Unset | None = ...,
+        json: str | Unset | None = UNSET,
         id: str | None = None,
         secondary_key: str | None = None,
     ) -> Modification: ...

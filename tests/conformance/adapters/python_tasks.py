@@ -1,17 +1,14 @@
 """The adapter for Python: the calls of task stores."""
 
+import inspect
+
 import millpond
 from python_values import Unsupported, finished, first, labelled, settled
 
 LABELS = ({"b64"}, {"float"}, {"int"}, {"string"})
-TASK = (
-    "id", "version", "queue", "at_ms", "created_ms", "modified_ms", "claimant", "claims", "attempt",
-    "err", "priority", "expires_ms",
-)  # fmt: skip
-DOC = (
-    "namespace", "id", "version", "key", "secondary_key", "at_ms", "claimant", "created_ms",
-    "modified_ms",
-)  # fmt: skip
+# The fields of both, as the package has them.
+TASK = [name for name in inspect.signature(millpond.Task).parameters if name not in ("value", "json")]
+DOC = [name for name in inspect.signature(millpond.Doc).parameters if name not in ("content", "json")]
 TASK_LISTS = ("inserts", "changes", "deletes", "depends", "claims")
 DOC_LISTS = tuple(f"doc_{name}" for name in TASK_LISTS)
 FILTER = ("exact", "prefixes", "limit")

@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Literal, overload
 
 from .. import _native
-from ..values import Member, Recovery, Seconds, warn_of_recovery
+from ..records import Recovery
+from ..values import Member, Seconds, warn_of_recovery
 from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
@@ -171,7 +172,7 @@ class Client(Generic[AnyStr]):
         >>> print(millpond.aio.connect("memory:").recovery())
         None
         """
-        return Recovery._of(self._native.recovery())
+        return self._native.recovery()
 
     async def aclose(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

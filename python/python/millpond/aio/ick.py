@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, AnyStr, Generic, Literal
 
-from ..values import Added, Member, Members, Pairs, Seconds, Stats
+from ..records import Added
+from ..values import Member, Members, Pairs, Seconds, Stats
 from .mode import Loop
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Ick(Generic[AnyStr]):
         them again is safe. Above 250,000 members it takes several steps, each atomic.
         A call takes up to 1,000,000 members.
         """
-        return Added(*await self._native.add(pairs))
+        return await self._native.add(pairs)
 
     async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
         """Moves the lowest members to the consumer set until that holds ``max``, and returns its
@@ -270,7 +271,7 @@ class IckChannel(Generic[AnyStr]):
         """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
         error some may have their members already; adding all of them again is safe.
         """
-        return Added(*await self._native.add(pairs))
+        return await self._native.add(pairs)
 
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None

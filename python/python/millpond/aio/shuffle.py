@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, AnyStr, Generic
 
 from .._native import Message, Receipt, shard
-from ..values import DeadLetter, Fields, Member, Seconds, ShuffleStats, Written, letter_ids
+from ..records import DeadLetter, ShuffleStats
+from ..values import Fields, Member, Seconds, Written, letter_ids
 from .mode import Loop
 from .shuffle_consumer import Messages, ShuffleConsumer
 
@@ -183,14 +184,14 @@ class ShuffleQueue(Generic[AnyStr]):
 
     async def stats(self, group: Member) -> ShuffleStats:
         """What each stream holds for a group, and the sums."""
-        return ShuffleStats._of(await self._native.stats(group))
+        return await self._native.stats(group)
 
     async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
         """Up to ``max`` messages that were delivered too often, the oldest first; at most 10,000.
         They stay in the stream at ``<queue>:dead`` until they are deleted or the queue's
         ``dead_ttl`` is over. See :meth:`ShuffleConsumer.reclaim`.
         """
-        return [DeadLetter(*letter) for letter in await self._native.dead_letters(max)]
+        return await self._native.dead_letters(max)
 
     async def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, AnyStr, Generic
 
 from .._native import Message
-from ..values import Reclaimed, Seconds, Taken
+from ..records import Reclaimed
+from ..values import Seconds, Taken
 from .mode import Loop
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         A slow consumer may still be working on a message that is taken over: ``min_idle`` has to
         be longer than its work, or it has to :meth:`extend` what it works on.
         """
-        return Reclaimed(*await self._native.reclaim(min_idle, max))
+        return await self._native.reclaim(min_idle, max)
 
 
 class Messages(Loop[list[Message[AnyStr]]]):

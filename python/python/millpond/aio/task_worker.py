@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional
 
 from .._native import Doc, Modification, Task
 from ..errors import DependencyError, InvalidArgumentError, MillpondError
+from ..records import Modified, TaskId
 from ..task_ends import failed, log
-from ..task_values import Modified, TaskId, Value
+from ..task_values import Value
 from ..values import Seconds
 from .mode import Loop, Returned, let_go, settled
 
@@ -174,7 +175,7 @@ class Job(Generic[Value]):
     @property
     def handle(self) -> TaskId:
         """The task's id, with its newest version."""
-        return TaskId(*self._native.handle)
+        return self._native.handle
 
     @property
     def is_lost(self) -> bool:
@@ -214,11 +215,11 @@ class Job(Generic[Value]):
         are taken at their newest versions. If it does not name the task, that stays leased until
         the lease is over.
         """
-        return Modified(*await self._native.finish(modification))
+        return await self._native.finish(modification)
 
     async def done(self) -> Modified:
         """Ends the job and deletes the task."""
-        return Modified(*await self._native.done())
+        return await self._native.done()
 
     async def fail(self, err: str) -> Modified:
         """Ends the job as an exception of its handler does: as :meth:`retry`, with this reason. If
@@ -227,17 +228,17 @@ class Job(Generic[Value]):
         random delay of 8 to 16 milliseconds that doubles each time its worker is refused again, up
         to 128.
         """
-        return Modified(*await self._native.fail(err))
+        return await self._native.fail(err)
 
     async def retry(self, err: str, delay: Seconds | None = None) -> Modified:
         """Ends the job and schedules another attempt, after ``delay`` seconds or the worker's
         backoff; if that was the last attempt, moves the task to its error queue.
         """
-        return Modified(*await self._native.retry(err, delay))
+        return await self._native.retry(err, delay)
 
     async def move_to(self, queue: str, err: str) -> Modified:
         """Ends the job and moves the task to this queue, with one more attempt and this reason."""
-        return Modified(*await self._native.move_to(queue, err))
+        return await self._native.move_to(queue, err)
 
     async def release(self, delay: Seconds | None = None) -> Modified:
         """Ends the job and releases the task without counting an attempt, available after
@@ -245,7 +246,7 @@ class Job(Generic[Value]):
         that a task is not claimed and released in a tight loop. It does not count for
         ``max_claims`` either.
         """
-        return Modified(*await self._native.release(delay))
+        return await self._native.release(delay)
 
 
 Handler = Callable[[Job[Any]], Returned[Optional[Modification]]]

@@ -24,23 +24,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._native import Doc, DocChange, Modification, Task, TaskChange
-from ..task_ends import Move, Release, Retry
-from ..task_values import (
-    Content,
-    DocHandles,
+from ..records import (
     DocPage,
     DocPosition,
-    Docs,
     Modified,
     NamespaceStats,
     Position,
     QueueStats,
     Renewed,
-    TaskHandles,
     TaskPage,
-    Tasks,
-    Texts,
 )
+from ..task_ends import Move, Release, Retry
+from ..task_values import Content, DocHandles, Docs, TaskHandles, Tasks, Texts
 from ..values import UNSET, Seconds, Unset
 from .mode import Loop
 from .task_worker import Job, Jobs, Worker
@@ -190,7 +185,7 @@ class TaskStore:
         which. Sent again, what it changed or deleted is not there at that version any more, so
         nothing is done twice unless it only inserts; give inserts an id of your own then.
         """
-        return Modified(*await self._native.modify(modification))
+        return await self._native.modify(modification)
 
     async def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
         """Leases one available task of these queues, up to 1,000, or None if there is none now; see
@@ -258,7 +253,7 @@ class TaskStore:
         Raises :class:`~millpond.DependencyError` if one of them is not there at that version or
         another claimant holds it, and then nothing has changed.
         """
-        return Renewed._of(await self._native.renew(tasks, docs, lease))
+        return await self._native.renew(tasks, docs, lease)
 
     async def fetch(self, ids: Texts) -> Tasks:
         """The tasks of these ids, up to 10,000, from any queue, in the same order; missing
@@ -282,7 +277,7 @@ class TaskStore:
         fewer then, or none, and still have a next one. Pages are not one snapshot: a task that is
         claimed between two pages may be on both or on none.
         """
-        return TaskPage._of(await self._native.list(queue, after, limit, claimant, omit_values))
+        return await self._native.list(queue, after, limit, claimant, omit_values)
 
     async def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
@@ -302,7 +297,7 @@ class TaskStore:
         """What is in the queues that hold tasks, by name: exact at one point in time for each
         queue, and counted without reading the tasks. See :meth:`queues` for which.
         """
-        return [QueueStats(*one) for one in await self._native.queue_stats(exact, prefixes, limit)]
+        return await self._native.queue_stats(exact, prefixes, limit)
 
     async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
         """Leases all documents of this primary key, by secondary key, or none if another claimant
@@ -361,15 +356,13 @@ class TaskStore:
         primary key ``start`` on, up to ``end`` and without it, ``after`` a position, up to
         ``limit``, 1,000 by default and at most 10,000.
         """
-        values = await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
-        return DocPage._of(values)
+        return await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
 
     async def namespace_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[NamespaceStats]:
         """What is in the namespaces that hold documents, by name; see :meth:`queues` for which."""
-        found = await self._native.namespace_stats(exact, prefixes, limit)
-        return [NamespaceStats(*one) for one in found]
+        return await self._native.namespace_stats(exact, prefixes, limit)
 
     async def time(self) -> int:
         """The time on the clock that decides when tasks are available and leases are over, in
