@@ -129,6 +129,21 @@ function size(argument, value) {
   return value
 }
 
+/** A whole number that is exact. */
+function wholeNumber(argument, value) {
+  if (!Number.isSafeInteger(Number(size(argument, value)))) {
+    throw invalid(`${argument} is ${value}, which is too large`)
+  }
+  return Number(value)
+}
+
+/** A number of eight bits. */
+function byte(argument, value) {
+  const number = wholeNumber(argument, value)
+  if (number > 255) throw invalid(`${argument} is ${value}, which is too large`)
+  return number
+}
+
 /** A size of 32 bits at most. */
 function smallSize(argument, value) {
   if (size(argument, value) > 0xffffffff) {
@@ -217,6 +232,7 @@ function kind(value) {
 
 module.exports = {
   abortSignal,
+  byte,
   bytes,
   flag,
   iterable,
@@ -231,5 +247,6 @@ module.exports = {
   someMilliseconds,
   taking,
   text,
+  wholeNumber,
   wrong
 }

@@ -5,11 +5,13 @@ const { nothing } = require('./results.js')
 const { begin, native, unwrap } = require('./calls.js')
 const { IckChannel } = require('./channel.js')
 const { atOnce, invalid, madeBy } = require('./errors.js')
+const { shuffleQueue } = require('./generated/options.js')
 const { recovery } = require('./generated/records.js')
 const { Ick } = require('./ick.js')
 const { Client: Native } = require('./native.js')
 const { of } = require('./reader.js')
 const { ShuffleQueue } = require('./shuffle.js')
+const { stepsOf } = require('./task-arguments.js')
 const { TaskStore } = require('./tasks.js')
 
 const CONNECT = {
@@ -23,14 +25,7 @@ const CONNECT = {
   signal: check.abortSignal
 }
 const HANDLE = { returnBuffers: check.flag }
-const SHUFFLE_QUEUE = {
-  streams: check.smallSize,
-  streamsPerShard: check.smallSize,
-  ttlMs: check.milliseconds,
-  deadTtlMs: check.milliseconds,
-  trackKeys: check.oneOf('global', 'queue'),
-  ...HANDLE
-}
+const SHUFFLE_QUEUE = { ...shuffleQueue, ...HANDLE }
 const TASKS = { claimant: check.text }
 const readRecovery = of((reader) => reader.maybe(recovery))
 const SIGNAL = { signal: check.abortSignal }
@@ -77,8 +72,9 @@ class Client {
   shuffleQueue(name, options) {
     const bytes = check.bytes(name, 'name')
     const { returnBuffers = this.#returnBuffers, ...given } = check.options(options, SHUFFLE_QUEUE)
-    const all = { text: !returnBuffers, ...given }
-    return new ShuffleQueue(atOnce(() => this.#native.shuffleQueue(bytes, all)))
+    const { texts, numbers } = stepsOf(given)
+    const make = () => this.#native.shuffleQueue(bytes, !returnBuffers, texts, numbers)
+    return new ShuffleQueue(atOnce(make))
   }
 
   tasks(name, options) {

@@ -7,8 +7,7 @@ const {
   object,
   pushDocId,
   pushSteps,
-  settings,
-  wholeNumber
+  settings
 } = require('./task-arguments.js')
 
 class Doc extends DocFields {
@@ -56,7 +55,7 @@ class DocChange {
     this.#doc = {
       namespace: check.text('doc.namespace', doc.namespace),
       id: check.text('doc.id', doc.id),
-      version: wholeNumber('doc.version', doc.version)
+      version: check.wholeNumber('doc.version', doc.version)
     }
   }
 

@@ -4,21 +4,17 @@ const { count } = require('./results.js')
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { atOnce, madeBy } = require('./errors.js')
+const kinds = require('./generated/options.js')
 const { ShuffleQueue: Native, shard: nativeShard } = require('./native.js')
 const results = require('./shuffle-results.js')
 const { deadline, fieldList, letterIds, messageList } = require('./shuffle-arguments.js')
 const { ShuffleConsumer } = require('./shuffle-consumer.js')
 const { Garbage } = require('./shuffle-garbage.js')
+const { stepsOf } = require('./task-arguments.js')
 
 const SIGNAL = { signal: check.abortSignal }
 const TRACKED = { deadline, ...SIGNAL }
 const GARBAGE = { timeDigits: check.smallSize, ...SIGNAL }
-const CONSUMER = {
-  preferStream: check.smallSize,
-  defaultStream: check.flag,
-  maxDeliveries: check.size
-}
-
 function shard(streams, streamsPerShard, shardKey) {
   const sizes = [
     check.smallSize('streams', streams),
@@ -94,9 +90,8 @@ class ShuffleQueue {
 
   consumer(group, consumer, options) {
     const names = [check.bytes(group, 'group'), check.bytes(consumer, 'consumer')]
-    const { maxDeliveries, ...given } = check.options(options, CONSUMER)
-    if (maxDeliveries !== undefined) given.maxDeliveries = Number(maxDeliveries)
-    return new ShuffleConsumer(atOnce(() => this.#native.consumer(...names, given)))
+    const { texts, numbers } = stepsOf(check.options(options, kinds.shuffleConsumer))
+    return new ShuffleConsumer(atOnce(() => this.#native.consumer(...names, texts, numbers)))
   }
 
   async len(options) {

@@ -5,6 +5,7 @@
 
 const check = require('./arguments.js')
 const { invalid } = require('./errors.js')
+const options = require('./generated/options.js')
 
 /** Texts and numbers, in the order in which the native half reads them. */
 class Entries {
@@ -14,21 +15,6 @@ class Entries {
   push(...values) {
     for (const value of values) (typeof value === 'string' ? this.texts : this.numbers).push(value)
   }
-}
-
-/** A whole number that is exact. */
-function wholeNumber(argument, value) {
-  if (!Number.isSafeInteger(Number(check.size(argument, value)))) {
-    throw invalid(`${argument} is ${value}, which is too large`)
-  }
-  return Number(value)
-}
-
-/** A number of eight bits; the core checks its range. */
-function priority(argument, value) {
-  const number = wholeNumber(argument, value)
-  if (number > 255) throw invalid(`${argument} is ${value}; it goes from 0 to 9`)
-  return number
 }
 
 /** Names of queues, or names to filter by: one string, or an iterable of several. */
@@ -68,32 +54,14 @@ function jsonOf(argument, value) {
   throw invalid(`${argument} has to be something that JSON has, not a ${typeof value}`)
 }
 
-const TIMES = { atMs: wholeNumber, delayMs: check.milliseconds }
-const INSERT = {
-  value: jsonOf,
-  json: textOrNone,
-  id: check.text,
-  ...TIMES,
-  attempt: check.smallSize,
-  err: check.text,
-  priority,
-  ttlMs: check.milliseconds,
-  skipColliding: check.flag
-}
+const INSERT = { value: jsonOf, ...options.newTask, json: textOrNone }
 /** What a task is inserted with beside its queue and value. */
-const INSERT_OPTIONS = Object.keys(INSERT).filter((name) => name !== 'value')
-const CHANGE = {
-  queue: check.text,
-  value: jsonOf,
-  json: textOrNull,
-  ...TIMES,
-  attempt: check.smallSize,
-  err: check.text
-}
-const DOC_PUT = { content: jsonOf, json: textOrNone, id: check.text, secondaryKey: check.text }
+const INSERT_OPTIONS = Object.keys(options.newTask)
+const CHANGE = { value: jsonOf, ...options.taskChange, json: textOrNull }
+const DOC_INSERT = { content: jsonOf, ...options.newDoc, json: textOrNone }
+const { skipColliding: _, ...DOC_PUT } = DOC_INSERT
 const PUT_OPTIONS = Object.keys(DOC_PUT).filter((name) => name !== 'content')
-const DOC_INSERT = { ...DOC_PUT, skipColliding: check.flag }
-const DOC_CHANGE = { content: jsonOf, json: check.text, ...TIMES, release: check.flag }
+const DOC_CHANGE = { content: jsonOf, ...options.docChange }
 
 /** An object that has none but these names; another one would silently do nothing. */
 function known(path, given, names) {
@@ -131,7 +99,16 @@ function settings(path, given, checks, others = []) {
 function step([name, value]) {
   if (value === null) return ['noValue']
   if (value === true) return [name]
+  if (Array.isArray(value)) return [name, ...value]
   return [name === 'value' || name === 'content' ? 'json' : name, value]
+}
+
+/** The two lists of options that were checked, and of steps beside them. */
+function stepsOf(checked, more = []) {
+  const entries = new Entries()
+  const given = Object.entries(checked).filter(([, value]) => value !== false)
+  pushSteps(entries, [...given.map(step), ...more])
+  return entries
 }
 
 /** How many steps, and their parts. */
@@ -172,7 +149,7 @@ function pushDoc(entries, path, given, takes) {
 function pushTaskId(entries, path, given) {
   const { id, version } = object(path, given)
   entries.push(check.text(`${path}.id`, id))
-  entries.push(wholeNumber(`${path}.version`, version))
+  entries.push(check.wholeNumber(`${path}.version`, version))
 }
 
 /** A document, or its namespace, id and version. */
@@ -197,6 +174,6 @@ module.exports = {
   pushSteps,
   pushTaskId,
   settings,
-  texts,
-  wholeNumber
+  stepsOf,
+  texts
 }

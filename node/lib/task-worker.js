@@ -58,7 +58,8 @@ class TaskWorker {
 
   jobs(options) {
     const { signal } = check.options(options, SIGNAL)
-    return new Jobs(atOnce(() => this.#native.jobs(this.#queues, this.#options)), signal)
+    const { texts, numbers } = this.#options
+    return new Jobs(atOnce(() => this.#native.jobs(this.#queues, texts, numbers)), signal)
   }
 
   async run(handler, options) {

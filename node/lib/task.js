@@ -2,7 +2,7 @@
 
 const check = require('./arguments.js')
 const { TaskFields, made } = require('./generated/records.js')
-const { CHANGE, object, pushSteps, settings, wholeNumber } = require('./task-arguments.js')
+const { CHANGE, object, pushSteps, settings } = require('./task-arguments.js')
 
 class Task extends TaskFields {
   // The value, once it was read.
@@ -51,7 +51,7 @@ class TaskChange {
     }
     this.#task = {
       id: check.text('task.id', task.id),
-      version: wholeNumber('task.version', task.version),
+      version: check.wholeNumber('task.version', task.version),
       queue: check.text('task.queue', task.queue),
       attempt: check.smallSize('task.attempt', task.attempt),
       err: check.text('task.err', task.err),

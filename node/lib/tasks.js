@@ -5,41 +5,20 @@ const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
 const { Claims } = require('./claims.js')
 const { atOnce, madeBy } = require('./errors.js')
+const kinds = require('./generated/options.js')
 const { entriesOf, entriesOfOne, heldOf } = require('./modification.js')
 const { TaskStore: Native } = require('./native.js')
 const results = require('./task-results.js')
-const { INSERT_OPTIONS, PUT_OPTIONS, names, texts, wholeNumber } = require('./task-arguments.js')
+const { INSERT_OPTIONS, PUT_OPTIONS, names, stepsOf, texts } = require('./task-arguments.js')
 const { TaskWorker } = require('./task-worker.js')
 
 const SIGNAL = { signal: check.abortSignal }
 const LEASE = { leaseMs: check.milliseconds, ...SIGNAL }
-const CLAIMS = { max: check.smallSize, waitMs: check.milliseconds, ...LEASE }
-const FILTER = { exact: texts, prefixes: texts, limit: wholeNumber, ...SIGNAL }
-const WORKER = {
-  leaseMs: check.milliseconds,
-  backoffMs: check.milliseconds,
-  backoffMaxMs: check.milliseconds,
-  maxAttempts: check.smallSize,
-  maxClaims: check.smallSize,
-  errorQueue: check.text,
-  waitMs: check.milliseconds
-}
-const LIST = {
-  after: position('atMs', 'id'),
-  limit: wholeNumber,
-  claimant: check.text,
-  omitValues: check.flag,
-  ...SIGNAL
-}
-const LIST_DOCS = {
-  start: check.text,
-  end: check.text,
-  after: position('key', 'secondaryKey', 'id'),
-  limit: wholeNumber,
-  omitContents: check.flag,
-  ...SIGNAL
-}
-
+const CLAIMS = { ...kinds.claims, ...SIGNAL }
+const FILTER = { exact: texts, prefixes: texts, ...kinds.filter, ...SIGNAL }
+const WORKER = { ...kinds.worker, backoffMs: check.milliseconds, backoffMaxMs: check.milliseconds }
+const LIST = { after: position('atMs', 'id'), ...kinds.taskQuery, ...SIGNAL }
+const LIST_DOCS = { after: position('key', 'secondaryKey', 'id'), ...kinds.docQuery, ...SIGNAL }
 /** Options that are checked with the rest of what is inserted or put. */
 const INSERTED = { ...unchecked(INSERT_OPTIONS), ...SIGNAL }
 const PUT = { ...unchecked(PUT_OPTIONS), ...SIGNAL }
@@ -48,15 +27,16 @@ const GET_DOC = { secondaryKey: check.text, ...SIGNAL }
 
 /** Where a page begins: something that has these. */
 function position(...parts) {
-  return (argument, value) => {
-    const found = {}
-    for (const part of parts) {
-      const take = part === 'atMs' ? wholeNumber : check.text
-      const checked = take(`${argument}.${part}`, value?.[part])
-      found[`after${part[0].toUpperCase()}${part.slice(1)}`] = checked
-    }
-    return found
-  }
+  return (argument, value) =>
+    parts.map((part) => {
+      const take = part === 'atMs' ? check.wholeNumber : check.text
+      return take(`${argument}.${part}`, value?.[part])
+    })
+}
+
+function filterOf({ exact = [], prefixes = [], ...said }) {
+  const names = exact.map((name) => ['exact', name])
+  return stepsOf(said, [...names, ...prefixes.map((prefix) => ['prefix', prefix])])
 }
 
 function unchecked(names) {
@@ -106,12 +86,16 @@ class TaskStore {
   claims(queues, options) {
     const { signal, ...said } = check.options(options, CLAIMS)
     const list = names('queues', queues)
-    return new Claims(atOnce(() => this.#native.claims(list, said)), signal)
+    const { texts, numbers } = stepsOf(said)
+    return new Claims(atOnce(() => this.#native.claims(list, texts, numbers)), signal)
   }
 
   worker(queues, options) {
-    const said = check.options(options, WORKER)
-    return new TaskWorker(this.#native, names('queues', queues), said)
+    const { backoffMs, backoffMaxMs, ...said } = check.options(options, WORKER)
+    const { backoffMs: first, backoffMaxMs: most } = check.limits
+    const isGiven = backoffMs !== undefined || backoffMaxMs !== undefined
+    const backoff = ['backoff', backoffMs ?? first, backoffMaxMs ?? most]
+    return new TaskWorker(this.#native, names('queues', queues), stepsOf(said, isGiven ? [backoff] : []))
   }
 
   async renew(held, options) {
@@ -128,27 +112,31 @@ class TaskStore {
   }
 
   async list(queue, options) {
-    const { after, signal, ...said } = check.options(options, LIST)
-    const query = { ...said, ...after }
+    const { signal, ...said } = check.options(options, LIST)
+    const { texts, numbers } = stepsOf(said)
     check.text('queue', queue)
-    const send = (number) => this.#native.list(number, queue, query)
+    const send = (number) => this.#native.list(number, queue, texts, numbers)
     return unwrap(await begin(signal, results.taskPage, send))
   }
 
   async queues(options) {
-    const { signal, ...filter } = check.options(options, FILTER)
-    const send = (number) => this.#native.queues(number, filter)
+    const { signal, ...said } = check.options(options, FILTER)
+    const { texts, numbers } = filterOf(said)
+    const send = (number) => this.#native.queues(number, texts, numbers)
     return unwrap(await begin(signal, results.sizes, send))
   }
 
   async areEmpty(options) {
-    const { signal, ...filter } = check.options(options, FILTER)
-    return unwrap(await begin(signal, isTrue, (number) => this.#native.areEmpty(number, filter)))
+    const { signal, ...said } = check.options(options, FILTER)
+    const { texts, numbers } = filterOf(said)
+    const send = (number) => this.#native.areEmpty(number, texts, numbers)
+    return unwrap(await begin(signal, isTrue, send))
   }
 
   async queueStats(options) {
-    const { signal, ...filter } = check.options(options, FILTER)
-    const send = (number) => this.#native.queueStats(number, filter)
+    const { signal, ...said } = check.options(options, FILTER)
+    const { texts, numbers } = filterOf(said)
+    const send = (number) => this.#native.queueStats(number, texts, numbers)
     return unwrap(await begin(signal, results.queueStats, send))
   }
 
@@ -182,16 +170,17 @@ class TaskStore {
   }
 
   async listDocs(namespace, options) {
-    const { after, signal, ...said } = check.options(options, LIST_DOCS)
-    const query = { ...said, ...after }
+    const { signal, ...said } = check.options(options, LIST_DOCS)
+    const { texts, numbers } = stepsOf(said)
     check.text('namespace', namespace)
-    const send = (number) => this.#native.listDocs(number, namespace, query)
+    const send = (number) => this.#native.listDocs(number, namespace, texts, numbers)
     return unwrap(await begin(signal, results.docPage, send))
   }
 
   async namespaceStats(options) {
-    const { signal, ...filter } = check.options(options, FILTER)
-    const send = (number) => this.#native.namespaceStats(number, filter)
+    const { signal, ...said } = check.options(options, FILTER)
+    const { texts, numbers } = filterOf(said)
+    const send = (number) => this.#native.namespaceStats(number, texts, numbers)
     return unwrap(await begin(signal, results.namespaceStats, send))
   }
 

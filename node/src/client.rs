@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use millpond::{Async, Error, ErrorKind, Options, Result};
+use napi::bindgen_prelude::Array;
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use tokio::sync::oneshot;
@@ -16,8 +17,9 @@ use crate::errors;
 use crate::handle::Handle;
 use crate::ick::Ick;
 use crate::list::{List, Push};
-use crate::shuffle::{QueueOptions, ShuffleQueue};
+use crate::shuffle::ShuffleQueue;
 use crate::tasks::TaskStore;
+use crate::tasks_entries::Entries;
 
 /// What `connect` takes beside the URL.
 #[napi(object, object_to_js = false)]
@@ -126,17 +128,20 @@ impl Client {
         Ok(IckChannel(self.0.with(channel).texts(text)))
     }
 
-    /// The shuffle queue of this name.
+    /// The shuffle queue of this name. Options are steps, as [`Entries`] has them.
     #[napi]
     pub fn shuffle_queue(
         &self,
         env: Env,
         name: Bytes,
-        options: QueueOptions,
+        text: bool,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
     ) -> napi::Result<ShuffleQueue> {
+        let options = Entries::new(&env, &texts, numbers)?;
         let queue = errors::catch(|| Ok(self.0.core.shuffle_queue(&name.0)));
         let queue = queue.map_err(|error| errors::thrown(&env, &error))?;
-        Ok(ShuffleQueue::new(self.0.with(queue), options))
+        Ok(ShuffleQueue(self.0.with(options.reader().shuffle_queue(queue)?).texts(text)))
     }
 
     /// The task store of this name.

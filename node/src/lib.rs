@@ -15,6 +15,8 @@ mod ick;
 mod lease;
 mod limits;
 mod list;
+#[path = "generated/options.rs"]
+mod options;
 #[path = "generated/records.rs"]
 mod records;
 mod shuffle;

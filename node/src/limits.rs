@@ -24,6 +24,10 @@ pub struct Limits {
     pub names: u32,
     /// Entries of one kind, of a modification and a renewal.
     pub entries: u32,
+    /// The default of a worker's `backoffMs`, which goes with another.
+    pub backoff_ms: u32,
+    /// And of `backoffMaxMs`.
+    pub backoff_max_ms: u32,
 }
 
 /// The limits of the core.
@@ -39,5 +43,7 @@ pub fn limits() -> Limits {
         ids: tasks::PAGE_MAX as u32,
         names: tasks::FILTER_NAMES_MAX as u32,
         entries: tasks::MODIFICATION_ENTRIES_MAX as u32,
+        backoff_ms: tasks::BACKOFF_DEFAULT.as_millis() as u32,
+        backoff_max_ms: tasks::BACKOFF_MAX_DEFAULT.as_millis() as u32,
     }
 }

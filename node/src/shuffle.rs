@@ -6,58 +6,19 @@ use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
 
-use crate::convert::{self, Bytes, CallResult, Converted, duration};
+use crate::convert::{self, Bytes, CallResult, Converted};
 use crate::errors;
 use crate::handle::Handle;
 use crate::list::written;
-use crate::shuffle_consumer::{ConsumerOptions, ShuffleConsumer};
+use crate::shuffle_consumer::ShuffleConsumer;
 use crate::shuffle_convert::{self as shuffled, Texts, message_id};
-use crate::shuffle_tracking::track_keys;
+use crate::tasks_entries::Entries;
 
 pub(crate) type Core = shuffle::ShuffleQueue<Async>;
-
-/// What `shuffleQueue` takes beside the name.
-#[napi(object, object_to_js = false)]
-pub struct QueueOptions {
-    /// Whether results hold strings, or else Buffers.
-    pub text: bool,
-    /// How many streams the queue has.
-    pub streams: Option<u32>,
-    /// How many of them a tenant may write to.
-    pub streams_per_shard: Option<u32>,
-    /// How long what is written lives.
-    pub ttl_ms: Option<f64>,
-    /// How long a dead letter is kept.
-    pub dead_ttl_ms: Option<f64>,
-    /// Where the records of tracked messages are, `global` or `queue`.
-    pub track_keys: Option<String>,
-}
 
 /// A queue. What is missing here about a method is in the declarations of the package.
 #[napi]
 pub struct ShuffleQueue(pub(crate) Handle<Core>);
-
-impl ShuffleQueue {
-    pub(crate) fn new(queue: Handle<Core>, given: QueueOptions) -> Self {
-        let mut core = queue.core.clone();
-        if let Some(streams) = given.streams {
-            core = core.streams(streams);
-        }
-        if let Some(streams) = given.streams_per_shard {
-            core = core.streams_per_shard(streams);
-        }
-        if let Some(ttl) = given.ttl_ms {
-            core = core.ttl(duration(ttl));
-        }
-        if let Some(dead_ttl) = given.dead_ttl_ms {
-            core = core.dead_ttl(duration(dead_ttl));
-        }
-        if let Some(name) = given.track_keys {
-            core = core.track_keys(track_keys(&name));
-        }
-        Self(queue.with(core).texts(given.text))
-    }
-}
 
 #[napi]
 impl ShuffleQueue {
@@ -99,18 +60,20 @@ impl ShuffleQueue {
         self.0.start(number, |queue| queue.resize(streams), count)
     }
 
-    /// A consumer of a group.
+    /// A consumer of a group. Options are steps, as [`Entries`] has them.
     #[napi]
     pub fn consumer(
         &self,
         env: Env,
         group: Bytes,
         consumer: Bytes,
-        options: ConsumerOptions,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
     ) -> napi::Result<ShuffleConsumer> {
+        let options = Entries::new(&env, &texts, numbers)?;
         let made = errors::catch(|| Ok(self.0.core.consumer(&group.0, &consumer.0)));
         let made = made.map_err(|error| errors::thrown(&env, &error))?;
-        Ok(ShuffleConsumer::new(self.0.with(made), options))
+        Ok(ShuffleConsumer(self.0.with(options.reader().shuffle_consumer(made)?)))
     }
 
     /// Returns a count.

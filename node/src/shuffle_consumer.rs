@@ -15,29 +15,11 @@ use crate::shuffle_messages::Messages;
 
 type Core = shuffle::ShuffleConsumer<Async>;
 
-/// What `consumer` takes beside the names.
-#[napi(object, object_to_js = false)]
-pub struct ConsumerOptions {
-    /// The stream to read from first.
-    pub prefer_stream: Option<u32>,
-    /// Whether to take from the stream at the queue's name as well.
-    pub default_stream: Option<bool>,
-    /// After how many deliveries a message becomes a dead letter.
-    pub max_deliveries: Option<f64>,
-}
-
 /// A consumer. What is missing here about a method is in the declarations of the package.
 #[napi]
-pub struct ShuffleConsumer(Handle<Core>);
+pub struct ShuffleConsumer(pub(crate) Handle<Core>);
 
 impl ShuffleConsumer {
-    pub(crate) fn new(consumer: Handle<Core>, given: ConsumerOptions) -> Self {
-        let core = consumer.core.clone().prefer_stream(given.prefer_stream);
-        let core = core.default_stream(given.default_stream.unwrap_or_default());
-        let core = core.max_deliveries(given.max_deliveries.unwrap_or_default() as u64);
-        Self(consumer.with(core))
-    }
-
     /// Reads messages at once, or waits for them.
     fn take<T: 'static, F: Future<Output = Result<T>> + Unpin + 'static>(
         &self,

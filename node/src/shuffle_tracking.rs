@@ -1,6 +1,6 @@
 //! Tracked messages of a shuffle queue.
 
-use millpond::shuffle::{Deadline, Receipt, TrackKeys};
+use millpond::shuffle::{Deadline, Receipt};
 use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
@@ -9,14 +9,6 @@ use crate::convert::{self, Bytes, Converted, duration};
 use crate::shuffle::{Core, ShuffleQueue, messages, pairs};
 use crate::shuffle_convert::{self as shuffled, Texts};
 use crate::shuffle_garbage::Garbage;
-
-/// Where the records are, as the option names it.
-pub(crate) fn track_keys(name: &str) -> TrackKeys {
-    match name {
-        "queue" => TrackKeys::Queue,
-        _ => TrackKeys::Global,
-    }
-}
 
 #[napi]
 impl ShuffleQueue {

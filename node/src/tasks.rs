@@ -1,7 +1,7 @@
 //! A task store and its steps.
 
 use millpond::Async;
-use millpond::tasks::{self, DocPosition, DocQuery, LEASE_DEFAULT, Position, TaskQuery};
+use millpond::tasks::{self, DocQuery, Filter, LEASE_DEFAULT, TaskQuery};
 use napi::Env;
 use napi::bindgen_prelude::Array;
 use napi_derive::napi;
@@ -13,97 +13,6 @@ use crate::tasks_entries::Entries;
 use crate::tasks_loop::{Claims, Jobs};
 
 type Core = tasks::TaskStore<Async>;
-
-/// What `claims` takes beside the queues.
-#[napi(object, object_to_js = false)]
-pub struct ClaimsOptions {
-    /// How long tasks are leased.
-    pub lease_ms: Option<f64>,
-    /// The most tasks of a batch.
-    pub max: Option<u32>,
-    /// How long to wait for tasks.
-    pub wait_ms: Option<f64>,
-}
-
-/// What `worker` takes beside the queues.
-#[napi(object, object_to_js = false)]
-pub struct WorkerOptions {
-    /// How long tasks are leased.
-    pub lease_ms: Option<f64>,
-    /// How long a task is delayed after its first failure.
-    pub backoff_ms: Option<f64>,
-    /// The longest such delay.
-    pub backoff_max_ms: Option<f64>,
-    /// After how many attempts a task goes to the error queue.
-    pub max_attempts: Option<u32>,
-    /// After how many claims.
-    pub max_claims: Option<u32>,
-    /// Which queue that is.
-    pub error_queue: Option<String>,
-    /// How long to wait for tasks.
-    pub wait_ms: Option<f64>,
-}
-
-/// What `list` takes beside the queue.
-#[napi(object, object_to_js = false)]
-pub struct TaskListOptions {
-    /// What the page comes after: a time, and then an id as well.
-    pub after_at_ms: Option<f64>,
-    /// See `after_at_ms`.
-    pub after_id: Option<String>,
-    /// The most tasks to read.
-    pub limit: Option<f64>,
-    /// Whose tasks, beside those that are available.
-    pub claimant: Option<String>,
-    /// Whether to leave the values out.
-    pub omit_values: Option<bool>,
-}
-
-/// What `listDocs` takes beside the namespace.
-#[napi(object, object_to_js = false)]
-pub struct DocListOptions {
-    /// The first primary key.
-    pub start: Option<String>,
-    /// The first primary key that is left out.
-    pub end: Option<String>,
-    /// What the page comes after: a primary key, and then the other two as well.
-    pub after_key: Option<String>,
-    /// See `after_key`.
-    pub after_secondary_key: Option<String>,
-    /// See `after_key`.
-    pub after_id: Option<String>,
-    /// The most documents.
-    pub limit: Option<f64>,
-    /// Whether to leave the contents out.
-    pub omit_contents: Option<bool>,
-}
-
-/// Which queues or namespaces to include.
-#[napi(object, object_to_js = false)]
-pub struct Filter {
-    /// These.
-    pub exact: Option<Vec<String>>,
-    /// Those that begin like this.
-    pub prefixes: Option<Vec<String>>,
-    /// How many at most.
-    pub limit: Option<f64>,
-}
-
-impl From<Filter> for tasks::Filter {
-    fn from(given: Filter) -> Self {
-        let mut filter = Self::new();
-        for name in given.exact.unwrap_or_default() {
-            filter = filter.exact(name);
-        }
-        for prefix in given.prefixes.unwrap_or_default() {
-            filter = filter.prefix(prefix);
-        }
-        match given.limit {
-            Some(limit) => filter.limit(limit as usize),
-            None => filter,
-        }
-    }
-}
 
 /// A store. What is missing here about a method is in the declarations of the package.
 #[napi]
@@ -156,41 +65,32 @@ impl TaskStore {
         self.0.start(number, claim, written)
     }
 
-    /// The loop of claims.
+    /// The loop of claims. Options are steps, as [`Entries`] has them.
     #[napi]
-    pub fn claims(&self, queues: Vec<String>, given: ClaimsOptions) -> Claims {
-        let mut claims = self.0.core.claims(queues).lease(lease(given.lease_ms));
-        if let Some(max) = given.max {
-            claims = claims.max(max as usize);
-        }
-        if let Some(wait) = given.wait_ms {
-            claims = claims.wait(duration(wait));
-        }
-        Claims::new(self.0.with(claims))
+    pub fn claims(
+        &self,
+        env: Env,
+        queues: Vec<String>,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<Claims> {
+        let options = Entries::new(&env, &texts, numbers)?;
+        let claims = options.reader().claims(self.0.core.claims(queues))?;
+        Ok(Claims::new(self.0.with(claims)))
     }
 
-    /// The jobs of a worker.
+    /// The jobs of a worker, whose options are steps.
     #[napi]
-    pub fn jobs(&self, queues: Vec<String>, given: WorkerOptions) -> Jobs {
-        let mut worker = self.0.core.worker(queues).lease(lease(given.lease_ms));
-        let (first, most) = (given.backoff_ms, given.backoff_max_ms);
-        if first.is_some() || most.is_some() {
-            let first = first.map_or(tasks::BACKOFF_DEFAULT, duration);
-            worker = worker.backoff(first, most.map_or(tasks::BACKOFF_MAX_DEFAULT, duration));
-        }
-        if let Some(attempts) = given.max_attempts {
-            worker = worker.max_attempts(attempts);
-        }
-        if let Some(claims) = given.max_claims {
-            worker = worker.max_claims(claims);
-        }
-        if let Some(queue) = given.error_queue {
-            worker = worker.error_queue(queue);
-        }
-        if let Some(wait) = given.wait_ms {
-            worker = worker.wait(duration(wait));
-        }
-        Jobs::new(self.0.with(worker.jobs()))
+    pub fn jobs(
+        &self,
+        env: Env,
+        queues: Vec<String>,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<Jobs> {
+        let options = Entries::new(&env, &texts, numbers)?;
+        let worker = options.reader().worker(self.0.core.worker(queues))?;
+        Ok(Jobs::new(self.0.with(worker.jobs())))
     }
 
     /// Takes what to renew as [`Entries`] reads it.
@@ -215,44 +115,57 @@ impl TaskStore {
         self.0.start(number, fetch, written)
     }
 
-    /// Returns a page.
+    /// Returns a page. The query is steps.
     #[napi]
-    pub fn list(&self, number: u32, queue: String, given: TaskListOptions) -> bool {
-        let mut query = TaskQuery::new();
-        if let (Some(at_ms), Some(id)) = (given.after_at_ms, given.after_id) {
-            query = query.after(Position { at_ms: at_ms as u64, id: id.into() });
-        }
-        if let Some(limit) = given.limit {
-            query = query.limit(limit as usize);
-        }
-        if let Some(claimant) = given.claimant {
-            query = query.claimant(claimant);
-        }
-        if given.omit_values == Some(true) {
-            query = query.omit_values();
-        }
-        let list = |store: &Core| store.list(queue, query);
-        self.0.start(number, list, written)
+    pub fn list(
+        &self,
+        env: Env,
+        number: u32,
+        queue: String,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let query = Entries::new(&env, &texts, numbers)?.reader().task_query(TaskQuery::new())?;
+        Ok(self.0.start(number, |store| store.list(queue, query), written))
     }
 
     /// Returns queues and their sizes.
     #[napi]
-    pub fn queues(&self, number: u32, filter: Filter) -> bool {
-        let queues = |store: &Core| store.queues(filter.into());
-        self.0.start(number, queues, written)
+    pub fn queues(
+        &self,
+        env: Env,
+        number: u32,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let filter = Entries::new(&env, &texts, numbers)?.reader().filter(Filter::new())?;
+        Ok(self.0.start(number, |store| store.queues(filter), written))
     }
 
     /// Returns whether they are.
     #[napi]
-    pub fn are_empty(&self, number: u32, filter: Filter) -> bool {
-        self.0.start(number, |store| store.are_empty(filter.into()), CallResult::bool)
+    pub fn are_empty(
+        &self,
+        env: Env,
+        number: u32,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let filter = Entries::new(&env, &texts, numbers)?.reader().filter(Filter::new())?;
+        Ok(self.0.start(number, |store| store.are_empty(filter), CallResult::bool))
     }
 
     /// Returns statistics.
     #[napi]
-    pub fn queue_stats(&self, number: u32, filter: Filter) -> bool {
-        let stats = |store: &Core| store.queue_stats(filter.into());
-        self.0.start(number, stats, written)
+    pub fn queue_stats(
+        &self,
+        env: Env,
+        number: u32,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let filter = Entries::new(&env, &texts, numbers)?.reader().filter(Filter::new())?;
+        Ok(self.0.start(number, |store| store.queue_stats(filter), written))
     }
 
     /// Returns documents.
@@ -289,36 +202,31 @@ impl TaskStore {
         self.0.start(number, fetch, written)
     }
 
-    /// Returns a page.
+    /// Returns a page. The query is steps.
     #[napi]
-    pub fn list_docs(&self, number: u32, namespace: String, given: DocListOptions) -> bool {
-        let mut query = DocQuery::new();
-        if let Some(start) = given.start {
-            query = query.start(start);
-        }
-        if let Some(end) = given.end {
-            query = query.end(end);
-        }
-        let after = (given.after_key, given.after_secondary_key, given.after_id);
-        if let (Some(key), Some(secondary_key), Some(id)) = after {
-            let (key, secondary_key, id) = (key.into(), secondary_key.into(), id.into());
-            query = query.after(DocPosition { key, secondary_key, id });
-        }
-        if let Some(limit) = given.limit {
-            query = query.limit(limit as usize);
-        }
-        if given.omit_contents == Some(true) {
-            query = query.omit_contents();
-        }
-        let list = |store: &Core| store.list_docs(namespace, query);
-        self.0.start(number, list, written)
+    pub fn list_docs(
+        &self,
+        env: Env,
+        number: u32,
+        namespace: String,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let query = Entries::new(&env, &texts, numbers)?.reader().doc_query(DocQuery::new())?;
+        Ok(self.0.start(number, |store| store.list_docs(namespace, query), written))
     }
 
     /// Returns statistics.
     #[napi]
-    pub fn namespace_stats(&self, number: u32, filter: Filter) -> bool {
-        let stats = |store: &Core| store.namespace_stats(filter.into());
-        self.0.start(number, stats, written)
+    pub fn namespace_stats(
+        &self,
+        env: Env,
+        number: u32,
+        texts: Array<'_>,
+        numbers: Vec<f64>,
+    ) -> napi::Result<bool> {
+        let filter = Entries::new(&env, &texts, numbers)?.reader().filter(Filter::new())?;
+        Ok(self.0.start(number, |store| store.namespace_stats(filter), written))
     }
 
     /// Returns milliseconds.

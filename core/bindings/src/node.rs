@@ -66,6 +66,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     output.add("node/lib/generated/errors.mjs", "//", names);
     output.add_rust("node/src/generated/records.rs", writers(model));
     output.add("node/lib/generated/records.js", "//", readers(model));
+    options(model, output);
 }
 
 /// What JavaScript sees of a record: its fields, and the methods that are like fields.
@@ -193,4 +194,108 @@ fn read(ty: &Type) -> String {
         },
         _ => "reader.one()".to_owned(),
     }
+}
+
+/// The options that JavaScript gives as steps, and those of their setters that are no options there.
+const OPTIONS: [(&str, &[&str]); 11] = [
+    ("shuffle.ShuffleConsumer", &[]),
+    ("shuffle.ShuffleQueue", &[]),
+    ("tasks.Claims", &[]),
+    ("tasks.DocChange", &[]),
+    ("tasks.DocQuery", &["after"]),
+    ("tasks.Filter", &["exact", "prefix"]),
+    ("tasks.NewDoc", &[]),
+    ("tasks.NewTask", &[]),
+    ("tasks.TaskChange", &["no_value", "retry"]),
+    ("tasks.TaskQuery", &["after"]),
+    ("tasks.Worker", &[]),
+];
+
+/// How options are checked in JavaScript, and how the steps are done that come of them in Rust.
+fn options(model: &Model, output: &mut Output) {
+    let mut js = String::from(
+        "'use strict'\n\nconst check = require('../arguments.js')\n\n/** How the options of each are checked. */\n\
+         module.exports = {\n",
+    );
+    let mut rust = String::from(
+        "//! How options are set: JavaScript gives steps, the name of a setter and what it takes.\n\n\
+         use millpond::{Async, shuffle, tasks};\n\nuse crate::convert::{duration, unexpected};\n\
+         use crate::tasks_entries::Reader;\n\nimpl Reader<'_> {\n",
+    );
+    for (key, left_out) in OPTIONS {
+        let handle = model.handles.get(key);
+        let settings = handle.map_or_else(|| &model.options[key].settings, |of| &of.settings);
+        let mut checks = Vec::new();
+        let path = key.replace('.', "::") + if handle.is_some() { "<Async>" } else { "" };
+        let name = key.split('.').next_back().unwrap_or(key);
+        let snake: String = crate::node_types::snake(name).trim_start_matches('_').to_owned();
+        let _ = writeln!(
+            rust,
+            "pub(crate) fn {snake}(&mut self, mut of: {path}) -> napi::Result<{path}> {{\n\
+             for _ in 0..self.count()? {{ of = match self.text()? {{"
+        );
+        for setting in settings {
+            let types: Vec<_> = setting.params.iter().map(|param| &param.ty).collect();
+            let js_name = match (&*setting.name, &*types) {
+                ("value" | "content", _) => "json".to_owned(),
+                ("after", [Type::Duration]) => "delayMs".to_owned(),
+                (name, [Type::Duration]) => camel(&format!("{name}_ms")),
+                (name, _) => camel(name),
+            };
+            let read: Option<Vec<_>> = types.iter().map(|ty| taken(model, ty)).collect();
+            let Some(read) = read else { continue };
+            let parts: Vec<_> = read.iter().map(|(_, rust)| rust.as_str()).collect();
+            let _ = writeln!(rust, "\"{js_name}\" => of.{}({}),", setting.name, parts.join(", "));
+            if parts.len() < 2 && !left_out.contains(&&*setting.name) {
+                let check = read.first().map_or("check.flag", |(js, _)| js);
+                checks.push(format!("    {js_name}: {check}"));
+            }
+        }
+        rust.push_str("other => return Err(unexpected(other)),\n}; }\nOk(of)\n}\n\n");
+        let js_key = name[..1].to_lowercase() + &name[1..];
+        let _ = writeln!(js, "  {js_key}: {{\n{}\n  }},", checks.join(",\n"));
+    }
+    output.add(
+        "node/lib/generated/options.js",
+        "//",
+        js.trim_end_matches(",\n").to_owned() + "\n}\n",
+    );
+    output.add_rust("node/src/generated/options.rs", rust + "}\n");
+}
+
+/// How a value that an option takes is checked, and how Rust reads it.
+fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
+    let (js, rust) = match ty {
+        Type::Bool => ("check.flag", "true"),
+        Type::Text => ("check.text", "self.text()?"),
+        Type::Number(8) => ("check.byte", "self.number()? as u8"),
+        Type::Number(32) => ("check.smallSize", "self.number()? as u32"),
+        Type::Number(_) => ("check.wholeNumber", "self.count()? as _"),
+        Type::Duration => ("check.milliseconds", "duration(self.number()?)"),
+        Type::Option(inner) => {
+            return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
+        }
+        Type::Named(key) if model.enums.contains_key(key) => {
+            let path = key.replace('.', "::");
+            let variants = model.enums[key].variants.iter().map(|(name, _)| name);
+            let js: Vec<_> =
+                variants.clone().map(|name| format!("'{}'", name.to_lowercase())).collect();
+            let arms =
+                variants.map(|name| format!("\"{}\" => {path}::{name},", name.to_lowercase()));
+            let arms = arms.collect::<String>();
+            let rust =
+                format!("match self.text()? {{ {arms} other => return Err(unexpected(other)) }}");
+            return Some((format!("check.oneOf({})", js.join(", ")), rust));
+        }
+        Type::Named(key) if model.records.contains_key(key) => {
+            let fields = model.records[key].fields.iter().map(|field| {
+                let into = if field.ty == Type::Text { ".into()" } else { "" };
+                Some(format!("{}: {}{into}", field.name, taken(model, &field.ty)?.1))
+            });
+            let fields = fields.collect::<Option<Vec<_>>>()?.join(", ");
+            return Some((String::new(), format!("{} {{ {fields} }}", key.replace('.', "::"))));
+        }
+        _ => return None,
+    };
+    Some((js.to_owned(), rust.to_owned()))
 }

@@ -349,7 +349,7 @@ fn indent_of(line: &str) -> &'static str {
 }
 
 /// `leaseMs` as `lease_ms`.
-fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     name.chars().fold(String::new(), |mut all, letter| {
         if letter.is_uppercase() {
             all.push('_');
