@@ -191,7 +191,11 @@ export class Client<T extends string | Buffer = string> {
   ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
   ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
 
-  /** The channel of 1 to 65,536 Icks of this name. Makes no call. */
+  /**
+   * The channel of `shards` Icks of this name. Makes no call.
+   *
+   * @throws {@link InvalidArgumentError} for no Ick or more than 65,536.
+   */
   ickChannel(
     name: Member,
     shards: number | bigint,
@@ -289,14 +293,16 @@ export class Ick<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Flags members as dirty: each keeps the lower of its old and its new score.
+   * Flags members as dirty: each keeps the lower of its old and its new score. The score null is
+   * the server's time in seconds, with microseconds.
    *
    * After {@link ConnectionLostError} the members may or may not be flagged; adding them again is
    * safe. Above 250,000 members it takes several steps, each atomic.
-   * A call takes up to 1,000,000 members.
    *
-   * @throws {InvalidArgumentError} for a NaN, or a member that is too long, before anything is
-   * sent.
+   * @param pairs - scores and members; a member without a score gets the current time as its score
+   * @throws {@link InvalidArgumentError} for a NaN, a member above 16,777,216 or more than
+   * 1,000,000 members, before anything is sent; {@link WrongTypeError} and
+   * {@link IncompatibleVersionError} if the keys hold something else.
    */
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
@@ -327,7 +333,15 @@ export class Ick<T extends string | Buffer = string> {
    */
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
-  /** Commits one batch and reserves the next in one step: one round trip a batch. */
+  /**
+   * Commits one batch and reserves the next in one step: one round trip a batch.
+   *
+   * As {@link Ick.reserve} and {@link Ick.commit}: after {@link ConnectionLostError} or
+   * {@link TimeoutError} go on with an exchange that commits nothing.
+   *
+   * @throws As {@link Ick.reserve}; also {@link InvalidArgumentError} for more than 250,000
+   * members.
+   */
   exchange(
     max: number | bigint,
     members?: Iterable<Member>,
@@ -425,8 +439,11 @@ export class Batches<T extends string | Buffer = string> {
   return(): Promise<IteratorResult<Entry<T>[], undefined>>
 
   /**
-   * Commits the last batch, for a loop that is left before its end; returns how many of its members
-   * were still reserved, 0 if it was committed already.
+   * Commits the last batch, for a loop that is left before its end. Returns how many members were
+   * still reserved; 0 if the last batch was committed already, or if that was tried and failed: it
+   * comes again then, if need be.
+   *
+   * @throws As {@link Ick.commit}.
    */
   commit(options?: CallOptions): Promise<number>
 
@@ -562,9 +579,10 @@ export class IckChannel<T extends string | Buffer = string> {
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
+   * The loop of a consumer of the Icks with these numbers: takes from each in turn.
    *
-   * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
+   * @throws {@link InvalidArgumentError} for a number that the channel does not have, no number, or
+   * more than 65,536.
    */
   batches(
     numbers: Iterable<number | bigint>,
@@ -708,16 +726,17 @@ export interface ShuffleQueueOptions {
   /** How many of the streams a tenant may write to; by default 2. */
   streamsPerShard?: number | bigint | undefined
   /**
-   * How long a stream lives after it was last written to, in milliseconds. **When that time is over
-   * the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
-   * is written expires. At least a second, at most 100 years. All writers of a queue should have the
-   * same.
+   * How long a stream lives after it was last written to. **When that time is over the stream is
+   * deleted with all that is in it, unprocessed messages too.** By default nothing that is written
+   * expires. At least a second, at most 100 years. All writers of a queue should have the same. In
+   * milliseconds.
    */
   ttlMs?: number | undefined
   /**
-   * How long a dead letter is kept, in milliseconds: each {@link ShuffleConsumer.reclaim} deletes those
-   * that are older. By default they stay until {@link ShuffleQueue.deleteDeadLetters}. At least a
-   * second, at most 100 years.
+   * How long a dead letter is kept. By default dead letters stay until they are
+   * {@link ShuffleQueue.deleteDeadLetters | deleted}. Each {@link ShuffleConsumer.reclaim} of this
+   * handle's consumers deletes those that are older. At least a second, at most 100 years. In
+   * milliseconds.
    */
   deadTtlMs?: number | undefined
   /**
@@ -740,8 +759,9 @@ export interface ShuffleConsumerOptions {
    */
   defaultStream?: boolean | undefined
   /**
-   * The number of deliveries after which a reclaimed message becomes a dead letter: a message
-   * that kills its consumers must not kill all of them. 0, the default, is never.
+   * The number of deliveries after which a {@link ShuffleConsumer.reclaim | reclaimed} message
+   * becomes a dead letter instead: a message that kills its consumers must not kill all of them. 0,
+   * the default, for never.
    */
   maxDeliveries?: number | bigint | undefined
 }
@@ -960,7 +980,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 
   /**
    * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
-   * those that were cordoned first; see {@link Garbage}.
+   * those that were {@link ShuffleQueue.cordonDeadlineExceeded | cordoned} first. See
+   * {@link Garbage}.
+   *
+   * At least once: what was returned and not deleted yet is returned by the next collection.
+   *
+   * @throws As {@link ShuffleQueue.deleteTracked}, and {@link InvalidArgumentError} for a number of
+   * digits that is none, when the first batch is asked for.
    */
   gc(options?: GarbageOptions): Garbage<T>
 
@@ -1012,8 +1038,11 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
 
   /**
-   * Deletes dead letters, passed as they were read or by their ids. Returns how many of these there
-   * were. Deleting twice is safe; above 10,000 letters it takes several steps.
+   * Deletes dead letters. Returns how many of these there were.
+   *
+   * Deleting twice is safe. Above 100,000 letters it takes several steps.
+   *
+   * @throws As {@link ShuffleQueue.len}.
    *
    * @example
    * import { connect } from 'millpond'
@@ -1054,8 +1083,14 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   read(options?: ReadOptions): Promise<Message<T> | null>
 
   /**
-   * Reads up to `max` messages, 1 to 10,000, in one step: the same ones that as many calls of
-   * {@link read} would return. It waits only if there is none.
+   * Takes up to `max` messages in one step: those that as many calls of
+   * {@link ShuffleConsumer.read} would have taken.
+   *
+   * As {@link ShuffleConsumer.read}.
+   *
+   * @param max - how many messages at most, 1 to 10,000
+   * @throws As {@link ShuffleConsumer.read}; also {@link InvalidArgumentError} for a `max` of 0 or
+   * above 10,000.
    */
   readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
 
@@ -1304,7 +1339,7 @@ export interface TaskChangeOptions {
   atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
   delayMs?: number | undefined
-  /** How often it was tried. */
+  /** How often it was tried. It is 0 by default. */
   attempt?: number | bigint | undefined
   /** What went wrong. */
   err?: string | undefined
@@ -1426,11 +1461,14 @@ export interface NewTaskOptions {
   atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
   delayMs?: number | undefined
-  /** How often it was tried before. */
+  /** How often it was tried before. It is 0 by default. */
   attempt?: number | bigint | undefined
   /** What went wrong before. */
   err?: string | undefined
-  /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
+  /**
+   * 0, by default, to 9: of the available tasks of a queue those with the highest are claimed
+   * first.
+   */
   priority?: number | bigint | undefined
   /**
    * How long until it is deleted, done or not, leased or not; without limit by default. In
@@ -1878,7 +1916,12 @@ export class TaskStore<T = any> {
    */
   queues(options?: FilterOptions): Promise<Map<string, number>>
 
-  /** Whether none of these queues holds a task; it has to name some. */
+  /**
+   * Whether none of these queues holds a task.
+   *
+   * @throws As {@link TaskStore.queueStats}; also {@link InvalidArgumentError} for a filter that
+   * names nothing.
+   */
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**

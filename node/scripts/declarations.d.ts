@@ -147,7 +147,6 @@ export class Client<T extends string | Buffer = string> {
   ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
   ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
 
-  /** The channel of 1 to 65,536 Icks of this name. Makes no call. */
   ickChannel(
     name: Member,
     shards: number | bigint,
@@ -235,16 +234,6 @@ export class Client<T extends string | Buffer = string> {
 export class Ick<T extends string | Buffer = string> {
   private constructor()
 
-  /**
-   * Flags members as dirty: each keeps the lower of its old and its new score.
-   *
-   * After {@link ConnectionLostError} the members may or may not be flagged; adding them again is
-   * safe. Above 250,000 members it takes several steps, each atomic.
-   * A call takes up to 1,000,000 members.
-   *
-   * @throws {InvalidArgumentError} for a NaN, or a member that is too long, before anything is
-   * sent.
-   */
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
@@ -262,7 +251,6 @@ export class Ick<T extends string | Buffer = string> {
 
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
-  /** Commits one batch and reserves the next in one step: one round trip a batch. */
   exchange(
     max: number | bigint,
     members?: Iterable<Member>,
@@ -331,10 +319,6 @@ export class Batches<T extends string | Buffer = string> {
   /** Ends the loop and leaves the last batch reserved; what `break` calls. */
   return(): Promise<IteratorResult<Entry<T>[], undefined>>
 
-  /**
-   * Commits the last batch, for a loop that is left before its end; returns how many of its members
-   * were still reserved, 0 if it was committed already.
-   */
   commit(options?: CallOptions): Promise<number>
 
   [Symbol.asyncIterator](): this
@@ -426,11 +410,6 @@ export class IckChannel<T extends string | Buffer = string> {
 
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
-  /**
-   * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
-   *
-   * @throws {InvalidArgumentError} for a number that the channel does not have, or no number.
-   */
   batches(
     numbers: Iterable<number | bigint>,
     max: number | bigint,
@@ -536,18 +515,7 @@ export interface Reclaimed<T extends string | Buffer = string> {
 export interface ShuffleQueueOptions { //! shuffle.ShuffleQueue
   streams?: number | bigint | undefined
   streamsPerShard?: number | bigint | undefined
-  /**
-   * How long a stream lives after it was last written to, in milliseconds. **When that time is over
-   * the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that
-   * is written expires. At least a second, at most 100 years. All writers of a queue should have the
-   * same.
-   */
   ttlMs?: number | undefined
-  /**
-   * How long a dead letter is kept, in milliseconds: each {@link ShuffleConsumer.reclaim} deletes those
-   * that are older. By default they stay until {@link ShuffleQueue.deleteDeadLetters}. At least a
-   * second, at most 100 years.
-   */
   deadTtlMs?: number | undefined
   trackKeys?: 'global' | 'queue' | undefined
 }
@@ -556,10 +524,6 @@ export interface ShuffleQueueOptions { //! shuffle.ShuffleQueue
 export interface ShuffleConsumerOptions { //! shuffle.ShuffleConsumer
   preferStream?: number | bigint | undefined
   defaultStream?: boolean | undefined
-  /**
-   * The number of deliveries after which a reclaimed message becomes a dead letter: a message
-   * that kills its consumers must not kill all of them. 0, the default, is never.
-   */
   maxDeliveries?: number | bigint | undefined
 }
 
@@ -727,10 +691,6 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    */
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
-  /**
-   * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
-   * those that were cordoned first; see {@link Garbage}.
-   */
   gc(options?: GarbageOptions): Garbage<T>
 
   consumer(
@@ -754,10 +714,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    */
   deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
 
-  /**
-   * Deletes dead letters, passed as they were read or by their ids. Returns how many of these there
-   * were. Deleting twice is safe; above 10,000 letters it takes several steps.
-   *
+  /**+
    * @example
    * import { connect } from 'millpond'
    *
@@ -796,10 +753,6 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   /** Reads the next message. Returns null if there is none, or none has come in `waitMs`. */
   read(options?: ReadOptions): Promise<Message<T> | null>
 
-  /**
-   * Reads up to `max` messages, 1 to 10,000, in one step: the same ones that as many calls of
-   * {@link read} would return. It waits only if there is none.
-   */
   readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
 
   messages(options?: MessagesOptions): Messages<T>
@@ -984,7 +937,6 @@ export interface TaskChangeOptions { //! tasks.TaskChange
   atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
   delayMs?: number | undefined
-  /** How often it was tried. */
   attempt?: number | bigint | undefined
   err?: string | undefined
 }
@@ -1066,10 +1018,8 @@ export interface NewTaskOptions { //! tasks.NewTask
   atMs?: number | bigint | undefined
   /** The same as a delay from now, by the store's clock. */
   delayMs?: number | undefined
-  /** How often it was tried before. */
   attempt?: number | bigint | undefined
   err?: string | undefined
-  /** 0, the default, to 9: of the available tasks of a queue those with the highest come first. */
   priority?: number | bigint | undefined
   ttlMs?: number | undefined
   skipColliding?: boolean | undefined
@@ -1356,7 +1306,6 @@ export class TaskStore<T = any> {
 
   queues(options?: FilterOptions): Promise<Map<string, number>>
 
-  /** Whether none of these queues holds a task; it has to name some. */
   areEmpty(options: FilterOptions): Promise<boolean>
 
   queueStats(options?: FilterOptions): Promise<QueueStats[]>
