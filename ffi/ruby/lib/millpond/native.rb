@@ -26,14 +26,13 @@ module Millpond
         attr_reader :format
 
         # @return [Boolean] whether it begins with its size, so that it can get fields
-        def growing?
-          members.first == :size
-        end
+        attr_reader :growing
+        alias growing? growing
 
-        # One with the defaults of all its fields.
+        # One with the defaults of all its fields, for which the library is asked once.
         def initial
-          name = self.name[/\w+\z/].gsub(/(?<!\A)[A-Z]/, '_\0').downcase
-          new.tap { |structure| Native.public_send(:"millpond_#{name}_init", structure, size) }
+          @defaults ||= new.tap { |one| Native.public_send(@init, one, size) }.pointer.read_bytes(size).freeze
+          new.tap { |structure| structure.pointer.put_bytes(0, @defaults) }
         end
 
         # Those of an array, each as its numbers. A newer library may have more fields.
@@ -42,13 +41,16 @@ module Millpond
         def rows(pointer, count, stride = size)
           return [] if pointer.null? || count.zero?
 
-          numbers = pointer.read_bytes(stride * count).unpack("#{format}x#{stride - size}" * count)
-          numbers.each_slice(numbers.size / count)
+          format = stride == size ? @format : "#{@format}x#{stride - size}"
+          numbers = pointer.read_bytes(stride * count).unpack(format * count)
+          count == 1 ? [numbers] : numbers.each_slice(numbers.size / count)
         end
 
         # @api private
-        def describe(fields)
+        def describe(name, fields)
           layout(fields)
+          @growing = fields.key?(:size) && offset_of(:size).zero?
+          @init = :"millpond_#{name}_init"
           at = 0
           letters = fields.map do |name, type|
             gap = offset_of(name) - at
@@ -73,7 +75,7 @@ module Millpond
       private
 
       def structure(name, **fields)
-        const_set(camel(name), Class.new(Structure)).describe(fields)
+        const_set(camel(name), Class.new(Structure)).describe(name, fields)
       end
 
       # Handles that the garbage collector frees. In the child of a fork that is harmless: the library

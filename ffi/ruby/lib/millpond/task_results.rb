@@ -59,12 +59,16 @@ module Millpond
         text = @data[:text]
         @start = text.address
         @text = text.read_bytes(@data[:text_length]).force_encoding(Encoding::UTF_8)
-        @tasks = records(:tasks, :task)
-        @docs = records(:docs, :doc)
-        @next = records(:next, :task_position, 1, Native::TaskPosition.size).first
-        @next_doc = records(:next_doc, :doc_position, 1, Native::DocPosition.size).first
-        @queues = records(:queues, :task_queue_stats, @data[:queue_count], @data[:queue_size])
-        @namespaces = records(:namespaces, :task_namespace_stats, @data[:namespace_count], @data[:namespace_size])
+        @tasks = rows(:tasks, :task_count, Native::Task, :task_size).map { |row| Records.task(row, self) }
+        @docs = rows(:docs, :doc_count, Native::Doc, :doc_size).map { |row| Records.doc(row, self) }
+        @next = rows(:next, nil, Native::TaskPosition).map { |row| Records.task_position(row, self) }.first
+        @next_doc = rows(:next_doc, nil, Native::DocPosition).map { |row| Records.doc_position(row, self) }.first
+        @queues = rows(:queues, :queue_count, Native::TaskQueueStats, :queue_size).map do |row|
+          Records.task_queue_stats(row, self)
+        end
+        @namespaces = rows(:namespaces, :namespace_count, Native::TaskNamespaceStats, :namespace_size).map do |row|
+          Records.task_namespace_stats(row, self)
+        end
       end
 
       def modified
@@ -81,15 +85,13 @@ module Millpond
 
       private
 
-      def records(field, structure, count = @data[:"#{structure}_count"], stride = @data[:"#{structure}_size"])
-        kind = STRUCTURES.fetch(structure)
-        kind.rows(@data[field], count, stride).map { |row| Records.public_send(structure, row, self) }
-      end
+      # The structures that a field points to, each as its numbers.
+      def rows(field, count, kind, stride = nil)
+        pointer = @data[field]
+        return [] if pointer.null?
 
-      STRUCTURES = { task: Native::Task, doc: Native::Doc, task_position: Native::TaskPosition,
-                     doc_position: Native::DocPosition, task_queue_stats: Native::TaskQueueStats,
-                     task_namespace_stats: Native::TaskNamespaceStats }.freeze
-      private_constant :STRUCTURES
+        kind.rows(pointer, count ? @data[count] : 1, stride ? @data[stride] : kind.size)
+      end
     end
   end
 end
