@@ -20,6 +20,6 @@ Gem::Specification.new do |spec|
   # The library is there after `rake build`; without it the gem uses the system's.
   carried = Dir["lib/millpond/libmillpond.*", base: __dir__]
   spec.platform = Gem::Platform::CURRENT unless carried.empty?
-  spec.files = Dir["lib/**/*.rb", "README.md", "LICENSE-*", base: __dir__] + carried
+  spec.files = Dir["lib/**/*.rb", "sig/*", "README.md", "LICENSE-*", base: __dir__] + carried
   spec.metadata["rubygems_mfa_required"] = "true"
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require_relative "signatures"
 
 # What programs see of the gem.
 class ApiTest < MillpondTest
@@ -19,5 +20,25 @@ class ApiTest < MillpondTest
       (ours - REDEFINED).map { |name| "#{found}##{name}" }
     end
     assert_empty shadowed
+  end
+
+  def test_the_signatures_are_those_of_the_comments
+    assert_equal Signatures.text, File.read(File.join(GEM_ROOT, "sig/millpond.rbs")), "stale: rake signatures"
+  end
+
+  def test_the_signatures_are_valid
+    output, status = Open3.capture2e(RbConfig.ruby, Gem.bin_path("rbs", "rbs"), "-r", "timeout", "-I", "sig",
+                                     "validate", chdir: GEM_ROOT)
+    assert_predicate status, :success?, output
+  end
+
+  # With each call checked against them.
+  def test_examples_and_tests_keep_to_the_signatures
+    %w[docs tasks shuffle shuffle_tracking ick].each do |name|
+      output, status = run_ruby("-r#{__dir__}/typed", "test/#{name}_test.rb", "-n", "/_memory$|examples/",
+                                env: { "MILLPOND_TEST_SERVERS" => Servers.binary }, chdir: GEM_ROOT)
+      assert_predicate status, :success?, output
+      assert_match(/^[1-9]\d* runs/, output)
+    end
   end
 end

@@ -16,7 +16,7 @@ class PackageTest < MillpondTest
     Dir.mktmpdir do |folder|
       copy = File.join(folder, "copy")
       FileUtils.mkdir_p(copy)
-      kept = %w[lib README.md LICENSE-MIT LICENSE-APACHE Rakefile millpond.gemspec]
+      kept = %w[lib sig README.md LICENSE-MIT LICENSE-APACHE Rakefile millpond.gemspec]
       kept.each { |name| FileUtils.cp_r(File.join(GEM_ROOT, name), copy, dereference_root: true) }
       FileUtils.rm_f(Dir[File.join(copy, "lib/millpond/libmillpond.*")])
       yield copy, File.join(folder, "home")
@@ -52,7 +52,9 @@ class PackageTest < MillpondTest
       result, library, loaded = use(gem, home, PROGRAM).split("\n")
       assert_equal "1", result
       [library, loaded].each { |file| assert_operator File.realpath(file), :start_with?, File.realpath(home) }
-      refute_empty Dir[File.join(home, "gems/millpond-*/README.md")]
+      %w[README.md sig/millpond.rbs sig/manifest.yaml lib/millpond/generated/records.rb].each do |file|
+        refute_empty Dir[File.join(home, "gems/millpond-*", file)], file
+      end
       assert_empty Dir[File.join(home, "gems/millpond-*/test")]
     end
   end

@@ -5,6 +5,7 @@ require "redis"
 require "redis/ick/connection"
 require "redis/ick/version"
 
+# The client of the gem redis.
 class Redis
   # A drop-in replacement of the gem redis-ick: the same methods, results and data in Redis, sent
   # through the same redis-rb object. It is stateless: the name of the Ick comes with each call.

@@ -63,9 +63,9 @@ module Millpond
     # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make their
     # tasks themselves.
     #
-    # @param id [String] as the attribute says, and so are the others
+    # The arguments are what the attributes say.
+    #
     # @param json [String, nil] its value, as a JSON text
-    # @param others [Integer, String, nil]
     #
     # @example
     #   Millpond::Task.new(id: "t", json: '{"order":7}').value["order"] # => 7
@@ -134,10 +134,9 @@ module Millpond
     # For tests of programs, and for documents of which a program has kept where they are: stores make their
     # documents themselves.
     #
-    # @param namespace [String] as the attribute says, and so are the others
-    # @param id [String]
+    # The arguments are what the attributes say.
+    #
     # @param json [String, nil] its content, as a JSON text
-    # @param others [Integer, String]
     #
     # @example
     #   Millpond::Doc.new(namespace: "accounts", id: "ann", json: "7").content # => 7
