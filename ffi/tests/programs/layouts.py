@@ -1,17 +1,23 @@
-"""Structures of millpond.h: what a program that was compiled before relies on.
+"""What a program that was compiled before relies on in millpond.h.
 
     layouts.py before HEADER       the header without the last field of each structure that can grow
-    layouts.py bare HEADER         the header without comments, for ffi/tests/fixtures
-    layouts.py program HEADER      a C program that prints where each field is
-    layouts.py compare OLD NEW     what such a program printed: whether the old fields are where they
-                                   were, and new ones of what programs allocate behind the old size
+    layouts.py bare HEADER         the header without comments but those that fix a layout, for
+                                   ffi/tests/fixtures
+    layouts.py program HEADER      a C program that prints what each field is and where, the values
+                                   of the enumerations, and the types of the functions
+    layouts.py compare OLD NEW     what such a program printed: whether all that was there is as it was,
+                                   fixed layouts have no new field, and new fields of what programs
+                                   allocate lie behind the old size
 """
 
 import re
 import sys
 
 STRUCTURE = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\n)?typedef struct \{\n(.*?)\n\} (\w+);", re.DOTALL)
-FIELD = re.compile(r"^    [^/ *][^;]*?(\w+);$", re.MULTILINE)
+FIELD = re.compile(r"^    ([^/ *][^;]*?)(\w+);$", re.MULTILINE)
+ENUMERATOR = re.compile(r"^    (MILLPOND_\w+) = ", re.MULTILINE)
+FUNCTION = re.compile(r"^(?!typedef)(\w[\w *]*?)(millpond_\w+)\(([^;]*)\);", re.MULTILINE)
+POINTER = re.compile(r"^typedef (\w[\w *]*?)\(\*(millpond_\w+)\)\(([^;]*)\);", re.MULTILINE)
 FIXED = "Its layout is fixed."
 
 
@@ -28,17 +34,29 @@ def before(header: str) -> str:
 
 
 def bare(header: str) -> str:
-    return re.sub(r"\n\s*\n+", "\n", re.sub(r"[ \t]*/\*.*?\*/", "", header, flags=re.DOTALL))
+    def kept(comment: re.Match) -> str:
+        return f"/** {FIXED} */" if FIXED in comment[0] else ""
+
+    return re.sub(r"\n\s*\n+", "\n", re.sub(r"[ \t]*/\*.*?\*/", kept, header, flags=re.DOTALL))
 
 
 def program(header: str) -> str:
+    header = bare(header)
     lines = []
-    for _, body, name in STRUCTURE.findall(header):
-        lines.append(f'    printf("{name} - 0 %zu\\n", sizeof({name}));')
-        for field in FIELD.findall(body):
+    for comment, body, name in STRUCTURE.findall(header):
+        kind = "fixed" if FIXED in comment else "open"
+        lines.append(f'    printf("{name} - {kind} %zu\\n", sizeof({name}));')
+        for declared, field in FIELD.findall(body):
             size = f"sizeof((({name} *)0)->{field})"
             place = f"offsetof({name}, {field})"
-            lines.append(f'    printf("{name} {field} %zu %zu\\n", {place}, {size});')
+            declared = "".join(declared.split())
+            lines.append(f'    printf("{name} {field} %zu %zu {declared}\\n", {place}, {size});')
+    lines += [f'    printf("enum {name} %d\\n", (int){name});' for name in ENUMERATOR.findall(header)]
+    for result, name, parameters in FUNCTION.findall(header) + POINTER.findall(header):
+        # The names of parameters may change.
+        types = ",".join(re.sub(r"(?<=[ *])\w+$", "", part.strip()) for part in parameters.split(","))
+        declared = "".join(f"{result}({types})".split())
+        lines.append(f'    puts("function {name} {declared}");')
     body = "\n".join(lines)
     return f"#include <millpond.h>\n#include <stdio.h>\nint main(void) {{\n{body}\n    return 0;\n}}\n"
 
@@ -47,15 +65,16 @@ def compare(old: str, new: str) -> str:
     def read(text: str) -> dict:
         return {tuple(line.split()[:2]): line.split()[2:] for line in text.splitlines()}
 
-    old_places, new_places = read(old), read(new)
-    for (name, field), place in old_places.items():
-        if field != "-" and new_places.get((name, field)) != place:
-            sys.exit(f"{name}.{field} was at {place} and is at {new_places.get((name, field))}")
-    for (name, field), (offset, _) in new_places.items():
-        is_new = (name, field) not in old_places and (name, "size") in old_places
-        size = int(old_places[name, "-"][1]) if is_new else 0
-        if int(offset) < size:
-            sys.exit(f"{name}.{field} is at {offset}, inside of the {size} bytes that were there")
+    was, now = read(old), read(new)
+    for (of, name), place in was.items():
+        # The size of a layout that is not fixed may change.
+        if place[0] != "open" and now.get((of, name)) != place:
+            sys.exit(f"{of} {name} was {place} and is {now.get((of, name))}")
+    for (of, name), place in now.items():
+        if (of, name) not in was and (of, "size") in was:
+            size = int(was[of, "-"][1])
+            if int(place[0]) < size:
+                sys.exit(f"{of} {name} is {place}, inside of the {size} bytes that were there")
     return ""
 
 

@@ -20,14 +20,14 @@ module Millpond
     structure :script, name: :string, source: :pointer, source_length: :size_t, sha1: :string
     structure :shuffle_receipt, stream: :int64, id_time_ms: :uint64, id_sequence: :uint64
     structure :shuffle_message, receipt: ShuffleReceipt, deliveries: :uint64, fields: :pointer, field_count: :size_t
-    structure :shuffle_consumer_options, size: :size_t, prefer_stream: :int64, max_deliveries: :uint64,
-      default_stream: :bool
     structure :shuffle_dead_letter, id_time_ms: :uint64, id_sequence: :uint64, group: :pointer,
       group_length: :size_t, consumer: :pointer, consumer_length: :size_t, message: :pointer
     structure :shuffle_id, time_ms: :uint64, sequence: :uint64
+    structure :shuffle_stream_stats, len: :uint64, pending: :uint64, lag: :uint64, oldest_idle_ms: :int64
     structure :shuffle_options, size: :size_t, streams: :int64, streams_per_shard: :int64, ttl_ms: :int64,
       dead_ttl_ms: :int64, track_keys: :int64
-    structure :shuffle_stream_stats, len: :uint64, pending: :uint64, lag: :uint64, oldest_idle_ms: :int64
+    structure :shuffle_consumer_options, size: :size_t, prefer_stream: :int64, default_stream: :bool,
+      max_deliveries: :uint64
     structure :shuffle_field, field: :pointer, field_length: :size_t, value: :pointer, value_length: :size_t
     structure :shuffle_new_message, size: :size_t, shard_key: :pointer, shard_key_length: :size_t, fields: :pointer,
       field_count: :size_t
@@ -37,38 +37,38 @@ module Millpond
       doc_change_count: :size_t, doc_deletes: :pointer, doc_delete_count: :size_t, doc_depends: :pointer,
       doc_depend_count: :size_t, doc_claims: :pointer, doc_claim_count: :size_t, has_missing: :bool,
       has_missing_docs: :bool, has_claims: :bool, has_claimed_docs: :bool, has_collisions: :bool, only_claims: :bool
-    structure :doc, namespace_name: Bytes, id: Bytes, key: Bytes, secondary_key: Bytes, claimant: Bytes,
-      content: Bytes, version: :uint64, at_ms: :uint64, created_ms: :uint64, modified_ms: :uint64
+    structure :task, id: Bytes, version: :uint64, queue: Bytes, at_ms: :uint64, created_ms: :uint64,
+      modified_ms: :uint64, claimant: Bytes, claims: :uint64, attempt: :uint64, err: Bytes, value: Bytes,
+      priority: :uint64, expires_ms: :int64
+    structure :doc, namespace_name: Bytes, id: Bytes, version: :uint64, key: Bytes, secondary_key: Bytes,
+      content: Bytes, at_ms: :uint64, claimant: Bytes, created_ms: :uint64, modified_ms: :uint64
+    structure :task_id, id: Bytes, version: :uint64
     structure :doc_id, namespace_name: Bytes, id: Bytes, version: :uint64
+    structure :task_position, at_ms: :uint64, id: Bytes
+    structure :doc_position, key: Bytes, secondary_key: Bytes, id: Bytes
+    structure :task_queue_stats, queue: Bytes, size: :uint64, available: :uint64, claimed: :uint64, future: :uint64,
+      max_claims: :uint64
+    structure :task_namespace_stats, namespace_name: Bytes, size: :uint64, claimed: :uint64
+    structure :new_task, size: :size_t, queue: Bytes, id: Bytes, value: Bytes, at_ms: :int64, delay_ms: :int64,
+      attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, skip_colliding: :bool
     structure :new_doc, size: :size_t, namespace_name: Bytes, key: Bytes, id: Bytes, secondary_key: Bytes,
       content: Bytes, skip_colliding: :bool
     structure :doc_change, size: :size_t, doc: DocId, content: Bytes, at_ms: :int64, delay_ms: :int64
-    structure :task_position, id: Bytes, at_ms: :uint64
-    structure :task_query, size: :size_t, after: :pointer, limit: :int64, claimant: Bytes, omit_values: :bool
-    structure :doc_position, key: Bytes, secondary_key: Bytes, id: Bytes
-    structure :doc_query, size: :size_t, after: :pointer, limit: :int64, start: Bytes, end: Bytes,
-      omit_contents: :bool
     structure :tasks_modification, size: :size_t, inserts: :pointer, insert_count: :size_t, changes: :pointer,
       change_count: :size_t, deletes: :pointer, delete_count: :size_t, depends: :pointer, depend_count: :size_t,
       doc_inserts: :pointer, doc_insert_count: :size_t, doc_puts: :pointer, doc_put_count: :size_t,
       doc_changes: :pointer, doc_change_count: :size_t, doc_deletes: :pointer, doc_delete_count: :size_t,
       doc_depends: :pointer, doc_depend_count: :size_t
+    structure :task_query, size: :size_t, after: :pointer, limit: :int64, claimant: Bytes, omit_values: :bool
+    structure :doc_query, size: :size_t, start: Bytes, end: Bytes, after: :pointer, limit: :int64,
+      omit_contents: :bool
+    structure :tasks_filter, size: :size_t, exact: :pointer, exact_count: :size_t, prefixes: :pointer,
+      prefix_count: :size_t, limit: :int64
     structure :tasks_data, tasks: :pointer, task_count: :size_t, task_size: :size_t, inserted_count: :size_t,
       docs: :pointer, doc_count: :size_t, doc_size: :size_t, inserted_doc_count: :size_t, next: :pointer,
       next_doc: :pointer, queues: :pointer, queue_count: :size_t, queue_size: :size_t, namespaces: :pointer,
       namespace_count: :size_t, namespace_size: :size_t, text: :pointer, text_length: :size_t
     structure :task_outcome, end: :uint32, modification: :pointer, err: Bytes, queue: Bytes, delay_ms: :int64
-    structure :task_queue_stats, queue: Bytes, size: :uint64, available: :uint64, claimed: :uint64, future: :uint64,
-      max_claims: :uint64
-    structure :task_namespace_stats, namespace_name: Bytes, size: :uint64, claimed: :uint64
-    structure :tasks_filter, size: :size_t, exact: :pointer, exact_count: :size_t, prefixes: :pointer,
-      prefix_count: :size_t, limit: :int64
-    structure :task, id: Bytes, queue: Bytes, claimant: Bytes, err: Bytes, value: Bytes, version: :uint64,
-      at_ms: :uint64, created_ms: :uint64, modified_ms: :uint64, expires_ms: :int64, claims: :uint64,
-      attempt: :uint64, priority: :uint64
-    structure :task_id, id: Bytes, version: :uint64
-    structure :new_task, size: :size_t, queue: Bytes, id: Bytes, value: Bytes, err: Bytes, at_ms: :int64,
-      delay_ms: :int64, ttl_ms: :int64, attempt: :uint64, priority: :uint64, skip_colliding: :bool
     structure :task_change, size: :size_t, id: Bytes, queue: Bytes, value: Bytes, err: Bytes, version: :uint64,
       attempt: :uint64, at_ms: :int64, delay_ms: :int64, retry: :bool, retry_err: Bytes, quarantine_queue: Bytes,
       quarantine_attempts: :uint64
@@ -156,7 +156,6 @@ module Millpond
     function :shuffle_batch_bytes_length, %i[pointer], :size_t
     function :shuffle_message_field, %i[pointer buffer_in size_t], :pointer
     function :shuffle_batch_free, %i[pointer], :void
-    function :shuffle_consumer_options_init, %i[pointer size_t], :void
     function :shuffle_consumer_new, %i[pointer buffer_in size_t buffer_in size_t pointer pointer pointer], :int
     function :shuffle_read, %i[pointer size_t int64 pointer pointer], :int, blocking: true
     function :shuffle_ack, %i[pointer pointer size_t pointer pointer], :int, blocking: true
@@ -175,12 +174,13 @@ module Millpond
     function :shuffle_garbage_next, %i[pointer pointer pointer], :int, blocking: true
     function :shuffle_garbage_counts, %i[pointer pointer pointer pointer], :int, blocking: true
     function :shuffle_garbage_free, %i[pointer], :void
+    function :shuffle_options_init, %i[pointer size_t], :void
+    function :shuffle_consumer_options_init, %i[pointer size_t], :void
     function :shuffle_keys, %i[buffer_in size_t pointer pointer], :int
     function :shuffle_tracking_keys, %i[buffer_in size_t uint32 pointer pointer], :int, blocking: true
     function :shuffle_messages_new, %i[pointer size_t int64 pointer pointer], :int
     function :shuffle_messages_next, %i[pointer pointer pointer], :int, blocking: true
     function :shuffle_messages_free, %i[pointer], :void
-    function :shuffle_options_init, %i[pointer size_t], :void
     function :shuffle_queue_new, %i[pointer buffer_in size_t pointer pointer pointer], :int
     function :shuffle_resize, %i[pointer uint32 pointer pointer], :int, blocking: true
     function :shuffle_len, %i[pointer pointer pointer], :int, blocking: true
@@ -209,8 +209,13 @@ module Millpond
     function :tasks_claims_next, %i[pointer pointer pointer], :int, blocking: true
     function :tasks_claims_free, %i[pointer], :void
     function :error_dependency, %i[pointer], :pointer
-    function :new_doc_init, %i[pointer size_t], :void
     function :doc_change_init, %i[pointer size_t pointer], :void
+    function :new_task_init, %i[pointer size_t], :void
+    function :new_doc_init, %i[pointer size_t], :void
+    function :tasks_modification_init, %i[pointer size_t], :void
+    function :task_query_init, %i[pointer size_t], :void
+    function :doc_query_init, %i[pointer size_t], :void
+    function :tasks_filter_init, %i[pointer size_t], :void
     function :tasks_job_data, %i[pointer], :pointer
     function :tasks_job_version, %i[pointer pointer pointer], :int
     function :tasks_job_is_lost, %i[pointer pointer pointer], :int
@@ -225,10 +230,8 @@ module Millpond
     function :tasks_job_release, %i[pointer int64 pointer], :int, blocking: true
     function :tasks_job_free, %i[pointer], :void
     function :tasks_keys, %i[buffer_in size_t pointer pointer], :int
-    function :task_query_init, %i[pointer size_t], :void
     function :tasks_fetch, %i[pointer pointer size_t pointer pointer], :int, blocking: true
     function :tasks_list, %i[pointer buffer_in size_t pointer pointer pointer], :int, blocking: true
-    function :doc_query_init, %i[pointer size_t], :void
     function :tasks_claim_docs, %i[pointer buffer_in size_t buffer_in size_t int64 pointer pointer], :int, blocking:
       true
     function :tasks_get_doc, %i[pointer buffer_in size_t buffer_in size_t buffer_in size_t pointer pointer], :int,
@@ -236,7 +239,6 @@ module Millpond
     function :tasks_put_doc, %i[pointer pointer pointer pointer], :int, blocking: true
     function :tasks_fetch_docs, %i[pointer buffer_in size_t pointer size_t pointer pointer], :int, blocking: true
     function :tasks_list_docs, %i[pointer buffer_in size_t pointer pointer pointer], :int, blocking: true
-    function :tasks_modification_init, %i[pointer size_t], :void
     function :tasks_modify, %i[pointer pointer pointer pointer], :int, blocking: true
     function :tasks_insert, %i[pointer buffer_in size_t buffer_in size_t pointer pointer], :int, blocking: true
     function :tasks_renew, %i[pointer pointer size_t pointer size_t int64 pointer pointer pointer pointer], :int,
@@ -248,7 +250,6 @@ module Millpond
     function :tasks_result_namespace, %i[pointer size_t], :pointer
     function :tasks_result_free, %i[pointer], :void
     function :tasks_run, %i[pointer pointer size_t pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_filter_init, %i[pointer size_t], :void
     function :tasks_queue_stats, %i[pointer pointer pointer pointer], :int, blocking: true
     function :tasks_are_empty, %i[pointer pointer pointer pointer], :int, blocking: true
     function :tasks_namespace_stats, %i[pointer pointer pointer pointer], :int, blocking: true
@@ -256,7 +257,6 @@ module Millpond
     function :tasks_claimant, %i[pointer pointer pointer], :int
     function :tasks_time, %i[pointer pointer pointer], :int, blocking: true
     function :tasks_store_free, %i[pointer], :void
-    function :new_task_init, %i[pointer size_t], :void
     function :task_change_init, %i[pointer size_t pointer], :void
     function :tasks_worker_options_init, %i[pointer size_t], :void
     function :tasks_jobs_new, %i[pointer pointer size_t pointer pointer pointer], :int

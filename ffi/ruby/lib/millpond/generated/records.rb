@@ -386,8 +386,8 @@ module Millpond
   # @api private
   module Records
     def self.task(row, texts)
-      id, id_length, queue, queue_length, claimant, claimant_length, err, err_length, value, value_length, version,
-        at_ms, created_ms, modified_ms, expires_ms, claims, attempt, priority = row
+      id, id_length, version, queue, queue_length, at_ms, created_ms, modified_ms, claimant, claimant_length, claims,
+        attempt, err, err_length, value, value_length, priority, expires_ms = row
       Task.new(id: texts.cut(id, id_length), version: version, queue: texts.cut(queue, queue_length), at_ms: at_ms,
         created_ms: created_ms, modified_ms: modified_ms, claimant: texts.cut(claimant, claimant_length),
         claims: claims, attempt: attempt, err: texts.cut(err, err_length), json: texts.cut(value, value_length),
@@ -395,8 +395,8 @@ module Millpond
     end
 
     def self.doc(row, texts)
-      namespace, namespace_length, id, id_length, key, key_length, secondary_key, secondary_key_length, claimant,
-        claimant_length, content, content_length, version, at_ms, created_ms, modified_ms = row
+      namespace, namespace_length, id, id_length, version, key, key_length, secondary_key, secondary_key_length,
+        content, content_length, at_ms, claimant, claimant_length, created_ms, modified_ms = row
       Doc.new(namespace: texts.cut(namespace, namespace_length), id: texts.cut(id, id_length), version: version,
         key: texts.cut(key, key_length), secondary_key: texts.cut(secondary_key, secondary_key_length),
         json: texts.cut(content, content_length), at_ms: at_ms, claimant: texts.cut(claimant, claimant_length),
@@ -404,7 +404,7 @@ module Millpond
     end
 
     def self.task_position(row, texts)
-      id, id_length, at_ms = row
+      at_ms, id, id_length = row
       Position.new(at_ms, texts.cut(id, id_length)).freeze
     end
 
