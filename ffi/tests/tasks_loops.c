@@ -250,6 +250,76 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void *close_soon(void *client) {
+    millpond_error *error;
+    sleep_ms(50);
+    OK(millpond_close(client, &error));
+    return NULL;
+}
+
+/* A job waits for documents that another claimant holds. */
+static void a_job_waits_for_documents(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *ann = store_of(client, "documents awaited", "ann"),
+                         *bob = store_of(client, "documents awaited", "bob");
+    millpond_bytes queue = B("q");
+    millpond_new_doc doc;
+    millpond_tasks_jobs *jobs;
+    millpond_tasks_job *job;
+    millpond_tasks_result *result;
+    millpond_error *error;
+    pthread_t thread;
+
+    millpond_new_doc_init(&doc, sizeof doc);
+    doc.namespace_name = (millpond_bytes)B("n");
+    doc.key = (millpond_bytes)B("k");
+    doc.content = (millpond_bytes)B("1");
+    OK(millpond_tasks_put_doc(ann, &doc, NULL, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
+    millpond_tasks_result_free(result);
+    insert(ann, "q", "1");
+    OK(millpond_tasks_jobs_new(ann, &queue, 1, NULL, &jobs, &error));
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "wait_ms is -2",
+          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -2, &result, &error));
+    FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
+          millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &result, &error));
+    int64_t start = now_ms();
+    FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
+          millpond_tasks_job_claim_docs(job, S("n"), S("k"), 100, &result, &error));
+    CHECK(now_ms() - start >= 100);
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 200, &result, &error));
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    CHECK(strncmp(millpond_tasks_result_doc(result, 0)->claimant.data, "ann/", 4) == 0);
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_job_done(job, &error));
+    millpond_tasks_job_free(job);
+
+    /* The wait without limit ends with an interrupt, and with the client. */
+    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
+    millpond_tasks_result_free(result);
+    insert(ann, "q", "2");
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    waiting = pthread_self();
+    checks = 0;
+    millpond_on_interrupt(stop_at_the_third);
+    FAILS(MILLPOND_CANCELLED, "interrupted",
+          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    millpond_on_interrupt(NULL);
+    CHECK(checks == 3 && result == NULL);
+    CHECK(pthread_create(&thread, NULL, close_soon, client) == 0);
+    FAILS(MILLPOND_CLOSED, "closed",
+          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    CHECK(result == NULL);
+    pthread_join(thread, NULL);
+    millpond_tasks_job_free(job);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(ann);
+    millpond_tasks_store_free(bob);
+    millpond_client_free(client);
+}
+
 /* A waiting claimant is woken by a producer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
     millpond_client *claiming = connect_to(backend), *inserting = connect_to(backend);
@@ -281,6 +351,7 @@ const struct test task_loop_tests[] = {
     {"many_claim_through_one_store", many_claim_through_one_store},
     {"close_ends_the_wait_for_tasks", close_ends_the_wait},
     {"claims_can_be_interrupted", can_be_interrupted},
+    {"a_job_waits_for_documents", a_job_waits_for_documents},
     {NULL, NULL},
 };
 

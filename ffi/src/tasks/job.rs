@@ -127,16 +127,17 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
 /// Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
 /// ends the job releases them, unless it deletes them or sets until when they are held. If another
 /// claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
-/// without limit.
-/// Waiters have no order: the claimant that held the documents may get them again first.
+/// without limit. `millpond_close` on the client ends the wait. Waiters have no order: the claimant
+/// that held the documents may get them again first.
 ///
 /// `result` is set to them, by secondary key, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL.
 ///
-/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_FORKED` in the child of a fork and
-/// `MILLPOND_LEASE_LOST` once the job has ended. After a `MILLPOND_DEPENDENCY` end the job by
-/// `millpond_tasks_job_fail` with the error's message: that releases the task without counting an
-/// attempt.
+/// Errors: as `millpond_tasks_claim_docs`; also `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1,
+/// `MILLPOND_FORKED` in the child of a fork, `MILLPOND_LEASE_LOST` once the job has ended, and
+/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it. After a `MILLPOND_DEPENDENCY` end the
+/// job by `millpond_tasks_job_fail` with the error's message: that releases the task without counting
+/// an attempt.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
