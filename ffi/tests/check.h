@@ -61,7 +61,7 @@ struct test {
 
 /* What holds on every backend, and what needs a Redis. Each ends with a test without a name. */
 extern const struct test steps_tests[], loop_tests[], lease_tests[], channel_tests[],
-    mistake_tests[], thread_tests[], fork_tests[];
+    mistake_tests[], thread_tests[], fork_tests[], size_tests[];
 extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_loop_tests[],
     shuffle_tracking_tests[], shuffle_mistake_tests[];
 extern const struct test task_tests[], task_list_tests[], task_loop_tests[], job_tests[],

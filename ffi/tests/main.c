@@ -64,7 +64,8 @@ int main(int count, char **arguments) {
         fork_tests,         shuffle_tests,          shuffle_group_tests,
         shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests,
         task_tests,         task_list_tests,        task_loop_tests,
-        job_tests,          task_mistake_tests,     task_fork_tests};
+        job_tests,          task_mistake_tests,     task_fork_tests,
+        size_tests};
     const struct test *on_redis[] = {redis_loop_tests,      redis_shuffle_loop_tests,
                                      redis_task_loop_tests, redis_fork_tests,
                                      connection_tests,      foreign_tests,
