@@ -250,6 +250,13 @@ static void can_be_interrupted(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void *end_soon(void *job) {
+    millpond_error *error;
+    sleep_ms(50);
+    OK(millpond_tasks_job_done(job, &error));
+    return NULL;
+}
+
 static void *close_soon(void *client) {
     millpond_error *error;
     sleep_ms(50);
@@ -265,7 +272,7 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     millpond_bytes queue = B("q");
     millpond_new_doc doc;
     millpond_tasks_jobs *jobs;
-    millpond_tasks_job *job;
+    millpond_tasks_job *job, *other;
     millpond_tasks_result *result;
     millpond_error *error;
     pthread_t thread;
@@ -296,11 +303,13 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     OK(millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
 
-    /* The wait without limit ends with an interrupt, and with the client. */
+    /* The wait without limit ends with an interrupt, with the job, and with the client. */
     OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
     millpond_tasks_result_free(result);
     insert(ann, "q", "2");
+    insert(ann, "q", "3");
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    OK(millpond_tasks_jobs_next(jobs, &other, &error));
     waiting = pthread_self();
     checks = 0;
     millpond_on_interrupt(stop_at_the_third);
@@ -308,11 +317,16 @@ static void a_job_waits_for_documents(const struct backend *backend) {
           millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
     millpond_on_interrupt(NULL);
     CHECK(checks == 3 && result == NULL);
+    CHECK(pthread_create(&thread, NULL, end_soon, other) == 0);
+    FAILS(MILLPOND_LEASE_LOST, "the job has ended",
+          millpond_tasks_job_claim_docs(other, S("n"), S("k"), -1, &result, &error));
+    pthread_join(thread, NULL);
     CHECK(pthread_create(&thread, NULL, close_soon, client) == 0);
     FAILS(MILLPOND_CLOSED, "closed",
           millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
     CHECK(result == NULL);
     pthread_join(thread, NULL);
+    millpond_tasks_job_free(other);
     millpond_tasks_job_free(job);
     millpond_tasks_jobs_free(jobs);
     millpond_tasks_store_free(ann);

@@ -159,8 +159,10 @@ impl<M: Mode> Job<M> {
                     contention.is_over();
                 }
                 Err(error) if error.dependency().is_some() => {
-                    let goes_on = !state.is_ended() && !lease.is_lost();
-                    if let Some(delay) = retries.next_delay().filter(|_| goes_on) {
+                    if state.is_ended() {
+                        return Then::Done(Err(ended()));
+                    }
+                    if let Some(delay) = retries.next_delay().filter(|_| !lease.is_lost()) {
                         return Then::Run(again.clone(), delay);
                     }
                     state.held.taken = Some(error.message().into());
