@@ -9,34 +9,24 @@ use crate::node_types::declarations;
 use crate::output::Output;
 use crate::surface::Surface;
 
-/// The records that cross the boundary, and what they have beside their fields: methods without a parameter.
-const RECORDS: [(&str, &[&str]); 16] = [
-    ("client.Recovery", &[]),
-    ("shuffle.StreamStats", &[]),
-    ("shuffle.Stats", &["len", "pending", "lag"]),
-    ("tasks.TaskId", &[]),
-    ("tasks.DocId", &[]),
-    ("tasks.Task", &[]),
-    ("tasks.Doc", &[]),
-    ("tasks.Position", &[]),
-    ("tasks.DocPosition", &[]),
-    ("tasks.TaskPage", &[]),
-    ("tasks.DocPage", &[]),
-    ("tasks.Modified", &[]),
-    ("tasks.Renewed", &[]),
-    ("tasks.QueueStats", &[]),
-    ("tasks.NamespaceStats", &[]),
-    (
-        "tasks.Dependency",
-        &[
-            "has_missing",
-            "has_missing_docs",
-            "has_claims",
-            "has_claimed_docs",
-            "has_collisions",
-            "only_claims",
-        ],
-    ),
+/// The records that cross the boundary.
+const RECORDS: [&str; 16] = [
+    "client.Recovery",
+    "shuffle.StreamStats",
+    "shuffle.Stats",
+    "tasks.TaskId",
+    "tasks.DocId",
+    "tasks.Task",
+    "tasks.Doc",
+    "tasks.Position",
+    "tasks.DocPosition",
+    "tasks.TaskPage",
+    "tasks.DocPage",
+    "tasks.Modified",
+    "tasks.Renewed",
+    "tasks.QueueStats",
+    "tasks.NamespaceStats",
+    "tasks.Dependency",
 ];
 
 /// Those of them that are classes of JavaScript, which fill in what is not given.
@@ -69,11 +59,12 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     options(model, output);
 }
 
-/// What JavaScript sees of a record: its fields, and the methods that are like fields.
+/// What JavaScript sees of a record: its fields, and the methods that return a number or a truth.
 pub(crate) fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
     let record = &model.records[key];
-    let extra = RECORDS.iter().find(|(name, _)| *name == key).map_or(&[][..], |(_, extra)| extra);
-    let methods = record.methods.iter().filter(|method| extra.contains(&&*method.name));
+    let methods = record.methods.iter().filter(|method| {
+        matches!(method.returns, Type::Bool | Type::Number(_)) && method.name != "is_empty"
+    });
     let methods = methods.map(|method| Field {
         name: format!("{}()", method.name),
         ty: method.returns.clone(),
@@ -103,7 +94,7 @@ fn writers(model: &Model) -> String {
         "//! How records are written for JavaScript: their fields one after the other.\n\n\
          use crate::list::{Done, List, Push};\n",
     );
-    for (key, _) in RECORDS {
+    for key in RECORDS {
         let (record, fields) = fields(model, key);
         let path = if record.queue == "client" { "" } else { &format!("{}::", record.queue) };
         let _ = writeln!(
@@ -140,7 +131,7 @@ fn readers(model: &Model) -> String {
          /** The classes of records that have one; each puts itself here. */\nconst made = {}\n",
     );
     let mut names = vec!["made".to_owned()];
-    for (key, _) in RECORDS {
+    for key in RECORDS {
         let (record, fields) = fields(model, key);
         let lines =
             fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
