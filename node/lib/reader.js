@@ -22,7 +22,9 @@ class Reader {
 
   /** As many as the next number. */
   some(read) {
-    return Array.from({ length: this.one() }, () => read(this))
+    const all = []
+    for (let left = this.one(); left > 0; left -= 1) all.push(read(this))
+    return all
   }
 }
 
