@@ -19,6 +19,7 @@ mod node;
 mod node_types;
 mod output;
 mod overlay;
+mod php;
 mod ruby;
 mod python;
 mod python_blocking;
@@ -58,5 +59,6 @@ fn generate(root: &Path, model: &Model) -> Output {
     let _ = &surface;
     c::emit(root, model, &mut output);
     python::emit(root, model, &mut output);
+    php::emit(root, model, &surface, &mut output);
     output
 }

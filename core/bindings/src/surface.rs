@@ -55,6 +55,11 @@ impl Surface {
         Self(all)
     }
 
+    /// What is said of it under the heading of its type alone.
+    pub(crate) fn own(&self, owner: &str, param: &str) -> Option<&Words> {
+        self.0.get(owner)?.get(param)
+    }
+
     /// What is said of a parameter of a method of `owner`, such as `tasks.TaskStore`.
     pub(crate) fn of(&self, owner: &str, method: &str, param: &str) -> Option<&Words> {
         let queue = owner.split('.').next().unwrap_or("");

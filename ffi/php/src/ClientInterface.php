@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use Millpond\Tasks\TaskStore;
+use Millpond\Tasks\TaskStoreInterface;
 
 /**
  * A server or an embedded engine, and the access to its queues; made by `Millpond::connect()`. On
@@ -27,7 +27,7 @@ interface ClientInterface extends IckFactoryInterface
      *
      * @throws Exception\InvalidArgumentException for another number of Icks
      */
-    public function ickChannel(string $name, int $shards): IckChannel;
+    public function ickChannel(string $name, int $shards): IckChannelInterface;
 
     /**
      * The shuffle queue of this name, which many tenants share so that one tenant's burst delays
@@ -43,7 +43,7 @@ interface ClientInterface extends IckFactoryInterface
      * @throws Exception\InvalidArgumentException for a number that is negative or huge; other invalid
      *                                            settings are refused by the step that needs them
      */
-    public function shuffleQueue(string $name, ShuffleOptions $options = new ShuffleOptions()): ShuffleQueue;
+    public function shuffleQueue(string $name, ShuffleOptions $options = new ShuffleOptions()): ShuffleQueueInterface;
 
     /**
      * The store of tasks and documents of this name, for a claimant. Makes no call.
@@ -58,7 +58,7 @@ interface ClientInterface extends IckFactoryInterface
      *                              What a job's end delays to a time in the future, this claimant holds
      *                              until then. Invalid names are refused by the step that needs them
      */
-    public function tasks(string $name, ?string $claimant = null): TaskStore;
+    public function tasks(string $name, ?string $claimant = null): TaskStoreInterface;
 
     /**
      * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one

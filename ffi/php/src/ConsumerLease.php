@@ -31,7 +31,7 @@ use Millpond\Internal\Packed;
  * A lease that is not referenced any more is released in the background; if the process ends
  * before that is done, it expires.
  */
-final class ConsumerLease
+final class ConsumerLease implements ConsumerLeaseInterface
 {
     /** @internal made by `Ick::lease()` */
     public function __construct(

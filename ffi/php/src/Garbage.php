@@ -29,7 +29,7 @@ use Millpond\Internal\YieldsBatches;
  *
  * @implements \IteratorAggregate<int, list<string>>
  */
-final class Garbage implements \IteratorAggregate
+final class Garbage implements GarbageInterface
 {
     use YieldsBatches;
 

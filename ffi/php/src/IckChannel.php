@@ -21,7 +21,7 @@ use Millpond\Internal\Signals;
  *         echo count($batch), "\n";
  *     }
  */
-final class IckChannel
+final class IckChannel implements IckChannelInterface
 {
     private function __construct(
         private readonly Client $client,

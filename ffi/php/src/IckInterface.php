@@ -17,7 +17,7 @@ interface IckInterface extends DirtyListInterface
      *
      * @throws Exception\InvalidArgumentException for another time
      */
-    public function lease(float $ttl): ?ConsumerLease;
+    public function lease(float $ttl): ?ConsumerLeaseInterface;
 
     /**
      * The consumer's loop: batches of up to `$max` members, each committed when the next is

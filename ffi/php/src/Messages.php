@@ -33,7 +33,7 @@ use Millpond\Internal\YieldsBatches;
  *
  * @implements \IteratorAggregate<int, list<Message>>
  */
-final class Messages implements \IteratorAggregate
+final class Messages implements MessagesInterface
 {
     use YieldsBatches;
 

@@ -37,7 +37,7 @@ use Millpond\Internal\Signals;
  * Calls throw what those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty
  * group or consumer.
  */
-final class ShuffleConsumer
+final class ShuffleConsumer implements ShuffleConsumerInterface
 {
     /** @var list<Message> what came and no read() has returned, because a signal handler threw */
     private array $read = [];
@@ -82,11 +82,7 @@ final class ShuffleConsumer
         $pointer = FFI::addr($options);
         $size = FFI::sizeof($options);
         $library->ffi->millpond_shuffle_consumer_options_init($pointer, $size);
-        if ($settings->preferStream !== null) {
-            $options->prefer_stream = Arguments::smallSize('preferStream', $settings->preferStream);
-        }
-        $options->default_stream = $settings->defaultStream;
-        $options->max_deliveries = Arguments::size('maxDeliveries', $settings->maxDeliveries);
+        $settings->write($options);
 
         return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $pointer, $queue): self {
             $call = $library->call();

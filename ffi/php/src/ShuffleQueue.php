@@ -37,7 +37,7 @@ use Millpond\Internal\TracksMessages;
  * else, and then nothing has changed; and a CrossSlotException on a cluster if the name holds no
  * `{tag}` or, for tracked messages, if their records are in the global keys.
  */
-final class ShuffleQueue
+final class ShuffleQueue implements ShuffleQueueInterface
 {
     use TracksMessages;
 
@@ -69,18 +69,7 @@ final class ShuffleQueue
         $pointer = FFI::addr($options);
         $size = FFI::sizeof($options);
         $ffi->millpond_shuffle_options_init($pointer, $size);
-        if ($settings->streams !== null) {
-            $options->streams = Arguments::smallSize('streams', $settings->streams);
-        }
-        if ($settings->streamsPerShard !== null) {
-            $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $settings->streamsPerShard);
-        }
-        if ($settings->ttl !== null) {
-            $options->ttl_ms = Arguments::milliseconds('ttl', $settings->ttl);
-        }
-        if ($settings->deadTtl !== null) {
-            $options->dead_ttl_ms = Arguments::milliseconds('deadTtl', $settings->deadTtl);
-        }
+        $settings->write($options);
         $options->track_keys = $settings->trackKeys === TrackKeys::Global
             ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
 

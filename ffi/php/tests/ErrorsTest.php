@@ -40,8 +40,6 @@ final class ErrorsTest extends TestCase
             $classes[$kind->code] = $class;
         }
         self::assertGreaterThanOrEqual(21, \count($classes));
-        $thrown = (new \ReflectionClassConstant(Library::class, 'ERRORS'))->getValue();
-        self::assertSame($classes, $thrown, 'what the library returns becomes these');
         $files = \array_map(
             static fn (string $file): string => 'Millpond\\Exception\\' . \basename($file, '.php'),
             \glob(\dirname(__DIR__) . '/src/Exception/*.php'),

@@ -137,39 +137,7 @@ final class LibraryTest extends TestCase
     public function testLayouts(): void
     {
         $ffi = Library::get()->ffi;
-        $layouts = [
-            'millpond_ick_pair' => ['member' => 0, 'member_length' => 8, 'score' => 16, 'score_is_now' => 24, '' => 32],
-            'millpond_bytes' => ['data' => 0, 'length' => 8, '' => 16],
-            'millpond_ick_entry' => ['member' => 0, 'member_length' => 8, 'score' => 16, '' => 24],
-            'millpond_shuffle_field' => ['field' => 0, 'field_length' => 8, 'value' => 16, 'value_length' => 24, '' => 32],
-            'millpond_shuffle_receipt' => ['stream' => 0, 'id_time_ms' => 8, 'id_sequence' => 16, '' => 24],
-            'millpond_shuffle_new_message' =>
-                ['size' => 0, 'shard_key' => 8, 'shard_key_length' => 16, 'fields' => 24, 'field_count' => 32, '' => 40],
-            'millpond_task' => ['id' => 0, 'queue' => 16, 'claimant' => 32, 'err' => 48, 'value' => 64, 'version' => 80,
-                'at_ms' => 88, 'created_ms' => 96, 'modified_ms' => 104, 'expires_ms' => 112, 'claims' => 120, 'attempt' => 128,
-                'priority' => 136, '' => 144],
-            'millpond_doc' => ['namespace_name' => 0, 'id' => 16, 'key' => 32, 'secondary_key' => 48, 'claimant' => 64,
-                'content' => 80, 'version' => 96, 'at_ms' => 104, 'created_ms' => 112, 'modified_ms' => 120, '' => 128],
-            'millpond_task_id' => ['id' => 0, 'version' => 16, '' => 24],
-            'millpond_doc_id' => ['namespace_name' => 0, 'id' => 16, 'version' => 32, '' => 40],
-            'millpond_task_position' => ['id' => 0, 'at_ms' => 16, '' => 24],
-            'millpond_doc_position' => ['key' => 0, 'secondary_key' => 16, 'id' => 32, '' => 48],
-            'millpond_new_task' => ['size' => 0, 'queue' => 8, 'id' => 24, 'value' => 40, 'err' => 56, 'at_ms' => 72, 'delay_ms' => 80,
-                'ttl_ms' => 88, 'attempt' => 96, 'priority' => 104, 'skip_colliding' => 112, '' => 120],
-            'millpond_task_change' => ['size' => 0, 'id' => 8, 'queue' => 24, 'value' => 40, 'err' => 56, 'version' => 72, 'attempt' => 80,
-                'at_ms' => 88, 'delay_ms' => 96, 'retry' => 104, 'retry_err' => 112, 'quarantine_queue' => 128,
-                'quarantine_attempts' => 144, '' => 152],
-            'millpond_new_doc' => ['size' => 0, 'namespace_name' => 8, 'key' => 24, 'id' => 40, 'secondary_key' => 56, 'content' => 72,
-                'skip_colliding' => 88, '' => 96],
-            'millpond_doc_change' => ['size' => 0, 'doc' => 8, 'content' => 48, 'at_ms' => 64, 'delay_ms' => 72, '' => 80],
-            'millpond_tasks_modification' => ['size' => 0, 'inserts' => 8, 'insert_count' => 16, 'changes' => 24, 'change_count' => 32,
-                'deletes' => 40, 'delete_count' => 48, 'depends' => 56, 'depend_count' => 64, 'doc_inserts' => 72,
-                'doc_insert_count' => 80, 'doc_puts' => 88, 'doc_put_count' => 96, 'doc_changes' => 104,
-                'doc_change_count' => 112, 'doc_deletes' => 120, 'doc_delete_count' => 128, 'doc_depends' => 136,
-                'doc_depend_count' => 144, '' => 152],
-            'millpond_shuffle_message' => ['receipt' => 0, 'deliveries' => 24, 'fields' => 32, 'field_count' => 40, '' => 48],
-        ];
-        foreach ($layouts as $name => $layout) {
+        foreach (Layouts::ALL as $name => $layout) {
             $type = $ffi->type($name);
             $found = [];
             foreach ($type->getStructFieldNames() as $field) {

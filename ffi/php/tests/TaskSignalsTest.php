@@ -136,7 +136,7 @@ final class TaskSignalsTest extends TestCase
             'claims' => ['$store->claims("q", 2)', 'array_push($seen, ...array_column($one, "id"));'],
             'claims that wait' => ['$store->claims("q", 2, 0)', 'array_push($seen, ...array_column($one, "id"));'],
             'jobs' => ['$store->worker("q")->jobs()', '$seen[] = $one->task->id;'],
-            'jobs that wait' => ['$store->worker("q", new WorkerOptions(0))->jobs()', '$seen[] = $one->task->id;'],
+            'jobs that wait' => ['$store->worker("q", new WorkerOptions(wait: 0))->jobs()', '$seen[] = $one->task->id;'],
         ];
     }
 

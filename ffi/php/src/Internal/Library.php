@@ -27,31 +27,6 @@ final class Library
     /** The scope under which preload.php, or ffi.preload in php.ini, loads the header. */
     private const SCOPE = 'millpond';
 
-    private const ERRORS = [
-        Exception\InvalidArgumentException::CODE => Exception\InvalidArgumentException::class,
-        Exception\InvalidUrlException::CODE => Exception\InvalidUrlException::class,
-        Exception\CrossSlotException::CODE => Exception\CrossSlotException::class,
-        Exception\WrongTypeException::CODE => Exception\WrongTypeException::class,
-        Exception\IncompatibleVersionException::CODE => Exception\IncompatibleVersionException::class,
-        Exception\ConnectionFailedException::CODE => Exception\ConnectionFailedException::class,
-        Exception\ConnectionLostException::CODE => Exception\ConnectionLostException::class,
-        Exception\TimeoutException::CODE => Exception\TimeoutException::class,
-        Exception\AuthenticationFailedException::CODE => Exception\AuthenticationFailedException::class,
-        Exception\PermissionDeniedException::CODE => Exception\PermissionDeniedException::class,
-        Exception\UnavailableException::CODE => Exception\UnavailableException::class,
-        Exception\OutOfMemoryException::CODE => Exception\OutOfMemoryException::class,
-        Exception\ServerException::CODE => Exception\ServerException::class,
-        Exception\LeaseLostException::CODE => Exception\LeaseLostException::class,
-        Exception\LockedException::CODE => Exception\LockedException::class,
-        Exception\CorruptException::CODE => Exception\CorruptException::class,
-        Exception\StorageException::CODE => Exception\StorageException::class,
-        Exception\ForkedException::CODE => Exception\ForkedException::class,
-        Exception\ClosedException::CODE => Exception\ClosedException::class,
-        Exception\CancelledException::CODE => Exception\CancelledException::class,
-        Exception\InternalException::CODE => Exception\InternalException::class,
-        Exception\DependencyException::CODE => Exception\DependencyException::class,
-    ];
-
     private static ?self $loaded = null;
 
     /** Out-parameters of one call. */
@@ -236,7 +211,12 @@ final class Library
             $message = "$operation: $message";
         }
         $cause = $ffi->millpond_error_cause($error);
-        $class = self::ERRORS[$ffi->millpond_error_code($error)] ?? Exception\InternalException::class;
+        $code = $ffi->millpond_error_code($error);
+        $name = \strtolower($ffi->millpond_status_name($code));
+        $class = 'Millpond\\Exception\\' . \str_replace('_', '', \ucwords($name, '_')) . 'Exception';
+        if (!\class_exists($class)) {
+            $class = Exception\InternalException::class;
+        }
         if ($operation === '') {
             $operation = $ffi->millpond_error_operation($error);
         }

@@ -20,7 +20,7 @@ use Millpond\Tasks\TaskPage;
 
 /**
  * What the library returns about tasks and documents, as PHP has it. All texts of a result are copied
- * at once, and the arrays are read word by word in the order of their texts: see `ShuffleResults`.
+ * at once, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */
@@ -36,19 +36,16 @@ final class TaskResults
     private const PREDICATES = ['has_missing', 'has_missing_docs', 'has_claims', 'has_claimed_docs', 'has_collisions',
         'only_claims'];
 
-    private readonly string $texts;
-
-    /** Where the next text begins. */
-    private int $offset = 0;
+    use ReadsRecords;
 
     private function __construct(
         private readonly FFI $ffi,
         private readonly CData $data,
-        private readonly ?CData $result = null,
     ) {
         $size = $data[0]->text_length;
         $start = $data[0]->text;
-        $this->texts = $size === 0 ? '' : FFI::string($start, $size);
+        [$this->texts, $this->base] = $size === 0 ? ['', 0]
+            : [FFI::string($start, $size), FFI::cast('uintptr_t', $start)->cdata];
     }
 
     /**
@@ -78,7 +75,7 @@ final class TaskResults
     {
         Handles::keep($ffi, $ffi, 'millpond_tasks_result_free', $result);
         $data = $ffi->millpond_tasks_result_data($result);
-        $found = (new self($ffi, $data, $result))->$what();
+        $found = (new self($ffi, $data))->$what();
         Handles::free($result);
 
         return $found;
@@ -95,84 +92,44 @@ final class TaskResults
     }
 
     /**
-     * Eighteen words a task: pointer and length of five texts, and eight numbers.
+     * Reads an array of the result.
      *
-     * @return list<Task>
+     * @param string $name what the fields of the result are called
+     * @param string $read the method that reads them
+     *
+     * @return list<mixed>
      */
-    private function tasks(): array
+    private function all(string $name, string $read): array
     {
-        $count = $this->data[0]->task_count;
-        if ($count === 0) {
-            return [];
-        }
-        $array = $this->data[0]->tasks;
-        $words = $this->ffi->cast('int64_t *', $array);
-        $found = [];
-        $stride = $this->data[0]->task_size >> 3;
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $id = $this->text($words[$word + 1]);
-            $queue = $this->text($words[$word + 3]);
-            $claimant = $this->text($words[$word + 5]);
-            $err = $this->text($words[$word + 7]);
-            $json = $words[$word + 8] === 0 ? null : $this->text($words[$word + 9]);
-            $expires = $words[$word + 14];
-            $found[] = new Task(
-                $id,
-                $words[$word + 10],
-                $queue,
-                $words[$word + 11],
-                $words[$word + 12],
-                $words[$word + 13],
-                $claimant,
-                $words[$word + 15],
-                $words[$word + 16],
-                $err,
-                $json,
-                $words[$word + 17],
-                $expires < 0 ? null : $expires,
-            );
-        }
+        $data = $this->data[0];
+        [$array, $count, $size] = ["{$name}s", "{$name}_count", "{$name}_size"];
 
-        return $found;
+        return $data->$count === 0 ? []
+            : $this->$read($this->ffi->cast('int64_t *', $data->$array), $data->$count, $data->$size);
     }
 
-    /**
-     * Sixteen words a document: pointer and length of six texts, and four numbers.
-     *
-     * @return list<Doc>
-     */
+    /** @return list<Task> */
+    private function tasks(): array
+    {
+        return $this->all('task', 'readTask');
+    }
+
+    /** @return list<Doc> */
     private function docs(): array
     {
-        $count = $this->data[0]->doc_count;
-        if ($count === 0) {
-            return [];
-        }
-        $array = $this->data[0]->docs;
-        $words = $this->ffi->cast('int64_t *', $array);
-        $found = [];
-        $stride = $this->data[0]->doc_size >> 3;
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $namespace = $this->text($words[$word + 1]);
-            $id = $this->text($words[$word + 3]);
-            $key = $this->text($words[$word + 5]);
-            $secondaryKey = $this->text($words[$word + 7]);
-            $claimant = $this->text($words[$word + 9]);
-            $json = $words[$word + 10] === 0 ? null : $this->text($words[$word + 11]);
-            $found[] = new Doc(
-                $namespace,
-                $id,
-                $words[$word + 12],
-                $key,
-                $secondaryKey,
-                $json,
-                $words[$word + 13],
-                $claimant,
-                $words[$word + 14],
-                $words[$word + 15],
-            );
-        }
+        return $this->all('doc', 'readDoc');
+    }
 
-        return $found;
+    /** @return list<QueueStats> */
+    private function queueStats(): array
+    {
+        return $this->all('queue', 'readQueueStats');
+    }
+
+    /** @return list<NamespaceStats> */
+    private function namespaceStats(): array
+    {
+        return $this->all('namespace', 'readNamespaceStats');
     }
 
     private function modified(): Modified
@@ -190,70 +147,20 @@ final class TaskResults
 
     private function page(): TaskPage
     {
-        $tasks = $this->tasks();
-        $next = $this->data[0]->next;
-
-        return new TaskPage(
-            $tasks,
-            $next === null ? null : new Position($next[0]->at_ms, $this->text($next[0]->id->length)),
-        );
+        return new TaskPage($this->tasks(), $this->next($this->data[0]->next, 'readPosition'));
     }
 
     private function docPage(): DocPage
     {
-        $docs = $this->docs();
-        $next = $this->data[0]->next_doc;
-
-        return new DocPage($docs, $next === null ? null : new DocPosition(
-            $this->text($next[0]->key->length),
-            $this->text($next[0]->secondary_key->length),
-            $this->text($next[0]->id->length),
-        ));
+        return new DocPage($this->docs(), $this->next($this->data[0]->next_doc, 'readDocPosition'));
     }
 
     /**
-     * @return list<QueueStats>
+     * Where the next page begins, if there is one.
      */
-    private function queueStats(): array
+    private function next(?CData $next, string $read): Position|DocPosition|null
     {
-        $found = [];
-        for ($index = 0, $count = $this->data[0]->queue_count; $index < $count; ++$index) {
-            $stats = $this->ffi->millpond_tasks_result_queue($this->result, $index)[0];
-            $queue = $this->text($stats->queue->length);
-            $found[] = new QueueStats(
-                $queue,
-                $stats->size,
-                $stats->available,
-                $stats->claimed,
-                $stats->future,
-                $stats->max_claims,
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @return list<NamespaceStats>
-     */
-    private function namespaceStats(): array
-    {
-        $found = [];
-        for ($index = 0, $count = $this->data[0]->namespace_count; $index < $count; ++$index) {
-            $stats = $this->ffi->millpond_tasks_result_namespace($this->result, $index)[0];
-            $namespace = $this->text($stats->namespace_name->length);
-            $found[] = new NamespaceStats($namespace, $stats->size, $stats->claimed);
-        }
-
-        return $found;
-    }
-
-    private function text(int $length): string
-    {
-        $text = \substr($this->texts, $this->offset, $length);
-        $this->offset += $length;
-
-        return $text;
+        return $next === null ? null : $this->$read($this->ffi->cast('int64_t *', $next), 1, 8)[0];
     }
 
     /**

@@ -34,7 +34,7 @@ use Millpond\Internal\YieldsBatches;
  *
  * @implements \IteratorAggregate<int, list<Task>>
  */
-final class Claims implements \IteratorAggregate
+final class Claims implements ClaimsInterface
 {
     use YieldsBatches;
 

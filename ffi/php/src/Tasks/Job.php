@@ -33,7 +33,7 @@ use Millpond\Internal\TaskResults;
  * What ends a job throws a DependencyException if the lease was lost. After another exception it can be
  * tried again while the lease lasts, which is not renewed any more.
  */
-final class Job
+final class Job implements JobInterface
 {
     /** The task, as it was claimed. */
     public readonly Task $task;

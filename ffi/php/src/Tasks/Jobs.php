@@ -25,7 +25,7 @@ use Millpond\Internal\YieldsBatches;
  *
  * @implements \IteratorAggregate<int, Job>
  */
-final class Jobs implements \IteratorAggregate
+final class Jobs implements JobsInterface
 {
     use YieldsBatches;
 

@@ -42,7 +42,7 @@ use Millpond\Internal\TaskArguments;
  * InvalidArgumentException for wrong arguments, before anything is sent; a WrongTypeException or an
  * IncompatibleVersionException if the keys of the store hold something else.
  */
-final class TaskStore
+final class TaskStore implements TaskStoreInterface
 {
     use ReadsStore;
 
@@ -238,12 +238,7 @@ final class TaskStore
         $pointer = FFI::addr($settings);
         $size = FFI::sizeof($settings);
         $ffi->millpond_tasks_worker_options_init($pointer, $size);
-        $settings->lease_ms = Arguments::milliseconds('lease', $options->lease);
-        $settings->wait_ms = Arguments::wait('wait', $options->wait);
-        $settings->backoff_ms = Arguments::milliseconds('backoff', $options->backoff);
-        $settings->backoff_max_ms = Arguments::milliseconds('backoffMax', $options->backoffMax);
-        $settings->max_attempts = Arguments::smallSize('maxAttempts', $options->maxAttempts);
-        $settings->max_claims = Arguments::smallSize('maxClaims', $options->maxClaims);
+        $options->write($settings);
         if ($error->array !== null) {
             $settings->error_queue = $error->array[0];
         }

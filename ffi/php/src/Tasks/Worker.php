@@ -22,7 +22,7 @@ use Psr\Log\LoggerInterface;
  *     echo $store->list('outbox')->tasks[0]->value()['total'], "\n"; // 42
  *     echo strtok($store->list('inbox/err')->tasks[0]->err, ':'), "\n"; // TypeError
  */
-final class Worker
+final class Worker implements WorkerInterface
 {
     /**
      * @internal made by `TaskStore::worker()`

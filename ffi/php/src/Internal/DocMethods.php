@@ -1,0 +1,61 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Tasks\DocChange;
+use Millpond\Tasks\DocId;
+use Millpond\Tasks\Value;
+
+/**
+ * What a document can do.
+ *
+ * @internal
+ */
+trait DocMethods
+{
+    /**
+     * The content as PHP has it, as `Task::value()` has a value.
+     *
+     * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
+     */
+    public function content(bool $associative = true): mixed
+    {
+        return Json::decoded($this->json, $associative);
+    }
+
+    /**
+     * What a modification needs to delete this document or to depend on it.
+     */
+    public function handle(): DocId
+    {
+        return new DocId($this->namespace, $this->id, $this->version);
+    }
+
+    /**
+     * A change of this document, for `Modification::changeDoc()`: what is not given stays as it
+     * is, its claimant included.
+     *
+     * @param mixed       $content anything that JSON has
+     * @param string|null $json    the content as a JSON text, which is kept byte for byte
+     * @param int|null    $atMs    until when the claimant that changes it holds it, in milliseconds
+     *                             since the Unix epoch; a time in the past releases it
+     * @param float|null  $delay   for how many seconds the claimant that changes it holds it, by the
+     *   engine's clock
+     * @param bool        $release whether to release it
+     *
+     * @throws InvalidArgumentException for a content that JSON has not, for two contents or two times, and
+     *                                  for a time below 0
+     */
+    public function change(
+        mixed $content = Value::Same,
+        ?string $json = null,
+        ?int $atMs = null,
+        ?float $delay = null,
+        bool $release = false,
+    ): DocChange {
+        return DocChange::of($this, $content, $json, $atMs, $delay, $release);
+    }
+}

@@ -1,0 +1,74 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Tasks\TaskChange;
+use Millpond\Tasks\TaskId;
+use Millpond\Tasks\Value;
+
+/**
+ * What a task can do.
+ *
+ * @internal
+ */
+trait TaskMethods
+{
+    /**
+     * The value as PHP has it; null also if there is none. Parsed by each call. A whole number that is
+     * too long for an int is a string of its digits.
+     *
+     * @param bool $associative whether objects become arrays; without it an empty one stays an object
+     *                          when the value is written to a store again
+     *
+     * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
+     */
+    public function value(bool $associative = true): mixed
+    {
+        return Json::decoded($this->json, $associative);
+    }
+
+    /**
+     * What a modification needs to delete this task or to depend on it.
+     */
+    public function handle(): TaskId
+    {
+        return new TaskId($this->id, $this->version);
+    }
+
+    /**
+     * A change of this task, for `Modification::change()`: what is not given stays as it is, but
+     * the time. Without `$atMs` and `$delay` the task is released.
+     *
+     *     $store = Millpond::connect('memory:')->tasks('shop');
+     *     $task = $store->insert(new NewTask('inbox', 'slow'));
+     *     $change = $task->change(queue: 'later', delay: 60);
+     *     echo $store->modify((new Modification())->change($change))->changed[0]->queue, "\n"; // later
+     *
+     * @param mixed       $value   anything that JSON has; `Value::None` removes the value
+     * @param string|null $json    the value as a JSON text, which is kept byte for byte
+     * @param string|null $queue   moves the task to this queue; it keeps its id
+     * @param int|null    $atMs    from when on it can be claimed, in milliseconds since the Unix epoch;
+     *                             until a time in the future the claimant that changes it holds it
+     * @param float|null  $delay   in how many seconds it can be claimed, by the engine's clock; until
+     *                             then the claimant that changes it holds it
+     * @param int|null    $attempt how often it was tried
+     * @param string|null $err     what went wrong
+     *
+     * @throws InvalidArgumentException for a value that JSON has not, for two values or two times, and for
+     *                                  a number below 0
+     */
+    public function change(
+        mixed $value = Value::Same,
+        ?string $json = null,
+        ?string $queue = null,
+        ?int $atMs = null,
+        ?float $delay = null,
+        ?int $attempt = null,
+        ?string $err = null,
+    ): TaskChange {
+        return TaskChange::of($this, $value, $json, $queue, $atMs, $delay, $attempt, $err);
+    }
+}
