@@ -35,12 +35,12 @@ trait ReadsRecords
             $found[] = new Tasks\Doc(
                 \substr($texts, $words[$word] - $base, $words[$word + 1]),
                 \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
-                $words[$word + 12],
-                \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
-                \substr($texts, $words[$word + 6] - $base, $words[$word + 7]),
-                $words[$word + 10] === 0 ? null : \substr($texts, $words[$word + 10] - $base, $words[$word + 11]),
-                $words[$word + 13],
-                \substr($texts, $words[$word + 8] - $base, $words[$word + 9]),
+                $words[$word + 4],
+                \substr($texts, $words[$word + 5] - $base, $words[$word + 6]),
+                \substr($texts, $words[$word + 7] - $base, $words[$word + 8]),
+                $words[$word + 9] === 0 ? null : \substr($texts, $words[$word + 9] - $base, $words[$word + 10]),
+                $words[$word + 11],
+                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
                 $words[$word + 14],
                 $words[$word + 15],
             );
@@ -100,8 +100,8 @@ trait ReadsRecords
         [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
         for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
             $found[] = new Tasks\Position(
-                $words[$word + 2],
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word],
+                \substr($texts, $words[$word + 1] - $base, $words[$word + 2]),
             );
         }
 
@@ -143,18 +143,18 @@ trait ReadsRecords
         for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
             $found[] = new Tasks\Task(
                 \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                \substr($texts, $words[$word + 3] - $base, $words[$word + 4]),
+                $words[$word + 5],
+                $words[$word + 6],
+                $words[$word + 7],
+                \substr($texts, $words[$word + 8] - $base, $words[$word + 9]),
                 $words[$word + 10],
-                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
                 $words[$word + 11],
-                $words[$word + 12],
-                $words[$word + 13],
-                \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
-                $words[$word + 15],
+                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
+                $words[$word + 14] === 0 ? null : \substr($texts, $words[$word + 14] - $base, $words[$word + 15]),
                 $words[$word + 16],
-                \substr($texts, $words[$word + 6] - $base, $words[$word + 7]),
-                $words[$word + 8] === 0 ? null : \substr($texts, $words[$word + 8] - $base, $words[$word + 9]),
-                $words[$word + 17],
-                $words[$word + 14] < 0 ? null : $words[$word + 14],
+                $words[$word + 17] < 0 ? null : $words[$word + 17],
             );
         }
 

@@ -70,11 +70,11 @@ final class NewTask
             $this->queue,
             $this->id,
             $this->json,
-            $this->err,
             ...TaskArguments::when($this->atMs, $this->delay),
-            Arguments::optional('ttl', $this->ttl),
             Arguments::size('attempt', $this->attempt),
+            $this->err,
             Arguments::size('priority', $this->priority),
+            Arguments::optional('ttl', $this->ttl),
             $skipColliding,
         ];
     }
