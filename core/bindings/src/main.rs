@@ -23,6 +23,7 @@ mod php;
 mod ruby;
 mod python;
 mod python_blocking;
+mod ruby;
 mod source;
 mod surface;
 

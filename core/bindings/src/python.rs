@@ -186,60 +186,57 @@ impl Host<'_> {
 
     /// The constructors and getters of the native classes.
     fn classes(&self) -> String {
-        let mut out = String::from(
-            "//! The fields of the classes that are written in Rust: their constructor and getters.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyDict, PyTuple};\n\nuse crate::doc::Doc;\nuse crate::given::{given, required};\nuse crate::json::{self, Given};\nuse crate::task::Task;\nuse crate::when;\n",
-        );
+        let mut out = include_str!("python_classes.rs.in").to_owned();
         for (key, positional, needed, json) in CLASSES {
             let record = &self.model.records[key];
-            let (mut signature, mut shown, mut params, mut values) = Default::default();
-            let (mut getters, mut named) = (String::new(), String::new());
+            let [mut signature, mut shown, mut params, mut values, mut getters, mut named] =
+                [const { String::new() }; 6];
             for (index, field) in in_order(record, positional, json).enumerate() {
-                let name = &field.name;
+                let name = &*field.name;
                 let star = if index == positional { "*, " } else { "" };
-                let (default, text, ty, value) = match (name == json, index < needed) {
-                    (true, _) => (
-                        format!("{name} = Given(None), json = Given(None)"),
-                        format!("{name}=millpond.UNSET, json=millpond.UNSET"),
-                        format!("{name}: Given<'_>, json: Given<'_>"),
-                        format!("json::read(py, {name:?}, {name}, json)?.text()"),
-                    ),
-                    (_, true) => (
-                        name.clone(),
-                        name.clone(),
-                        format!("{name}: &Bound<'_, PyAny>"),
-                        format!("required({name:?}, {name})?"),
-                    ),
-                    _ => (
-                        format!("{name} = None"),
-                        format!("{name}=None"),
-                        format!("{name}: Option<&Bound<'_, PyAny>>"),
-                        format!("given({name:?}, {name})?"),
-                    ),
+                let (default, text, given) = match (name == json, index < needed) {
+                    (true, _) => (" = Given(None)", "=millpond.UNSET", "Given<'_>"),
+                    (_, true) => ("", "", "&Bound<'_, PyAny>"),
+                    _ => (" = None", "=None", "Option<&Bound<'_, PyAny>>"),
                 };
-                push(&mut signature, &format!("{star}{default}, "));
-                push(&mut shown, &format!("{star}{text}, "));
-                push(&mut params, &format!("{ty}, "));
-                push(&mut values, &format!("{name}: {value},\n"));
+                let names = if name == json { vec![name, "json"] } else { vec![name] };
+                signature += star;
+                shown += star;
+                for name in &names {
+                    signature += &format!("{name}{default}, ");
+                    shown += &format!("{name}{text}, ");
+                    params += &format!("{name}: {given}, ");
+                }
+                values += &match (name == json, index < needed) {
+                    (true, _) => format!("{name}: json::read(py, {name:?}, {name}, json)?.text(),"),
+                    (_, true) => format!("{name}: required({name:?}, {name})?,"),
+                    _ => format!("{name}: given({name:?}, {name})?,"),
+                };
                 if name != json {
                     self.getter(&mut getters, key, field);
                 }
                 if index >= positional {
-                    let name = if name == json { "json" } else { name };
-                    let _ = writeln!(named, "named.set_item({name:?}, self.{name}())?;");
+                    let name = names[names.len() - 1];
+                    named += &format!("named.set_item({name:?}, self.{name}())?;");
                 }
             }
-            let first = in_order(record, positional, json).take(positional);
-            let first =
-                first.fold(String::new(), |all, field| all + &format!("self.{}(), ", field.name));
-            let (shown, signature): (String, String) = (shown, signature);
-            let (params, values): (String, String) = (params, values);
+            let first = record.fields[..positional].iter();
+            let first: String = first.map(|field| format!("self.{}(), ", field.name)).collect();
+            let (signature, shown) =
+                (signature.trim_end_matches(", "), wrap(shown.trim_end_matches(", "), 80));
             let _ = write!(
                 out,
-                "\n#[pymethods]\nimpl {name} {{\n#[new]\n#[pyo3(signature = ({signature}), text_signature = \"({shown})\")]\n#[expect(clippy::too_many_arguments, reason = \"they are keywords\")]\nfn of(py: Python<'_>, {params}) -> PyResult<Self> {{\nOk(Self::new({path} {{\n{values}}}))\n}}\n{getters}\nfn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {{\nlet named = PyDict::new(py);\n{named}Ok((({first}).into_pyobject(py)?, named))\n}}\n}}\n",
+                "\n#[pymethods]\nimpl {name} {{\n#[new]\n\
+                 #[pyo3(signature = ({signature}), text_signature = \"({shown})\")]\n\
+                 #[expect(clippy::too_many_arguments, reason = \"they are keywords\")]\n\
+                 fn of(py: Python<'_>, {params}) -> PyResult<Self> {{\n\
+                 Ok(Self::new({path} {{ {values} }}))\n}}\n{getters}\n\
+                 fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {{\n\
+                 let named = PyDict::new(py);\n{named}\n\
+                 Ok((({first}).into_pyobject(py)?, named))\n}}\n}}\n",
                 name = record.name,
                 path = rust_path(key),
-                shown = wrapped(shown.trim_end_matches(", ")),
-                signature = signature.trim_end_matches(", "),
+                shown = shown.join(" \\\n "),
             );
         }
         out
@@ -405,15 +402,6 @@ fn in_order<'a>(
     let (first, rest) = record.fields.split_at(positional);
     let value = rest.iter().filter(move |field| field.name == json);
     first.iter().chain(value).chain(rest.iter().filter(move |field| field.name != json))
-}
-
-fn push(text: &mut String, more: &str) {
-    text.push_str(more);
-}
-
-/// A long text of Rust's on several lines.
-fn wrapped(text: &str) -> String {
-    wrap(text, 80).join(" \\\n ")
 }
 
 /// `at_ms` as `at`.

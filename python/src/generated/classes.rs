@@ -11,6 +11,8 @@ use crate::json::{self, Given};
 use crate::task::Task;
 use crate::when;
 
+type NewArgs<'py> = PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)>;
+
 #[pymethods]
 impl Task {
     #[new]
@@ -148,10 +150,7 @@ impl Task {
         self.core.expires_ms.map(|ms| when::from_ms(py, ms)).transpose()
     }
 
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
         let named = PyDict::new(py);
         named.set_item("json", self.json())?;
         named.set_item("at_ms", self.at_ms())?;
@@ -274,10 +273,7 @@ impl Doc {
         when::from_ms(py, self.core.modified_ms)
     }
 
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
         let named = PyDict::new(py);
         named.set_item("json", self.json())?;
         named.set_item("at_ms", self.at_ms())?;
