@@ -61,5 +61,7 @@ fn generate(root: &Path, model: &Model) -> Output {
     c::emit(root, model, &mut output);
     python::emit(root, model, &mut output);
     php::emit(root, model, &surface, &mut output);
+    python::emit(root, model, &mut output);
+    python::emit(root, model, &surface, &mut output);
     output
 }

@@ -8,6 +8,7 @@ use crate::model::{ErrorKind, Field, Model, Record, Type};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::python_blocking::blocking;
+use crate::surface::Surface;
 
 const FOLDER: &str = "python/python/millpond";
 
@@ -60,14 +61,16 @@ const RECORDS: [(&str, &[&str]); 16] = [
 const CLASSES: [(&str, usize, usize, &str); 2] =
     [("tasks.Task", 3, 2, "value"), ("tasks.Doc", 5, 3, "content")];
 
-pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let overlay = Overlay::read(root, "python/docs.md");
+    let host = Host { model, surface, overlay: &overlay };
     for module in MODULES {
-        let path = root.join(FOLDER).join("aio").join(module);
-        let source = std::fs::read_to_string(path).expect("a module of asyncio can be read");
-        output.add(&format!("{FOLDER}/{module}"), "#", blocking(&source));
+        let path = root.join("python/modules").join(module);
+        let source = std::fs::read_to_string(path).expect("a module can be read");
+        let documented = host.documented(&source);
+        output.add(&format!("{FOLDER}/{module}"), "#", blocking(&documented));
+        output.add(&format!("{FOLDER}/aio/{module}"), "#", documented);
     }
-    let host = Host { model, overlay: &overlay };
     output.add(&format!("{FOLDER}/errors.py"), "#", host.errors());
     output.add(&format!("{FOLDER}/records.py"), "#", host.records());
     output.add(&format!("{FOLDER}/_fields.pyi"), "#", host.stubs());
@@ -78,6 +81,7 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
 
 struct Host<'a> {
     model: &'a Model,
+    surface: &'a Surface,
     overlay: &'a Overlay,
 }
 
@@ -321,10 +325,65 @@ impl Host<'_> {
         out
     }
 
+    /// A module with the core's comments in place of each `core` at the start of a docstring.
+    fn documented(&self, source: &str) -> String {
+        let (mut out, mut class, mut method) = (String::new(), "", "");
+        for line in source.lines() {
+            let name = |after| line.split_once(after)?.1.split(['(', ':']).next();
+            class = name("class ").filter(|_| line.starts_with("class")).unwrap_or(class);
+            method = name("def ").unwrap_or(method);
+            match line.trim_start().strip_prefix("\"\"\"core") {
+                Some(end) => {
+                    let docs = self.method(class, method);
+                    // What is said for Python alone comes after it.
+                    out += if end.is_empty() {
+                        docs.trim_end_matches("        \"\"\"\n")
+                    } else {
+                        &docs
+                    };
+                }
+                None => out = out + line + "\n",
+            }
+        }
+        out
+    }
+
+    /// The docstring of a method: what it does, what its parameters are, and its errors.
+    fn method(&self, class: &str, name: &str) -> String {
+        let key = self.model.resolve("", class).unwrap_or_else(|| panic!("there is no {class}"));
+        let methods = &self.model.handles[&key].methods;
+        let method = methods.iter().find(|method| method.name == name);
+        let method = method.unwrap_or_else(|| panic!("{class} has no {name}"));
+        let renderer =
+            Renderer { model: self.model, words: &Python(self.model, &key), owner: &key };
+        let mut paragraphs = renderer.blocks(&method.docs.blocks);
+        for text in renderer.blocks(method.docs.section("Delivery")) {
+            paragraphs.push(text.replacen(
+                "As ",
+                "Delivery is as for ",
+                usize::from(text.starts_with("As ")),
+            ));
+        }
+        for param in &method.params {
+            if let Some(words) = self.surface.of(&key, name, &param.name) {
+                let unit = if param.ty == Type::Duration { ", in seconds" } else { "" };
+                let text = renderer.inline(&words.docs);
+                paragraphs.push(format!(":param {}: {text}{unit}", param.name));
+            }
+        }
+        for text in renderer.blocks(method.docs.section("Errors")) {
+            paragraphs.push(format!(
+                ":raises: {}",
+                text.replacen("As ", "as for ", usize::from(text.starts_with("As ")))
+            ));
+        }
+        docstring(8, &paragraphs, &[])
+    }
+
     /// The paragraphs of an item: the core's, and what the page has.
     fn paragraphs(&self, owner: &str, key: &str, docs: &Docs) -> Vec<String> {
         let note = self.overlay.of(key);
-        let renderer = Renderer { model: self.model, words: &Python(self.model), owner };
+        let renderer = Renderer { model: self.model, words: &Python(self.model, owner), owner };
         let own = match note.replaces {
             true => Vec::new(),
             false => renderer.text(docs),
@@ -335,32 +394,31 @@ impl Host<'_> {
     }
 
     fn docstring(&self, indent: usize, owner: &str, key: &str, docs: &Docs) -> String {
-        let paragraphs = self.paragraphs(owner, key, docs);
-        let (space, width) = (" ".repeat(indent), 100 - indent);
-        let mut out = String::new();
-        for (index, text) in paragraphs.iter().enumerate() {
-            let is_item = text.starts_with("- ");
-            if index > 0 && !(is_item && paragraphs[index - 1].starts_with("- ")) {
-                out.push('\n');
-            }
-            let quotes = if index == 0 { "\"\"\"" } else { "" };
-            for (line, words) in wrap(&format!("{quotes}{text}"), width - 2).iter().enumerate() {
-                let hang = if is_item && line > 0 { "  " } else { "" };
-                let _ = writeln!(out, "{space}{hang}{words}");
-            }
+        docstring(indent, &self.paragraphs(owner, key, docs), &self.overlay.of(key).examples)
+    }
+}
+
+/// Paragraphs and examples as a docstring; items of lists stand close together.
+fn docstring(indent: usize, paragraphs: &[String], examples: &[String]) -> String {
+    let (space, mut out) = (" ".repeat(indent), String::new());
+    let is_item = |text: &str| text.starts_with("- ") || text.starts_with(':');
+    for (index, text) in paragraphs.iter().enumerate() {
+        if index > 0 && !(is_item(text) && is_item(&paragraphs[index - 1])) {
+            out.push('\n');
         }
-        for example in self.overlay.of(key).examples {
-            let _ = write!(
-                out,
-                "\n{}",
-                example.lines().fold(String::new(), |all, line| all + &space + line + "\n")
-            );
+        let quotes = if index == 0 { "\"\"\"" } else { "" };
+        for (line, words) in wrap(&format!("{quotes}{text}"), 98 - indent).iter().enumerate() {
+            let hang = if is_item(text) && line > 0 { "  " } else { "" };
+            let _ = writeln!(out, "{space}{hang}{words}");
         }
-        let is_short = out.lines().count() == 1;
-        match is_short {
-            true => out.trim_end().to_owned() + "\"\"\"\n",
-            false => out + &space + "\"\"\"\n",
-        }
+    }
+    for example in examples {
+        let lines = example.lines().map(|line| format!("{space}{line}\n"));
+        out = out + "\n" + &lines.collect::<String>();
+    }
+    match out.lines().count() {
+        1 => out.trim_end().to_owned() + "\"\"\"\n",
+        _ => out + &space + "\"\"\"\n",
     }
 }
 
@@ -448,7 +506,7 @@ fn annotation(ty: &Type) -> String {
 }
 
 /// How Python's docs say things.
-struct Python<'a>(&'a Model);
+struct Python<'a>(&'a Model, &'a str);
 
 impl Words for Python<'_> {
     fn none(&self) -> String {
@@ -468,9 +526,14 @@ impl Words for Python<'_> {
     }
 
     fn member(&self, key: &str, member: &str, text: &str) -> String {
-        match self.0.handles.contains_key(key) || self.0.options.contains_key(key) {
-            true => format!(":meth:`{}.{member}`", class_name(key)),
-            false => self.code(text),
+        let handle = self.0.handles.get(key);
+        let is_method =
+            handle.is_some_and(|handle| handle.methods.iter().any(|one| one.name == member));
+        match (text.rsplit("::").next() == Some(member), is_method) {
+            (true, true) if self.1 == key => format!(":meth:`{member}`"),
+            (true, true) => format!(":meth:`{}.{member}`", class_name(key)),
+            (true, false) => self.code(member),
+            (false, _) => text.to_owned(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Python's blocking modules, made from those for asyncio: `python/python/millpond/aio/*.py`.
+//! Python's blocking modules, made from those for asyncio: `python/modules`.
 //!
 //! The two differ in words only. What else differs is in `mode.py`, by hand for each kind of caller;
 //! so a module that needs more than these words is a module that has something to move there.

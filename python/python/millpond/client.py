@@ -109,7 +109,10 @@ class Client(Generic[AnyStr]):
         self._native: _handles.Client[AnyStr] = native
 
     def ick(self, name: Member) -> Ick[AnyStr]:
-        """The Ick of this name. Makes no call."""
+        """The Ick of this name. Makes no call.
+
+        :param name: the queue's name, 1 to 65,536 bytes
+        """
         return Ick(self._native.ick(name))
 
     def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:

@@ -47,14 +47,17 @@ class Ick(Generic[AnyStr]):
         self._native: _handles.Ick[AnyStr] = native
 
     def add(self, pairs: Pairs) -> Added:
-        """Flags members as dirty: each keeps the lower of its old and its new score.
-
-        An item is ``(score, member)``, or just a member, whose score is then the server's time in
-        seconds, as it is for ``(None, member)``. A score is any float but NaN.
+        """Flags members as dirty: each keeps the lower of its old and its new score. The score
+        None is the server's time in seconds, with microseconds.
 
         After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
         them again is safe. Above 250,000 members it takes several steps, each atomic.
-        A call takes up to 1,000,000 members.
+
+        :param pairs: scores and members; a member without a score gets the current time as its
+          score
+        :raises: :class:`~millpond.InvalidArgumentError` for a NaN, a member above 16,777,216 or
+          more than 1,000,000 members, before anything is sent; :class:`~millpond.WrongTypeError`
+          and :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return self._native.add(pairs)
 
@@ -71,6 +74,16 @@ class Ick(Generic[AnyStr]):
     def commit(self, members: Members) -> int:
         """Removes members that are done from the consumer set; returns how many were there. A
         member that was added again meanwhile stays dirty.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` do not
+        commit again, but reserve: what is returned is work to be done. A second commit could take
+        away a member that was dirtied and reserved since. Above 250,000 members it takes several
+        steps, each atomic.
+
+        :param members: members as they were reserved, each up to 16,777,216 bytes
+        :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 members;
+          :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if the
+          keys hold something else.
         """
         return self._native.commit(members)
 
@@ -81,7 +94,11 @@ class Ick(Generic[AnyStr]):
         return self._native.exchange(max, members, backwash)
 
     def stats(self) -> Stats[AnyStr] | None:
-        """The sizes and score ranges of both sets, or None if there is no such Ick."""
+        """The sizes and score ranges of both sets, or None if there is no such Ick.
+
+        :raises: :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
+          if the keys hold something else.
+        """
         return Stats._of(self._native.stats())
 
     def peek(
@@ -98,7 +115,13 @@ class Ick(Generic[AnyStr]):
 
     def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
         """Takes the consumer lease, which keeps two consumers from working on one batch by
-        mistake; None if another consumer holds it. See :class:`ConsumerLease`.
+        mistake. Returns None if another consumer holds it. A native thread renews it until it is
+        released or dropped; if it is lost all the same (a stopped process, a partition), the
+        steps that go through it are refused.
+
+        :param ttl: how long the lease lasts without a renewal, in seconds
+        :raises: :class:`~millpond.InvalidArgumentError` for a ``ttl`` under a millisecond or over
+          a day.
         """
         native = self._native.lease(ttl)
         return None if native is None else ConsumerLease(native)
@@ -188,7 +211,10 @@ class ConsumerLease(Generic[AnyStr]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease was lost or released: stop working on the batch."""
+        """Whether the lease is lost, because a renewal was refused or because none has succeeded
+        for a whole term: stop working on the batch. The next step through the lease would find
+        out as well.
+        """
         return self._native.is_lost
 
     def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
@@ -254,7 +280,7 @@ class IckChannel(Generic[AnyStr]):
 
     @property
     def readable(self) -> int:
-        """How many Icks consumers have to read, more than that while an earlier size is drained."""
+        """How many Icks consumers have to read, which is more while an earlier size is drained."""
         return self._native.readable
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
@@ -262,11 +288,17 @@ class IckChannel(Generic[AnyStr]):
         return IckChannel(self._native.draining(earlier))
 
     def ick(self, number: int) -> Ick[AnyStr]:
-        """The Ick with this number."""
+        """The Ick with this number.
+
+        :param number: which Ick, from 0
+        """
         return Ick(self._native.ick(number))
 
     def ick_of(self, member: Member) -> int:
-        """The number of the Ick in which this member lives."""
+        """The number of the Ick in which this member lives.
+
+        :param member: a member
+        """
         return self._native.ick_of(member)
 
     def add(self, pairs: Pairs) -> Added:

@@ -58,84 +58,120 @@ class ShuffleQueue(Generic[AnyStr]):
         self._native: _handles.ShuffleQueue[AnyStr] = native
 
     def write(self, shard_key: Member, fields: Fields) -> Receipt:
-        """Writes one message of a tenant, to the stream of its shard that has the least to do, and
-        returns where it is.
+        """Writes one message of a tenant, to the stream of its shard that has the least to do.
+        Returns where it is.
 
-        ``fields`` is a mapping, or pairs of a field and its value, which may have a field several
-        times; their order is kept. A message has 1 to 32,768 of them, each at most 64 MiB.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
+        message may or may not be written; written again it may be there twice.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the message
-        may or may not be written; written again it may be there twice.
+        :param shard_key: the tenant, whose messages all go to the same few streams
+        :param fields: the message's fields and their values, in order, 1 to 32,768
+        :raises: :class:`~millpond.InvalidArgumentError` for an empty shard key, a message without
+          fields or beyond the limits (32,768, 67,108,864), or settings that no queue can have,
+          before anything is sent, and for a queue that has another number of ``streams`` than this
+          handle was given; :class:`~millpond.WrongTypeError` if a key holds something else, and
+          then nothing has changed.
         """
         return self._native.write(shard_key, fields)
 
     def write_many(self, messages: Written) -> list[Receipt]:
-        """Writes many messages, pairs of a shard key and fields, as :meth:`write` would one after
-        the other. Returns where they are, in their order. A message that is refused refuses all.
+        """Writes many messages, each for its tenant, as :meth:`write` would one after the other.
+        Returns where they are, in their order.
 
-        One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
-        first of these may be done.
+        One atomic step for up to 10,000 messages, 16,777,216 bytes and 262,144 strings, several
+        for more: after an error the first of these may be done.
+
+        :param messages: of each message the shard key and the fields
+        :raises: as for :meth:`write`; a message that is refused refuses all.
+          :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages or 1,073,741,824
+          bytes.
         """
         return self._native.write_many(messages)
 
     def write_tracked(
         self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
     ) -> Receipt:
-        """Writes one message of a tenant, as :meth:`write`, and remembers where it is by the value
-        of its field ``track_field``, so that :meth:`delete_tracked` finds it. Of two messages with
-        the same value the later one is tracked; one without that field, or with nothing in it, is
-        written and not tracked.
+        """Writes one message of a tenant, and remembers where it is by the value of its field
+        ``track_field``. The ``deadline``, in seconds since the Unix epoch, says from when on that
+        record may be collected; None (or 0) is the server's time and the ``ttl``, or 1 day
+        without one. A message without that field, or with nothing in it, is written and not
+        tracked; of two messages with the same value the later one is tracked.
 
-        ``deadline`` is in whole seconds since the Unix epoch, at most 2^53; None, or 0, is the
-        server's time plus the queue's ``ttl``, or a day without one. The record stays until the
-        message is deleted by its value, or the record is collected: see :meth:`gc`.
+        Delivery is as for :meth:`write`.
+
+        :param shard_key: the tenant, whose messages all go to the same few streams
+        :param fields: the message's fields and their values, in order, 1 to 32,768
+        :param track_field: the field whose value tracks the message
+        :param deadline: from when on the record may be collected, in seconds since the Unix
+          epoch; 1 day from now by default
+        :raises: as for :meth:`write`; also :class:`~millpond.InvalidArgumentError` for an empty
+          ``track_field`` and a deadline beyond 9,007,199,254,740,992, and
+          :class:`~millpond.CrossSlotError` on a cluster with the global keys.
         """
         return self._native.write_tracked(shard_key, fields, track_field, deadline)
 
     def write_tracked_many(
         self, messages: Written, track_field: Member, deadline: int | None = None
     ) -> list[Receipt]:
-        """Writes many messages, pairs of a shard key and fields, and remembers where they are, as
-        :meth:`write_tracked` would one after the other with the same ``track_field`` and
-        ``deadline``. Returns where they are, in their order. A message that is refused refuses all.
+        """Writes many messages, each for its tenant, and remembers where they are, as
+        :meth:`write_tracked` would one after the other with the same field and deadline. Returns
+        where they are, in their order.
 
-        One atomic step for up to 10,000 messages and 16 MiB, several for more: after an error the
-        first of these may be done.
+        Delivery is as for :meth:`write_many`.
+
+        :param messages: of each message the shard key and the fields
+        :param track_field: the field whose value tracks the message
+        :param deadline: from when on the record may be collected, in seconds since the Unix
+          epoch; 1 day from now by default
+        :raises: as for :meth:`write_tracked`; a message that is refused refuses all.
         """
         return self._native.write_tracked_many(messages, track_field, deadline)
 
     def resize(self, streams: int) -> int:
-        """Changes the number of streams, 1 to 65,536: more at once, fewer as soon as those beyond
+        """Gives the queue another number of streams: more at once, fewer as soon as those beyond
         have nothing left to deliver or to acknowledge. Until then writers spread over the new
-        number already and readers still read from all; a later write or resize removes the others.
-        Returns how many streams the queue has now. A queue that was never written to is created
-        with this number.
+        number already and readers still take from all; a later write or resize takes the others
+        away. Returns how many streams the queue has now. A queue that nobody has written to is
+        made with this number.
 
-        Clients with another number of ``streams`` are refused from then on.
+        Handles with another number of ``streams`` are refused from then on.
+
+        :param streams: how many streams, 1 to 65,536
+        :raises: :class:`~millpond.InvalidArgumentError` for no stream or more than 65,536;
+          :class:`~millpond.WrongTypeError` if a key holds something else, and then nothing has
+          changed.
         """
         return self._native.resize(streams)
 
     def delete_tracked(self, value: Member) -> Receipt | None:
-        """Deletes the message that is tracked by this value, for all groups, delivered or not.
-        Returns where it was, or None if there is none (any more). With the global keys it is found
-        in any queue. A consumer that works on the message is not stopped.
-
-        Raises :class:`~millpond.CorruptError` if the record of this value names no message; it is
-        left as it is.
+        """Deletes the message that is tracked by this value, for all groups, taken or not.
+        Returns where it was, or nothing if there is none (any more). With the global keys it is
+        found whatever the name of its queue.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
-        done; repeated, it returns None then.
+        done; done again it returns nothing then. A consumer that has taken the message is not
+        stopped.
+
+        :param value: the value that a message is tracked by
+        :raises: :class:`~millpond.WrongTypeError` if a key holds something else,
+          :class:`~millpond.CorruptError` if the record of this value names no message, and
+          :class:`~millpond.CrossSlotError` on a cluster with the global keys; then nothing has
+          changed.
         """
         return self._native.delete_tracked(value)
 
     def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
-        """Takes the values whose deadline passed not longer ago than ``within`` (whole seconds; a
-        part of one counts as one) out of the deadlines, in one step, so that of several callers
-        one gets each. Returns them by deadline. They are garbage from then on; their messages stay
-        until they are deleted.
+        """Takes the values whose deadline passed not longer ago than ``within`` (in whole
+        seconds) out of the deadlines, in one step, so that of several callers one gets each.
+        Returns them by deadline. They are garbage from then on; their messages stay until they
+        are deleted. The step has no limit, and the server does nothing else meanwhile: a million
+        values take seconds.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
         be cordoned that no caller received; :meth:`gc` returns them again.
+
+        :param within: how long ago the deadline may have passed, in seconds
+        :raises: as for :meth:`delete_tracked`.
         """
         return self._native.cordon_deadline_exceeded(within)
 
@@ -173,33 +209,56 @@ class ShuffleQueue(Generic[AnyStr]):
         return ShuffleConsumer(native)
 
     def len(self) -> int:
-        """How many entries the streams hold, finished ones that were not deleted included."""
+        """How many entries the streams hold, finished ones that nobody deleted included.
+
+        :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
+        """
         return self._native.len()
 
     def backlog(self) -> int:
-        """How many messages are not yet delivered to some group, or not acknowledged by it."""
+        """How many messages some group still has to get or to acknowledge.
+
+        :raises: as for :meth:`len`.
+        """
         return self._native.backlog()
 
     def pending_count(self, group: Member) -> int:
-        """How many messages were delivered to a group and are not acknowledged."""
+        """How many messages were delivered to a group and not acknowledged.
+
+        :param group: the group of consumers
+        :raises: as for :meth:`len`; also :class:`~millpond.InvalidArgumentError` for an empty
+          group.
+        """
         return self._native.pending_count(group)
 
     def stats(self, group: Member) -> ShuffleStats:
-        """What each stream holds for a group, and the sums."""
+        """What each stream holds for a group.
+
+        :param group: the group of consumers
+        :raises: as for :meth:`pending_count`.
+        """
         return self._native.stats(group)
 
     def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
-        """Up to ``max`` messages that were delivered too often, the oldest first; at most 10,000.
-        They stay in the stream at ``<queue>:dead`` until they are deleted or the queue's
-        ``dead_ttl`` is over. See :meth:`ShuffleConsumer.reclaim`.
+        """Up to ``max`` messages that were delivered too often, the oldest first; see
+        :meth:`ShuffleConsumer.reclaim`. They lie in the stream ``<queue>:dead``, and stay until
+        they are deleted or their ``dead_ttl`` is over.
+
+        :param max: how many dead letters at most
+        :raises: as for :meth:`len`; also :class:`~millpond.InvalidArgumentError` for a ``max`` of
+          0 or above 10,000.
         """
         return self._native.dead_letters(max)
 
     def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> int:
-        """Deletes dead letters, passed as they were read or by their ids. Returns how many of
-        these there were. Deleting twice is safe; above 10,000 letters it takes several steps.
+        """Deletes dead letters. Returns how many of these there were.
+
+        Deleting twice is safe. Above 100,000 letters it takes several steps.
+
+        :param letters: dead letters or their ids
+        :raises: as for :meth:`len`.
         """
         return self._native.delete_dead_letters(letter_ids(letters))
 

@@ -64,35 +64,48 @@ class ShuffleConsumer(Generic[AnyStr]):
         return Messages(self._native.messages(max, wait))
 
     def ack(self, messages: Taken) -> int:
-        """Acknowledges a message, or many, or their receipts, so that they are not delivered to
-        the group again; returns how many were waiting for that. The entries stay, for other
-        groups.
+        """Acknowledges messages, so that the group does not get them again. Returns how many were
+        waiting for that. The entries stay in the queue, for other groups.
 
         Acknowledging twice is safe. Above 100,000 messages it takes several steps.
-        A call takes up to 1,000,000 messages.
+
+        :param messages: messages or receipts
+        :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages;
+          :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return self._native.ack(messages)
 
     def ack_and_delete(self, messages: Taken) -> int:
         """Acknowledges messages and deletes them, for all groups: what a queue with one group
-        wants. Otherwise as :meth:`ack`.
+        wants.
+
+        Delivery is as for :meth:`ack`.
+
+        :param messages: messages or receipts
+        :raises: as for :meth:`ack`.
         """
         return self._native.ack_and_delete(messages)
 
     def extend(self, messages: Taken) -> int:
-        """Resets the idle time of messages that are still being worked on, so that no consumer
-        reclaims them. Returns how many are this consumer's; those that are not have been taken
-        over.
+        """Says that messages are still being worked on, so that nobody reclaims them. Returns how
+        many are this consumer's; those that are not have been taken over.
+
+        :param messages: messages or receipts
+        :raises: as for :meth:`ack`.
         """
         return self._native.extend(messages)
 
     def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
-        """Takes over up to ``max`` messages, at most 10,000, that were delivered at least
-        ``min_idle`` seconds ago and neither acknowledged nor extended since: those of consumers
-        that are gone. What was delivered ``max_deliveries`` times becomes a dead letter instead.
+        """Takes over up to ``max`` messages that were delivered at least ``min_idle`` ago and
+        neither acknowledged nor extended since: those of consumers that are gone. After
+        ``max_deliveries`` a message becomes a dead letter instead.
 
-        A slow consumer may still be working on a message that is taken over: ``min_idle`` has to
-        be longer than its work, or it has to :meth:`extend` what it works on.
+        A consumer that is only slow may be working on a message that is taken over: ``min_idle``
+        has to be longer than its work, or it has to extend what it works on.
+
+        :param min_idle: how long a message has been with its consumer at least, in seconds
+        :param max: how many messages at most, 1 to 10,000
+        :raises: as for :meth:`read_many`.
         """
         return self._native.reclaim(min_idle, max)
 

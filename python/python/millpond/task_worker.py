@@ -188,12 +188,12 @@ class Job(Generic[Value]):
 
     @property
     def is_ended(self) -> bool:
-        """Whether one of the methods that end the job has succeeded."""
+        """Whether one of the methods that end the job has succeeded. Sends nothing."""
         return self._native.is_ended
 
     def delete(self) -> Modification:
         """A modification that deletes the task: the usual end of a job, to add to and to
-        :meth:`finish` with. Makes no call.
+        :meth:`finish` with.
         """
         return self._native.delete()
 
@@ -213,22 +213,33 @@ class Job(Generic[Value]):
         return self._native.claim_docs(namespace, key, wait)
 
     def finish(self, modification: Modification) -> Modified:
-        """Ends the job with a modification, in which the task and the documents that the job holds
-        are taken at their newest versions. If it does not name the task, that stays leased until
-        the lease is over.
+        """Ends the job with a modification, in which the task and the documents that the job
+        holds are taken at their newest versions.
+
+        Delivery is as for :meth:`TaskStore.modify`. After an error it can be tried again, or
+        ended in another way, while the lease lasts, which is not renewed any more.
+
+        :param modification: what is to happen, all of it or nothing
+        :raises: as for :meth:`TaskStore.modify`; :class:`~millpond.DependencyError` also if the
+          lease was lost.
         """
         return self._native.finish(modification)
 
     def done(self) -> Modified:
-        """Ends the job and deletes the task."""
+        """Ends the job and deletes the task.
+
+        :raises: as for :meth:`finish`.
+        """
         return self._native.done()
 
     def fail(self, err: str) -> Modified:
-        """Ends the job as an exception of its handler does: as :meth:`retry`, with this reason. If
-        that contains the message of the error with which the job's last :meth:`claim_docs` was
-        refused, this is no failure: the task is released without counting an attempt, after a
-        random delay of 8 to 16 milliseconds that doubles each time its worker is refused again, up
-        to 128.
+        """Ends the job as its handler's error does: as :meth:`retry`, with this text as the
+        reason. If that has in it what the job's last claim of documents said of one that is
+        taken, nothing has failed: the task is given back untried for a short random time, of 8 to
+        16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+
+        :param err: what went wrong
+        :raises: as for :meth:`finish`.
         """
         return self._native.fail(err)
 
@@ -239,7 +250,12 @@ class Job(Generic[Value]):
         return self._native.retry(err, delay)
 
     def move_to(self, queue: str, err: str) -> Modified:
-        """Ends the job and moves the task to this queue, with one more attempt and this reason."""
+        """Ends the job and moves the task to this queue, with one more attempt and this reason.
+
+        :param queue: the queue's name, 1 to 65,536 bytes
+        :param err: what went wrong
+        :raises: as for :meth:`finish`.
+        """
         return self._native.move_to(queue, err)
 
     def release(self, delay: Seconds | None = None) -> Modified:

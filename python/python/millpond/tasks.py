@@ -190,21 +190,33 @@ class TaskStore:
         return self._native.modify(modification)
 
     def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
-        """Leases one available task of these queues, up to 1,000, or None if there is none now; see
-        :meth:`claims` to wait for one.
+        """Leases one available task of these queues, or returns None if there is none now; see
+        :meth:`claims` for more tasks, and to wait. Of each queue one of the oldest is picked at
+        random, the oldest with a probability of one half, so that a task that fails again and
+        again does not block the others; the order of the queues is random too.
 
-        Of each queue one of the oldest is picked at random, the oldest with a probability of one
-        half, so that a task that fails again and again does not block the others; the order of
-        the queues is random too. The task is available again when the lease is over, unless it
-        was deleted or changed before. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a task
-        may be leased that no caller received.
+        At least once: the task is available again when the lease is over, unless it was deleted
+        or changed before. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` a task may be leased that no caller received.
+
+        :param queues: names of queues, 1 to 1,000
+        :param lease: how long to lease, at most 100 years, in seconds
+        :raises: :class:`~millpond.InvalidArgumentError` for no queue and names beyond their
+          limits; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
+          if the keys hold something else.
         """
         return self._native.claim(queues, lease)
 
     def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
-        """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would, in one
-        step.
+        """Leases up to ``max`` available tasks, as ``max`` :meth:`claim`s would; one step.
+
+        Delivery is as for :meth:`claim`.
+
+        :param queues: names of queues, 1 to 1,000
+        :param lease: how long to lease, at most 100 years, in seconds
+        :param max: how many tasks at most, 1 to 1,000
+        :raises: as for :meth:`claim`; also :class:`~millpond.InvalidArgumentError` for a ``max``
+          of 0 or above 1,000.
         """
         return self._native.claim_many(queues, max, lease)
 
@@ -249,17 +261,28 @@ class TaskStore:
     def renew(
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
     ) -> Renewed:
-        """Renews the leases of tasks and documents for ``lease`` seconds from now, all of them
-        or none, and returns their new versions. A :class:`Worker` does so by itself.
+        """Renews the leases of tasks and documents, all of them or none, for ``lease`` from now,
+        and returns their new versions.
 
-        Raises :class:`~millpond.DependencyError` if one of them is not there at that version or
-        another claimant holds it, and then nothing has changed.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` all may be
+        renewed, at versions that no caller received.
+
+        :param tasks: tasks, or their ids and versions
+        :param docs: documents, or their namespaces, ids and versions
+        :param lease: how long to lease, at most 100 years, in seconds
+        :raises: :class:`~millpond.InvalidArgumentError` for nothing to renew, more than 100,000
+          and what is named twice; :class:`~millpond.DependencyError` if one of them is not there at
+          that version or another claimant holds it, and then nothing has changed.
         """
         return self._native.renew(tasks, docs, lease)
 
     def fetch(self, ids: Texts) -> Tasks:
-        """The tasks of these ids, up to 10,000, from any queue, in the same order; missing
-        ones are left out.
+        """The tasks of these ids, from any queue, in the same order; missing ones are left out.
+
+        :param ids: ids, 1 to 10,000
+        :raises: :class:`~millpond.InvalidArgumentError` for no id, more than 10,000 and ids
+          beyond their limits; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return self._native.fetch(ids)
 
@@ -284,33 +307,57 @@ class TaskStore:
     def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
-        """The queues that hold tasks, by name, with how many: those with one of these names or
-        prefixes, or all if none is given, and the first ``limit`` of them.
+        """The queues that hold tasks, by name, with how many.
+
+        :raises: as for :meth:`queue_stats`.
         """
         return dict(self._native.queues(exact, prefixes, limit))
 
     def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
-        """Whether none of the queues with one of these names or prefixes holds a task."""
+        """Whether none of these queues holds a task.
+
+        :raises: as for :meth:`queue_stats`; also :class:`~millpond.InvalidArgumentError` for a
+          filter that names nothing.
+        """
         return self._native.are_empty(exact, prefixes)
 
     def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]:
         """What is in the queues that hold tasks, by name: exact at one point in time for each
-        queue, and counted without reading the tasks. See :meth:`queues` for which.
+        queue, and counted without reading the tasks.
+
+        :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
+          of 0 or above 100,000; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return self._native.queue_stats(exact, prefixes, limit)
 
     def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
         """Leases all documents of this primary key, by secondary key, or none if another claimant
-        holds one of them, with a :class:`~millpond.DependencyError`. The claimant that holds them
-        can claim them again.
+        holds one of them. Their holder can claim them again.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` they may
+        be leased; claiming them again is safe.
+
+        :param namespace: the namespace of documents, up to 64 characters
+        :param key: the primary key of documents, up to 256 characters
+        :param lease: how long to lease, at most 100 years, in seconds
+        :raises: :class:`~millpond.InvalidArgumentError` for an empty key and names beyond their
+          limits; :class:`~millpond.DependencyError` if another claimant holds one of them.
         """
         return self._native.claim_docs(namespace, key, lease)
 
     def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
-        """The document of these keys that was inserted without an ``id`` of its own, or None if it
-        is not there. One with an ``id`` of its own is found by that, with :meth:`fetch_docs`.
+        """The document of these keys that was inserted without an id of its own, or None if it is
+        not there. The key is a text, or the primary and the secondary key as a pair. A document
+        with an id of its own is found by that (:meth:`fetch_docs`).
+
+        :param namespace: the namespace of documents, up to 64 characters
+        :param key: the primary key of documents, up to 256 characters
+        :raises: :class:`~millpond.InvalidArgumentError` for an empty key and names beyond their
+          limits; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
+          if the keys hold something else.
         """
         return self._native.get_doc(namespace, key, secondary_key)
 
@@ -341,7 +388,12 @@ class TaskStore:
         return done.inserted_docs[0]
 
     def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
-        """The documents of these ids, up to 10,000, in the same order; without missing ones."""
+        """The documents of these ids, in the same order; missing ones are left out.
+
+        :param namespace: the namespace of documents, up to 64 characters
+        :param ids: ids, 1 to 10,000
+        :raises: as for :meth:`fetch`.
+        """
         return self._native.fetch_docs(namespace, ids)
 
     def list_docs(
@@ -363,12 +415,17 @@ class TaskStore:
     def namespace_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[NamespaceStats]:
-        """What is in the namespaces that hold documents, by name; see :meth:`queues` for which."""
+        """What is in the namespaces that hold documents, by name.
+
+        :raises: as for :meth:`queue_stats`.
+        """
         return self._native.namespace_stats(exact, prefixes, limit)
 
     def time(self) -> int:
         """The time on the clock that decides when tasks are available and leases are over, in
         milliseconds since the Unix epoch.
+
+        :raises: Only those of the connection.
         """
         return self._native.time()
 

@@ -207,7 +207,7 @@ impl Doc {
         &self.core.namespace
     }
 
-    /// Unique in its namespace; made of its keys by default, see :meth:`NewDoc.id`.
+    /// Unique in its namespace; made of its keys by default, see ``id``.
     #[getter]
     fn id(&self) -> &str {
         &self.core.id

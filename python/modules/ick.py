@@ -1,0 +1,268 @@
+"""Ick: a dirty list with write-folding and two-phase commit.
+
+For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
+dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
+worked on is processed again, and one that is dirtied often does not move back in the order, since
+a member keeps the lowest of its scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, AnyStr, Generic, Literal
+
+from ..records import Added
+from ..values import Member, Members, Pairs, Seconds, Stats
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
+
+__all__ = ["Batches", "ConsumerLease", "Ick", "IckChannel"]
+
+
+class Ick(Generic[AnyStr]):
+    """An Ick by its name; made by :meth:`millpond.aio.Client.ick`.
+
+    >>> import millpond.aio
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> await ick.add([(2.0, "b.txt"), (1.0, "a.txt")])
+    Added(new=2, lowered=0)
+    >>> await ick.reserve(10)
+    [('a.txt', 1.0), ('b.txt', 2.0)]
+    >>> await ick.add([(3.0, "a.txt")])  # dirty again while it is being worked on
+    Added(new=1, lowered=0)
+    >>> await ick.commit(["a.txt", "b.txt"])
+    2
+    >>> await ick.reserve(10)  # not forgotten
+    [('a.txt', 3.0)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _handles.Ick[AnyStr]) -> None:
+        self._native: _handles.Ick[AnyStr] = native
+
+    async def add(self, pairs: Pairs) -> Added:
+        """core"""
+        return await self._native.add(pairs)
+
+    async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
+        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
+        first ``max`` with their scores, lowest first.
+
+        What was reserved before and not committed is part of the batch: a consumer that crashed
+        gets it again. With ``backwash`` everything that is reserved is first folded back, so that
+        the batch holds the lowest scores of both sets.
+        """
+        return await self._native.reserve(max, backwash)
+
+    async def commit(self, members: Members) -> int:
+        """core"""
+        return await self._native.commit(members)
+
+    async def exchange(
+        self, max: int, members: Members = (), backwash: bool = False
+    ) -> list[tuple[AnyStr, float]]:
+        """Commits one batch and reserves the next in one step: one round trip a batch."""
+        return await self._native.exchange(max, members, backwash)
+
+    async def stats(self) -> Stats[AnyStr] | None:
+        """core"""
+        return Stats._of(await self._native.stats())
+
+    async def peek(
+        self, max: int, set: Literal["producer", "consumer"] = "producer"
+    ) -> list[tuple[AnyStr, float]]:
+        """The lowest members of one set with their scores; moves nothing."""
+        return await self._native.peek(max, set)
+
+    async def delete(self, unlink: bool = False) -> int:
+        """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
+        how many there were. With ``unlink`` Redis frees the memory in the background.
+        """
+        return await self._native.delete(unlink)
+
+    async def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
+        """core"""
+        native = await self._native.lease(ttl)
+        return None if native is None else ConsumerLease(native)
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
+
+        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
+        come for ``wait`` seconds; ``math.inf`` waits without limit. Waiting costs the server
+        almost nothing.
+        """
+        return Batches(self._native.batches(max, wait))
+
+
+class Batches(Loop[list[tuple[AnyStr, float]]]):
+    """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
+
+    >>> import millpond.aio
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> (await ick.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])).new
+    3
+    >>> async for batch in ick.batches(2):
+    ...     print([member for member, score in batch])
+    ['a.txt', 'b.txt']
+    ['c.txt']
+    >>> (await ick.stats()).total_size
+    0
+
+    A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
+    reserve returns it again. In an ``async with`` block the last batch is committed when the block
+    ends, also after a ``break``, but not when an exception ends it.
+
+    >>> (await ick.add([(1, "a.txt"), (2, "b.txt")])).new
+    2
+    >>> async with ick.batches(1) as batches:
+    ...     async for batch in batches:
+    ...         break
+    >>> await ick.reserve(10)
+    [('b.txt', 2.0)]
+    """
+
+    __slots__ = ()
+    _native: _handles.Batches[AnyStr]
+
+    async def commit(self) -> int:
+        """Commits the last batch, for a loop that is left before its end; returns how many of its
+        members were still reserved.
+        """
+        # The abandoned request has committed the batch before it, and no caller has received
+        # what it may have returned.
+        if self._is_abandoned:
+            return 0
+        return await self._native.commit()
+
+    async def _leave(self, kind: type[BaseException] | None) -> None:
+        if kind is None:
+            await self.commit()
+        await super()._leave(kind)
+
+
+class ConsumerLease(Generic[AnyStr]):
+    """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
+
+    A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
+    it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
+    paused for too long cannot commit what another one works on. An ``async with`` block
+    releases the lease at its end.
+
+    >>> import millpond.aio
+    >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
+    >>> (await ick.add([(1, "a.txt")])).new
+    1
+    >>> lease = await ick.lease(30)
+    >>> (await ick.lease(30)) is None  # one consumer at a time
+    True
+    >>> async with lease:
+    ...     async for batch in lease.batches(100):
+    ...         print(batch)
+    [('a.txt', 1.0)]
+    """
+
+    __slots__ = ("_native", "_released")
+
+    def __init__(self, native: _handles.ConsumerLease[AnyStr]) -> None:
+        self._native: _handles.ConsumerLease[AnyStr] = native
+        self._released = False
+
+    @property
+    def is_lost(self) -> bool:
+        """core"""
+        return self._native.is_lost
+
+    async def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.reserve` for the holder alone."""
+        return await self._native.reserve(max)
+
+    async def commit(self, members: Members) -> int:
+        """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
+        return await self._native.commit(members)
+
+    async def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
+        """:meth:`Ick.exchange` for the holder alone."""
+        return await self._native.exchange(max, members)
+
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
+        """:meth:`Ick.batches` for the holder alone."""
+        return Batches(self._native.batches(max, wait))
+
+    async def release(self) -> bool:
+        """Releases the lease, so that another consumer can take it at once. Returns False if it
+        was not held any more.
+        """
+        if self._released:
+            return False
+        held: bool = await self._native.release()
+        self._released = True
+        return held
+
+    async def __aenter__(self) -> ConsumerLease[AnyStr]:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.release()
+
+
+class IckChannel(Generic[AnyStr]):
+    """Several Icks that share the members of one dirty list, so that as many consumers can work at
+    once; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``, ``name/1``
+    and so on; a member always lives in the same one.
+
+    >>> import millpond.aio
+    >>> channel = millpond.aio.connect("memory:").ick_channel("files", 4)
+    >>> await channel.add([(1, "a.txt"), (2, "b.txt"), (3, "c.txt")])
+    Added(new=3, lowered=0)
+    >>> sum([len(batch) async for batch in channel.batches(range(4), 100)])
+    3
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _handles.IckChannel[AnyStr]) -> None:
+        self._native: _handles.IckChannel[AnyStr] = native
+
+    @property
+    def shards(self) -> int:
+        """How many Icks members are spread over."""
+        return self._native.shards
+
+    @property
+    def readable(self) -> int:
+        """core"""
+        return self._native.readable
+
+    def draining(self, earlier: int) -> IckChannel[AnyStr]:
+        """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
+        return IckChannel(self._native.draining(earlier))
+
+    def ick(self, number: int) -> Ick[AnyStr]:
+        """core"""
+        return Ick(self._native.ick(number))
+
+    def ick_of(self, member: Member) -> int:
+        """core"""
+        return self._native.ick_of(member)
+
+    async def add(self, pairs: Pairs) -> Added:
+        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
+        error some may have their members already; adding all of them again is safe.
+        """
+        return await self._native.add(pairs)
+
+    def batches(
+        self, numbers: Iterable[int], max: int, wait: Seconds | None = None
+    ) -> Batches[AnyStr]:
+        """The loop of a consumer of the Icks with these numbers: reserves from each in turn."""
+        return Batches(self._native.batches(numbers, max, wait))

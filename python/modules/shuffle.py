@@ -1,0 +1,184 @@
+"""Shuffle queues: many tenants share one queue, and one tenant's burst delays only itself.
+
+A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
+the one of these with the least to do. Consumers read from all streams in turn. A tenant that
+writes a thousand times more than the others fills its own streams, and the other tenants have
+others.
+
+Messages are delivered at least once: a delivered message belongs to its consumer until it is
+acknowledged, and another consumer reclaims what a dead one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, AnyStr, Generic
+
+from .._native import Message, Receipt, shard
+from ..records import DeadLetter, ShuffleStats
+from ..values import Fields, Member, Seconds, Written, letter_ids
+from .mode import Loop
+from .shuffle_consumer import Messages, ShuffleConsumer
+
+if TYPE_CHECKING:
+    from . import _handles
+
+__all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
+
+
+class ShuffleQueue(Generic[AnyStr]):
+    """A shuffle queue by its name; made by :meth:`millpond.aio.Client.shuffle_queue`.
+
+    Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError` for wrong arguments,
+    before anything is sent; :class:`~millpond.WrongTypeError` if a key of the queue holds something
+    else, and then nothing has changed; and :class:`~millpond.CrossSlotError` on a cluster if the
+    name holds no ``{tag}`` or, for tracked messages, if their records are in the global keys.
+
+    >>> import millpond.aio
+    >>> client = millpond.aio.connect("memory:", decode_responses=True)
+    >>> queue = client.shuffle_queue("jobs", streams=64, streams_per_shard=4)
+    >>> receipt = await queue.write("tenant-7", {"task": "resize", "image": "a.png"})
+    >>> receipt.stream in millpond.shard(64, 4, "tenant-7")
+    True
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> message = await consumer.read()
+    >>> message.field("image")
+    'a.png'
+    >>> await consumer.ack_and_delete(message)
+    1
+    >>> await queue.backlog()
+    0
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _handles.ShuffleQueue[AnyStr]) -> None:
+        self._native: _handles.ShuffleQueue[AnyStr] = native
+
+    async def write(self, shard_key: Member, fields: Fields) -> Receipt:
+        """core"""
+        return await self._native.write(shard_key, fields)
+
+    async def write_many(self, messages: Written) -> list[Receipt]:
+        """core"""
+        return await self._native.write_many(messages)
+
+    async def write_tracked(
+        self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
+    ) -> Receipt:
+        """core"""
+        return await self._native.write_tracked(shard_key, fields, track_field, deadline)
+
+    async def write_tracked_many(
+        self, messages: Written, track_field: Member, deadline: int | None = None
+    ) -> list[Receipt]:
+        """core"""
+        return await self._native.write_tracked_many(messages, track_field, deadline)
+
+    async def resize(self, streams: int) -> int:
+        """core"""
+        return await self._native.resize(streams)
+
+    async def delete_tracked(self, value: Member) -> Receipt | None:
+        """core"""
+        return await self._native.delete_tracked(value)
+
+    async def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
+        """core"""
+        return await self._native.cordon_deadline_exceeded(within)
+
+    def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
+        """Collects what is recorded of tracked messages whose deadline has passed, those that were
+        cordoned first; see :class:`Garbage`.
+
+        With ``time_digits``, 1 to 10, it scans only deadlines that begin with as many of the first
+        digits of the time: with 6, those of the same 10,000 seconds. What was cordoned is scanned
+        in any case.
+        """
+        return Garbage(self._native.gc(time_digits))
+
+    def consumer(
+        self,
+        group: Member,
+        consumer: Member,
+        *,
+        prefer_stream: int | None = None,
+        default_stream: bool = False,
+        max_deliveries: int = 0,
+    ) -> ShuffleConsumer[AnyStr]:
+        """A consumer of a group. Each message goes to one consumer of each group; a group begins
+        with what the queue holds when it first reads. Makes no call.
+
+        It reads from ``prefer_stream`` first, as long as that has messages. With
+        ``default_stream`` it also reads from the stream at the queue's own name, whose group has
+        that name too: a plain stream becomes a shuffle queue while its writers move. A message
+        that was delivered ``max_deliveries`` times and is reclaimed then becomes a dead letter;
+        with 0 it never does.
+        """
+        native = self._native.consumer(
+            group, consumer, prefer_stream, default_stream, max_deliveries
+        )
+        return ShuffleConsumer(native)
+
+    async def len(self) -> int:
+        """core"""
+        return await self._native.len()
+
+    async def backlog(self) -> int:
+        """core"""
+        return await self._native.backlog()
+
+    async def pending_count(self, group: Member) -> int:
+        """core"""
+        return await self._native.pending_count(group)
+
+    async def stats(self, group: Member) -> ShuffleStats:
+        """core"""
+        return await self._native.stats(group)
+
+    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
+        """core"""
+        return await self._native.dead_letters(max)
+
+    async def delete_dead_letters(
+        self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
+    ) -> int:
+        """core"""
+        return await self._native.delete_dead_letters(letter_ids(letters))
+
+
+class Garbage(Loop[list[AnyStr]]):
+    """Values of tracked messages whose deadline has passed, in batches; made by
+    :meth:`ShuffleQueue.gc`. Asking for the next batch deletes what is recorded of the last one;
+    a loop that stops early leaves that one for the next collection. The messages themselves
+    stay.
+
+    With ``decode_responses`` a batch with a value that is not UTF-8 raises
+    :class:`UnicodeDecodeError`, ends the collection and is not deleted.
+
+    >>> import millpond.aio
+    >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    >>> fields = {"job": "j-1", "task": "resize"}
+    >>> receipt = await queue.write_tracked("tenant-7", fields, "job", deadline=1_000_000_000)
+    >>> garbage = queue.gc()
+    >>> async for values in garbage:
+    ...     print(values)
+    ['j-1']
+    >>> garbage.deleted
+    1
+    >>> await queue.delete_tracked("j-1") is None  # the record is deleted
+    True
+    """
+
+    __slots__ = ()
+    _native: _handles.Garbage[AnyStr]
+
+    @property
+    def scanned(self) -> int:
+        """core"""
+        return self._native.counts()[0]
+
+    @property
+    def deleted(self) -> int:
+        """core"""
+        return self._native.counts()[1]

@@ -1,0 +1,104 @@
+"""The consumers of a shuffle queue; see :mod:`millpond.shuffle`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, AnyStr, Generic
+
+from .._native import Message
+from ..records import Reclaimed
+from ..values import Seconds, Taken
+from .mode import Loop
+
+if TYPE_CHECKING:
+    from . import _handles
+
+__all__ = ["Messages", "ShuffleConsumer"]
+
+
+class ShuffleConsumer(Generic[AnyStr]):
+    """One consumer of a group of a queue's consumers; made by :meth:`ShuffleQueue.consumer`.
+
+    >>> import millpond.aio
+    >>> queue = millpond.aio.connect("memory:").shuffle_queue("jobs")
+    >>> _ = await queue.write_many([("a", {"n": "1"}), ("b", {"n": "2"}), ("c", {"n": "3"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> messages = await consumer.read_many(2)
+    >>> await consumer.ack(messages)
+    2
+    >>> lost = await consumer.read()  # and then the consumer dies
+    >>> reclaimed = await queue.consumer("workers", "worker-2").reclaim(min_idle=0, max=100)
+    >>> [(message.id == lost.id, message.deliveries) for message in reclaimed.messages]
+    [(True, 2)]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _handles.ShuffleConsumer[AnyStr]) -> None:
+        self._native: _handles.ShuffleConsumer[AnyStr] = native
+
+    async def read(self, wait: Seconds | None = None) -> Message[AnyStr] | None:
+        """Reads the next message, or None if there is none, after waiting for one for up to
+        ``wait`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
+
+        A delivered message belongs to the consumer until it is acknowledged; asking for the next
+        one does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a
+        message may be pending that the consumer never received, until it is reclaimed.
+        """
+        return await self._native.read(wait)
+
+    async def read_many(self, max: int, wait: Seconds | None = None) -> list[Message[AnyStr]]:
+        """Reads up to ``max`` messages, at most 10,000, in one step: those that as many calls of
+        :meth:`read` would have taken. If there is none it waits for up to ``wait`` seconds.
+        """
+        return await self._native.read_many(max, wait)
+
+    def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
+        """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
+
+        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
+        come for ``wait`` seconds; ``math.inf`` waits without limit.
+        """
+        return Messages(self._native.messages(max, wait))
+
+    async def ack(self, messages: Taken) -> int:
+        """core"""
+        return await self._native.ack(messages)
+
+    async def ack_and_delete(self, messages: Taken) -> int:
+        """core"""
+        return await self._native.ack_and_delete(messages)
+
+    async def extend(self, messages: Taken) -> int:
+        """core"""
+        return await self._native.extend(messages)
+
+    async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
+        """core"""
+        return await self._native.reclaim(min_idle, max)
+
+
+class Messages(Loop[list[Message[AnyStr]]]):
+    """A consumer's loop. A message is done when it is acknowledged and not before: asking for the
+    next batch says nothing about the last one.
+
+    >>> import millpond.aio
+    >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
+    >>> receipts = await queue.write_many([("b", {"image": "1.png"}), ("b", {"image": "2.png"})])
+    >>> consumer = queue.consumer("workers", "worker-1")
+    >>> async for batch in consumer.messages():
+    ...     for message in batch:
+    ...         print(message.field("image"))
+    ...     await consumer.ack_and_delete(batch)
+    1.png
+    2.png
+    2
+
+    So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
+    :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`, and after the call
+    for the next batch was cancelled or ended by Ctrl-C, messages may be pending that it never
+    received, until they are reclaimed. An ``async with`` block stops listening at its end.
+    """
+
+    __slots__ = ()
+    _native: _handles.Messages[AnyStr]
