@@ -86,7 +86,7 @@ class TasksValuesTest < MillpondTest
     store.insert("q", id: "t")
     store.modify(modification.delete(Millpond::TaskId.new("t", 0)).insert("q", id: "u"))
     assert_equal task.change.row, change.row
-    assert_predicate change.row.first, :frozen?
+    assert_predicate change.row, :frozen?
   end
 
   def test_a_modification_can_be_done_again

@@ -48,8 +48,9 @@ module Millpond
     def change(content: JsonText::NONE, json: JsonText::NONE, at_ms: nil, delay: nil, release: false)
       raise Convert.invalid("release goes without at_ms and delay") if release && (at_ms || delay)
 
-      DocChange.new([*TaskArguments.doc_id("doc", self), JsonText.of("content", content, json) { nil },
-                     *TaskArguments.time(at_ms, release ? 0 : delay)].freeze)
+      at_ms, delay_ms = TaskArguments.time(at_ms, release ? 0 : delay)
+      DocChange.new({ doc: TaskArguments.doc_id("doc", self), content: JsonText.of("content", content, json) { nil },
+                      at_ms: at_ms, delay_ms: delay_ms }.freeze)
     end
   end
 

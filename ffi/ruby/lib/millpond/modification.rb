@@ -55,10 +55,12 @@ module Millpond
     #   store.claim("inbox") # => nil
     def insert(queue, value: JsonText::NONE, json: JsonText::NONE, id: nil, at_ms: nil, delay: nil, attempt: 0,
                err: "", priority: 0, ttl: nil, skip_colliding: false)
-      add(:inserts, [Convert.bytes("queue", queue), id && Convert.bytes("id", id),
-                     JsonText.of("value", value, json) { nil }, Convert.bytes("err", err),
-                     *TaskArguments.time(at_ms, delay), TaskArguments.milliseconds("ttl", ttl),
-                     Convert.size("attempt", attempt), Convert.size("priority", priority), !!skip_colliding])
+      at_ms, delay_ms = TaskArguments.time(at_ms, delay)
+      add(:inserts, { queue: Convert.bytes("queue", queue), id: id && Convert.bytes("id", id),
+                      value: JsonText.of("value", value, json) { nil }, err: Convert.bytes("err", err),
+                      at_ms: at_ms, delay_ms: delay_ms, ttl_ms: TaskArguments.milliseconds("ttl", ttl),
+                      attempt: Convert.size("attempt", attempt), priority: Convert.size("priority", priority),
+                      skip_colliding: !!skip_colliding })
     end
 
     # Changes a task. Refused if it is not there at that version, or held by another claimant.
@@ -215,9 +217,9 @@ module Millpond
     private
 
     def add_doc(list, namespace, key, content, json, id, secondary_key, skip_colliding)
-      add(list, [Convert.bytes("namespace", namespace), Convert.bytes("key", key), id && Convert.bytes("id", id),
-                 Convert.bytes("secondary_key", secondary_key), JsonText.of("content", content, json) { nil },
-                 !!skip_colliding])
+      add(list, { namespace_name: Convert.bytes("namespace", namespace), key: Convert.bytes("key", key),
+                  id: id && Convert.bytes("id", id), secondary_key: Convert.bytes("secondary_key", secondary_key),
+                  content: JsonText.of("content", content, json) { nil }, skip_colliding: !!skip_colliding })
     end
 
     def add(list, row)

@@ -29,11 +29,26 @@ module Millpond
         attr_reader :growing
         alias growing? growing
 
+        # The fields of one that can grow, in their order: what has no name has its default.
+        #
+        # @param named [Hash] with nil for no text
+        # @return [Array]
+        def row(named)
+          @empty ||= members.zip(initial.values.map { |value| value unless value.is_a?(FFI::Struct) }).to_h
+          @empty.merge(named).values
+        end
+
         # One with the defaults of all its fields, for which the library is asked once.
         def initial
-          @defaults ||= new.tap { |one| Native.public_send(@init, one, size) }.pointer.read_bytes(size).freeze
+          @defaults ||= new.tap { |one| fill(one) }.pointer.read_bytes(size).freeze
           new.tap { |structure| structure.pointer.put_bytes(0, @defaults) }
         end
+
+        # One of a change would take what is changed.
+        def fill(structure)
+          Native.public_send(@init, structure, size, *[nil] * (Native.counts.fetch(@init) - 2))
+        end
+        private :fill
 
         # Those of an array, each as its numbers. A newer library may have more fields.
         #
@@ -72,6 +87,11 @@ module Millpond
     end
 
     class << self
+      # How many arguments functions have.
+      def counts
+        @counts ||= {}
+      end
+
       private
 
       def structure(name, **fields)
@@ -91,6 +111,7 @@ module Millpond
 
       # Those that may wait are `blocking`: they let other threads run meanwhile.
       def function(name, arguments, result, **options)
+        counts[:"millpond_#{name}"] = arguments.size
         attach_function(:"millpond_#{name}", arguments, result, **options)
       end
 

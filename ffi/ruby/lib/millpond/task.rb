@@ -127,8 +127,7 @@ module Millpond
 
     # @api private
     def row
-      @parts.values_at(:id, :queue, :value, :err, :version, :attempt, :at_ms, :delay_ms, :retry, :retry_err,
-                       :quarantine_queue, :quarantine_attempts)
+      @parts
     end
   end
 end

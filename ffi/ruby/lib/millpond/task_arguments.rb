@@ -107,7 +107,8 @@ module Millpond
           raise Convert.wrong_type("after", "a Position or a Task", after)
         end
 
-        row = [Convert.bytes("after.id", after.id), Convert.size("after.at_ms", after.at_ms)]
+        row = { id: Convert.bytes("after.id", after.id), at_ms: Convert.size("after.at_ms", after.at_ms) }
+        row = row.values_at(*Native::TaskPosition.members)
         query[:after], = list(Native::TaskPosition, [row])
       end
       put_limit(query, limit)
@@ -124,7 +125,7 @@ module Millpond
           raise Convert.wrong_type("after", "a DocPosition or a Doc", after)
         end
 
-        row = %i[key secondary_key id].map { |part| Convert.bytes("after.#{part}", after.public_send(part)) }
+        row = Native::DocPosition.members.map { |part| Convert.bytes("after.#{part}", after.public_send(part)) }
         query[:after], = list(Native::DocPosition, [row])
       end
       put_limit(query, limit)
@@ -169,11 +170,13 @@ module Millpond
       options
     end
 
-    # One block of memory: the rows, and then the texts that they point to.
+    # One block of memory: the rows, and then the texts that they point to. Rows of a structure that can
+    # grow have names.
     def self.list(kind, rows)
       return [nil, 0] if rows.empty?
 
-      parts = kind.growing? ? rows.flat_map { |row| [kind.size, *row] } : rows.flatten(1)
+      rows = rows.map { |row| kind.row(row) } if kind.growing?
+      parts = rows.flatten
       texts = parts.grep(String)
       Convert.check_bytes(texts)
       bytes = texts.pack("a*" * texts.size)

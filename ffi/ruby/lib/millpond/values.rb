@@ -76,9 +76,9 @@ module Millpond
   class Recovery
     # @api private
     def self.of(found)
-      values = members.to_h { |name| [name, found[name]] }
-      %i[suspicion warnings].each { |name| values[name] &&= Call.text(values[name].dup) }
-      new(**values, warnings: values[:warnings].to_s.lines(chomp: true)).freeze
+      *numbers, suspicion, warnings = members.map { |name| found[name] }
+      suspicion &&= Call.text(suspicion.dup)
+      new(*numbers, suspicion, Call.text(warnings.to_s.dup).lines(chomp: true)).freeze
     end
   end
 end

@@ -79,188 +79,195 @@ module Millpond
       :shuffle_consumer, :shuffle_dead_letters, :shuffle_garbage, :shuffle_messages, :shuffle_queue, :shuffle_stats,
       :tasks_claims, :tasks_job, :tasks_result, :tasks_store, :tasks_jobs
 
-    function :options_init, %i[pointer size_t], :void
-    function :connect, %i[buffer_in size_t pointer pointer], :int, blocking: true
-    function :connect_with, %i[pointer pointer pointer], :int, blocking: true
-    function :close, %i[pointer pointer], :int, blocking: true
-    function :client_free, %i[pointer], :void
-    function :error_code, %i[pointer], :int, blocking: true
-    function :error_message, %i[pointer], :string
-    function :error_operation, %i[pointer], :string
-    function :error_cause, %i[pointer], :string
-    function :error_retry, %i[pointer], :int
-    function :error_free, %i[pointer], :void
+    function :options_init, [:pointer, :size_t], :void
+    function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :connect_with, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :close, [:pointer, :pointer], :int, blocking: true
+    function :client_free, [:pointer], :void
+    function :error_code, [:pointer], :int, blocking: true
+    function :error_message, [:pointer], :string
+    function :error_operation, [:pointer], :string
+    function :error_cause, [:pointer], :string
+    function :error_retry, [:pointer], :int
+    function :error_free, [:pointer], :void
     function :error_kind_count, [], :size_t
-    function :error_kind_at, %i[size_t], :pointer
-    function :status_name, %i[uint32], :string
-    function :ick_batches_new, %i[pointer buffer_in size_t uint64 int64 pointer pointer], :int
-    function :ick_batches_next, %i[pointer pointer pointer], :int, blocking: true
-    function :ick_batches_commit, %i[pointer pointer pointer], :int, blocking: true
-    function :ick_batches_free, %i[pointer], :void
-    function :ick_channel_new, %i[pointer buffer_in size_t uint32 uint32 pointer pointer], :int
-    function :ick_channel_shards, %i[pointer pointer pointer], :int
-    function :ick_channel_readable, %i[pointer pointer pointer], :int
-    function :ick_channel_ick_of, %i[pointer buffer_in size_t pointer pointer], :int
-    function :ick_channel_ick_name, %i[pointer uint32 pointer pointer], :int
-    function :ick_channel_add, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :ick_channel_batches, %i[pointer pointer size_t uint64 int64 pointer pointer], :int, blocking: true
-    function :ick_channel_free, %i[pointer], :void
-    function :ick_entries_at, %i[pointer size_t], :pointer
-    function :ick_entries_data, %i[pointer], :pointer
-    function :ick_entries_length, %i[pointer], :size_t
+    function :error_kind_at, [:size_t], :pointer
+    function :status_name, [:uint32], :string
+    function :ick_batches_new, [:pointer, :pointer, :size_t, :uint64, :int64, :pointer, :pointer], :int
+    function :ick_batches_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_batches_commit, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_batches_free, [:pointer], :void
+    function :ick_channel_new, [:pointer, :pointer, :size_t, :uint32, :uint32, :pointer, :pointer], :int
+    function :ick_channel_shards, [:pointer, :pointer, :pointer], :int
+    function :ick_channel_readable, [:pointer, :pointer, :pointer], :int
+    function :ick_channel_ick_of, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :ick_channel_ick_name, [:pointer, :uint32, :pointer, :pointer], :int
+    function :ick_channel_add, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_channel_batches, [:pointer, :pointer, :size_t, :uint64, :int64, :pointer, :pointer], :int,
+      blocking: true
+    function :ick_channel_free, [:pointer], :void
+    function :ick_entries_at, [:pointer, :size_t], :pointer
+    function :ick_entries_data, [:pointer], :pointer
+    function :ick_entries_length, [:pointer], :size_t
     function :ick_entries_stride, [], :size_t
-    function :ick_entries_bytes, %i[pointer], :pointer
-    function :ick_entries_bytes_length, %i[pointer], :size_t
-    function :ick_entries_free, %i[pointer], :void
-    function :ick_lease_acquire, %i[pointer buffer_in size_t uint64 pointer pointer], :int, blocking: true
-    function :ick_lease_is_lost, %i[pointer pointer pointer], :int
-    function :ick_lease_token, %i[pointer pointer pointer], :int
-    function :ick_lease_reserve, %i[pointer uint64 pointer pointer], :int, blocking: true
-    function :ick_lease_commit, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :ick_lease_exchange, %i[pointer uint64 pointer size_t pointer pointer], :int, blocking: true
-    function :ick_lease_batches, %i[pointer uint64 int64 pointer pointer], :int, blocking: true
-    function :ick_lease_release, %i[pointer pointer pointer], :int, blocking: true
-    function :ick_lease_free, %i[pointer], :void
-    function :ick_add, %i[pointer buffer_in size_t pointer size_t pointer pointer], :int, blocking: true
-    function :ick_reserve, %i[pointer buffer_in size_t uint64 bool pointer pointer], :int, blocking: true
-    function :ick_commit, %i[pointer buffer_in size_t pointer size_t pointer pointer], :int, blocking: true
-    function :ick_exchange, %i[pointer buffer_in size_t uint64 pointer size_t bool pointer pointer], :int, blocking:
-      true
-    function :ick_stats_init, %i[pointer size_t], :void
-    function :ick_stats_read, %i[pointer buffer_in size_t pointer pointer], :int, blocking: true
-    function :ick_peek, %i[pointer buffer_in size_t uint32 uint64 pointer pointer], :int, blocking: true
-    function :ick_delete, %i[pointer buffer_in size_t bool pointer pointer], :int, blocking: true
+    function :ick_entries_bytes, [:pointer], :pointer
+    function :ick_entries_bytes_length, [:pointer], :size_t
+    function :ick_entries_free, [:pointer], :void
+    function :ick_lease_acquire, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_is_lost, [:pointer, :pointer, :pointer], :int
+    function :ick_lease_token, [:pointer, :pointer, :pointer], :int
+    function :ick_lease_reserve, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_commit, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_exchange, [:pointer, :uint64, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_batches, [:pointer, :uint64, :int64, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_release, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_free, [:pointer], :void
+    function :ick_add, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_reserve, [:pointer, :pointer, :size_t, :uint64, :bool, :pointer, :pointer], :int, blocking: true
+    function :ick_commit, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_exchange, [:pointer, :pointer, :size_t, :uint64, :pointer, :size_t, :bool, :pointer, :pointer],
+      :int, blocking: true
+    function :ick_stats_init, [:pointer, :size_t], :void
+    function :ick_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_peek, [:pointer, :pointer, :size_t, :uint32, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_delete, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
     function :ick_version, [], :string
-    function :ick_keys, %i[buffer_in size_t pointer pointer], :int
-    function :ick_lease_keys, %i[buffer_in size_t pointer pointer], :int, blocking: true
-    function :on_interrupt, %i[pointer], :void
-    function :keys_data, %i[pointer], :pointer
-    function :keys_length, %i[pointer], :size_t
-    function :keys_free, %i[pointer], :void
+    function :ick_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :ick_lease_keys, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :on_interrupt, [:pointer], :void
+    function :keys_data, [:pointer], :pointer
+    function :keys_length, [:pointer], :size_t
+    function :keys_free, [:pointer], :void
     function :version, [], :string
     function :limits_data, [], :pointer
-    function :recovery_read, %i[pointer pointer pointer], :int, blocking: true
-    function :recovery_data, %i[pointer], :pointer
-    function :recovery_free, %i[pointer], :void
-    function :script_find, %i[string pointer pointer], :int
+    function :recovery_read, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :recovery_data, [:pointer], :pointer
+    function :recovery_free, [:pointer], :void
+    function :script_find, [:string, :pointer, :pointer], :int
     function :script_count, [], :size_t
-    function :script_at, %i[size_t pointer pointer], :int, blocking: true
-    function :script_error, %i[buffer_in size_t pointer], :int, blocking: true
-    function :shuffle_batch_at, %i[pointer size_t], :pointer
-    function :shuffle_batch_messages, %i[pointer], :pointer
-    function :shuffle_batch_length, %i[pointer], :size_t
+    function :script_at, [:size_t, :pointer, :pointer], :int, blocking: true
+    function :script_error, [:pointer, :size_t, :pointer], :int, blocking: true
+    function :shuffle_batch_at, [:pointer, :size_t], :pointer
+    function :shuffle_batch_messages, [:pointer], :pointer
+    function :shuffle_batch_length, [:pointer], :size_t
     function :shuffle_batch_stride, [], :size_t
-    function :shuffle_batch_fields, %i[pointer], :pointer
-    function :shuffle_batch_fields_length, %i[pointer], :size_t
-    function :shuffle_batch_bytes, %i[pointer], :pointer
-    function :shuffle_batch_bytes_length, %i[pointer], :size_t
-    function :shuffle_message_field, %i[pointer buffer_in size_t], :pointer
-    function :shuffle_batch_free, %i[pointer], :void
-    function :shuffle_consumer_new, %i[pointer buffer_in size_t buffer_in size_t pointer pointer pointer], :int
-    function :shuffle_read, %i[pointer size_t int64 pointer pointer], :int, blocking: true
-    function :shuffle_ack, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_ack_and_delete, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_extend, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_reclaim, %i[pointer uint64 size_t pointer pointer pointer], :int, blocking: true
-    function :shuffle_consumer_free, %i[pointer], :void
-    function :shuffle_dead_letters_read, %i[pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_dead_letters_at, %i[pointer size_t], :pointer
-    function :shuffle_dead_letters_data, %i[pointer], :pointer
-    function :shuffle_dead_letters_length, %i[pointer], :size_t
+    function :shuffle_batch_fields, [:pointer], :pointer
+    function :shuffle_batch_fields_length, [:pointer], :size_t
+    function :shuffle_batch_bytes, [:pointer], :pointer
+    function :shuffle_batch_bytes_length, [:pointer], :size_t
+    function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
+    function :shuffle_batch_free, [:pointer], :void
+    function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
+      :int
+    function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_consumer_free, [:pointer], :void
+    function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_dead_letters_at, [:pointer, :size_t], :pointer
+    function :shuffle_dead_letters_data, [:pointer], :pointer
+    function :shuffle_dead_letters_length, [:pointer], :size_t
     function :shuffle_dead_letters_stride, [], :size_t
-    function :shuffle_delete_dead_letters, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_dead_letters_free, %i[pointer], :void
-    function :shuffle_gc, %i[pointer int64 pointer pointer], :int
-    function :shuffle_garbage_next, %i[pointer pointer pointer], :int, blocking: true
-    function :shuffle_garbage_counts, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :shuffle_garbage_free, %i[pointer], :void
-    function :shuffle_options_init, %i[pointer size_t], :void
-    function :shuffle_consumer_options_init, %i[pointer size_t], :void
-    function :shuffle_keys, %i[buffer_in size_t pointer pointer], :int
-    function :shuffle_tracking_keys, %i[buffer_in size_t uint32 pointer pointer], :int, blocking: true
-    function :shuffle_messages_new, %i[pointer size_t int64 pointer pointer], :int
-    function :shuffle_messages_next, %i[pointer pointer pointer], :int, blocking: true
-    function :shuffle_messages_free, %i[pointer], :void
-    function :shuffle_queue_new, %i[pointer buffer_in size_t pointer pointer pointer], :int
-    function :shuffle_resize, %i[pointer uint32 pointer pointer], :int, blocking: true
-    function :shuffle_len, %i[pointer pointer pointer], :int, blocking: true
-    function :shuffle_backlog, %i[pointer pointer pointer], :int, blocking: true
-    function :shuffle_pending_count, %i[pointer buffer_in size_t pointer pointer], :int, blocking: true
-    function :shuffle_queue_free, %i[pointer], :void
-    function :shuffle_stats_read, %i[pointer buffer_in size_t pointer pointer], :int, blocking: true
-    function :shuffle_stats_at, %i[pointer size_t], :pointer
-    function :shuffle_stats_streams, %i[pointer], :pointer
-    function :shuffle_stats_length, %i[pointer], :size_t
+    function :shuffle_delete_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_dead_letters_free, [:pointer], :void
+    function :shuffle_gc, [:pointer, :int64, :pointer, :pointer], :int
+    function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_garbage_free, [:pointer], :void
+    function :shuffle_options_init, [:pointer, :size_t], :void
+    function :shuffle_consumer_options_init, [:pointer, :size_t], :void
+    function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int, blocking: true
+    function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
+    function :shuffle_messages_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_messages_free, [:pointer], :void
+    function :shuffle_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
+    function :shuffle_resize, [:pointer, :uint32, :pointer, :pointer], :int, blocking: true
+    function :shuffle_len, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_queue_free, [:pointer], :void
+    function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_stats_at, [:pointer, :size_t], :pointer
+    function :shuffle_stats_streams, [:pointer], :pointer
+    function :shuffle_stats_length, [:pointer], :size_t
     function :shuffle_stats_stride, [], :size_t
-    function :shuffle_stats_total, %i[pointer], :pointer
-    function :shuffle_stats_free, %i[pointer], :void
-    function :shuffle_write_tracked, %i[pointer buffer_in size_t pointer size_t buffer_in size_t int64 pointer
-      pointer], :int, blocking: true
-    function :shuffle_write_tracked_many, %i[pointer pointer size_t buffer_in size_t int64 pointer pointer], :int,
-      blocking: true
-    function :shuffle_delete_tracked, %i[pointer buffer_in size_t pointer pointer pointer], :int, blocking: true
-    function :shuffle_cordon_deadline_exceeded, %i[pointer uint64 pointer pointer], :int, blocking: true
-    function :shuffle_new_message_init, %i[pointer size_t], :void
-    function :shuffle_shard, %i[uint32 uint32 buffer_in size_t pointer pointer], :int
-    function :shuffle_write, %i[pointer buffer_in size_t pointer size_t pointer pointer], :int, blocking: true
-    function :shuffle_write_many, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :tasks_claim, %i[pointer pointer size_t int64 size_t int64 pointer pointer], :int, blocking: true
-    function :tasks_claims_new, %i[pointer pointer size_t int64 size_t int64 pointer pointer], :int
-    function :tasks_claims_next, %i[pointer pointer pointer], :int, blocking: true
-    function :tasks_claims_free, %i[pointer], :void
-    function :error_dependency, %i[pointer], :pointer
-    function :doc_change_init, %i[pointer size_t pointer], :void
-    function :new_task_init, %i[pointer size_t], :void
-    function :new_doc_init, %i[pointer size_t], :void
-    function :tasks_modification_init, %i[pointer size_t], :void
-    function :task_query_init, %i[pointer size_t], :void
-    function :doc_query_init, %i[pointer size_t], :void
-    function :tasks_filter_init, %i[pointer size_t], :void
-    function :tasks_job_data, %i[pointer], :pointer
-    function :tasks_job_version, %i[pointer pointer pointer], :int
-    function :tasks_job_is_lost, %i[pointer pointer pointer], :int
-    function :tasks_job_is_ended, %i[pointer pointer pointer], :int
-    function :tasks_job_claim_docs, %i[pointer buffer_in size_t buffer_in size_t int64 pointer pointer], :int,
-      blocking: true
-    function :tasks_job_finish, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_job_done, %i[pointer pointer], :int, blocking: true
-    function :tasks_job_fail, %i[pointer buffer_in size_t pointer], :int, blocking: true
-    function :tasks_job_retry, %i[pointer buffer_in size_t int64 pointer], :int, blocking: true
-    function :tasks_job_move, %i[pointer buffer_in size_t buffer_in size_t pointer], :int, blocking: true
-    function :tasks_job_release, %i[pointer int64 pointer], :int, blocking: true
-    function :tasks_job_free, %i[pointer], :void
-    function :tasks_keys, %i[buffer_in size_t pointer pointer], :int
-    function :tasks_fetch, %i[pointer pointer size_t pointer pointer], :int, blocking: true
-    function :tasks_list, %i[pointer buffer_in size_t pointer pointer pointer], :int, blocking: true
-    function :tasks_claim_docs, %i[pointer buffer_in size_t buffer_in size_t int64 pointer pointer], :int, blocking:
+    function :shuffle_stats_total, [:pointer], :pointer
+    function :shuffle_stats_free, [:pointer], :void
+    function :shuffle_write_tracked, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :int64,
+      :pointer, :pointer], :int, blocking: true
+    function :shuffle_write_tracked_many, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer,
+      :pointer], :int, blocking: true
+    function :shuffle_delete_tracked, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking:
       true
-    function :tasks_get_doc, %i[pointer buffer_in size_t buffer_in size_t buffer_in size_t pointer pointer], :int,
+    function :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
+    function :shuffle_new_message_init, [:pointer, :size_t], :void
+    function :shuffle_shard, [:uint32, :uint32, :pointer, :size_t, :pointer, :pointer], :int
+    function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
+      true
+    function :shuffle_write_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tasks_claim, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
-    function :tasks_put_doc, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_fetch_docs, %i[pointer buffer_in size_t pointer size_t pointer pointer], :int, blocking: true
-    function :tasks_list_docs, %i[pointer buffer_in size_t pointer pointer pointer], :int, blocking: true
-    function :tasks_modify, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_insert, %i[pointer buffer_in size_t buffer_in size_t pointer pointer], :int, blocking: true
-    function :tasks_renew, %i[pointer pointer size_t pointer size_t int64 pointer pointer pointer pointer], :int,
+    function :tasks_claims_new, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int
+    function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_claims_free, [:pointer], :void
+    function :error_dependency, [:pointer], :pointer
+    function :doc_change_init, [:pointer, :size_t, :pointer], :void
+    function :new_task_init, [:pointer, :size_t], :void
+    function :new_doc_init, [:pointer, :size_t], :void
+    function :tasks_modification_init, [:pointer, :size_t], :void
+    function :task_query_init, [:pointer, :size_t], :void
+    function :doc_query_init, [:pointer, :size_t], :void
+    function :tasks_filter_init, [:pointer, :size_t], :void
+    function :tasks_job_data, [:pointer], :pointer
+    function :tasks_job_version, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
+      :int, blocking: true
+    function :tasks_job_finish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_job_done, [:pointer, :pointer], :int, blocking: true
+    function :tasks_job_fail, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_job_retry, [:pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
+    function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_job_release, [:pointer, :int64, :pointer], :int, blocking: true
+    function :tasks_job_free, [:pointer], :void
+    function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :tasks_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tasks_list, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
-    function :tasks_result_data, %i[pointer], :pointer
-    function :tasks_result_task, %i[pointer size_t], :pointer
-    function :tasks_result_doc, %i[pointer size_t], :pointer
-    function :tasks_result_queue, %i[pointer size_t], :pointer
-    function :tasks_result_namespace, %i[pointer size_t], :pointer
-    function :tasks_result_free, %i[pointer], :void
-    function :tasks_run, %i[pointer pointer size_t pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_queue_stats, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_are_empty, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_namespace_stats, %i[pointer pointer pointer pointer], :int, blocking: true
-    function :tasks_store_new, %i[pointer buffer_in size_t buffer_in size_t pointer pointer], :int
-    function :tasks_claimant, %i[pointer pointer pointer], :int
-    function :tasks_time, %i[pointer pointer pointer], :int, blocking: true
-    function :tasks_store_free, %i[pointer], :void
-    function :task_change_init, %i[pointer size_t pointer], :void
-    function :tasks_worker_options_init, %i[pointer size_t], :void
-    function :tasks_jobs_new, %i[pointer pointer size_t pointer pointer pointer], :int
-    function :tasks_jobs_next, %i[pointer pointer pointer], :int, blocking: true
-    function :tasks_jobs_free, %i[pointer], :void
+    function :tasks_get_doc, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :pointer,
+      :pointer], :int, blocking: true
+    function :tasks_put_doc, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_fetch_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int,
+      blocking: true
+    function :tasks_list_docs, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_insert, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
+      true
+    function :tasks_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer, :pointer,
+      :pointer], :int, blocking: true
+    function :tasks_result_data, [:pointer], :pointer
+    function :tasks_result_task, [:pointer, :size_t], :pointer
+    function :tasks_result_doc, [:pointer, :size_t], :pointer
+    function :tasks_result_queue, [:pointer, :size_t], :pointer
+    function :tasks_result_namespace, [:pointer, :size_t], :pointer
+    function :tasks_result_free, [:pointer], :void
+    function :tasks_run, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_namespace_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
+    function :tasks_claimant, [:pointer, :pointer, :pointer], :int
+    function :tasks_time, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_store_free, [:pointer], :void
+    function :task_change_init, [:pointer, :size_t, :pointer], :void
+    function :tasks_worker_options_init, [:pointer, :size_t], :void
+    function :tasks_jobs_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
+    function :tasks_jobs_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_jobs_free, [:pointer], :void
   end
 end

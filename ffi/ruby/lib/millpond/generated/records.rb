@@ -188,8 +188,7 @@ module Millpond
   # @!attribute [r] warnings
   #   @return [Array<String>] everything that a person should be told, a sentence each: the suspicion, and a
   #     directory that other users can enter
-  Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings,
-    keyword_init: true)
+  Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings)
 
   # Where a message of a shuffle queue is: what acknowledging takes. It can be made of what another program kept
   # of a message.
