@@ -61,6 +61,7 @@ const INTERFACES: &[(&str, &str)] = &[
 /// What generated code may need, and how it is mentioned there.
 const IMPORTS: &[(&str, &str)] = &[
     ("FFI\\CData", "CData $"),
+    ("Millpond\\Exception", " Exception\\"),
     ("Millpond\\Exception\\InvalidArgumentException", "@throws InvalidArgumentException"),
     ("Millpond\\Internal\\Arguments", " Arguments::"),
     ("Millpond\\Internal\\DocMethods", " DocMethods;"),
@@ -83,7 +84,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     php.readers(output);
     OPTIONS.iter().for_each(|(key, name, of)| php.options(key, name, of, output));
     php.layouts(output);
-    INTERFACES.iter().for_each(|(class, of)| interface(root, class, of, output));
+    INTERFACES.iter().for_each(|(class, of)| php.interface(root, class, of, output));
     overlay.finish();
 }
 
@@ -136,7 +137,7 @@ impl Php<'_> {
                 (_, "string") => Some("''"),
                 _ => Some("null"),
             };
-            let docs = self.phrase(key, &field.name, field.docs.first(), &field.ty);
+            let docs = self.phrase(key, &field.name, field.docs.first(), &ty.0);
             Property { name: property(&field.name), ty, default: default.map(str::to_owned), docs }
         };
         let mut properties: Vec<_> = record.fields.iter().enumerate().map(property).collect();
@@ -222,7 +223,8 @@ trait ReadsRecords
             words.unwrap_or_else(|| panic!("surface.md has no {key} {name}")).docs.clone()
         };
         let new = |name: &str, ty: Type, default: Option<&str>, docs: &str| {
-            let (docs, default) = (self.phrase(key, name, docs, &ty), default.map(str::to_owned));
+            let (docs, default) =
+                (self.phrase(key, name, docs, &php_type(&ty).0), default.map(str::to_owned));
             let name = if ty == Type::Unit { name.to_owned() } else { property(name) };
             Property { name, ty: php_type(&ty), default, docs }
         };
@@ -413,7 +415,7 @@ final class Layouts
     }
 
     /// What follows the name of a parameter: a part of a sentence.
-    fn phrase(&self, key: &str, name: &str, docs: &str, ty: &Type) -> String {
+    fn phrase(&self, key: &str, name: &str, docs: &str, ty: &str) -> String {
         let words = PhpWords { model: self.model, owner: key };
         let note = self.overlay.of(&format!("{key}.{name}"));
         let text = match note.paragraphs.first() {
@@ -423,12 +425,109 @@ final class Layouts
         let mut letters = text.strip_suffix('.').unwrap_or(&text).chars();
         let first = letters.next().map_or(String::new(), |first| first.to_lowercase().to_string());
         let text = first + letters.as_str();
-        match (php_type(ty).0.ends_with("float") && name != "score", text.strip_prefix("how long "))
-        {
+        match (ty.ends_with("float") && name != "score", text.strip_prefix("how long ")) {
             (true, Some(rest)) => format!("how long in seconds {rest}"),
             (true, None) => format!("{text}, in seconds"),
             _ => text,
         }
+    }
+
+    /// The interface of a class: its public methods, where each class that has an interface is that. A comment
+    /// that the class has is kept; otherwise it is the core's.
+    fn interface(&self, root: &Path, path: &str, of_trait: &str, output: &mut Output) {
+        let sources = [path.to_owned(), format!("Internal/{of_trait}")].map(|path| {
+            std::fs::read_to_string(root.join(format!("ffi/php/src/{path}.php")))
+                .unwrap_or_default()
+        });
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (mut uses, mut methods, mut docs) = (Vec::new(), String::new(), String::new());
+        let about =
+            format!("What `{name}` does, for a program that puts something else in its place.");
+        let (mut said, mut parent, mut open) = (vec![vec![about]], "", String::new());
+        for line in sources.iter().flat_map(|source| source.lines()) {
+            let is_method = line.starts_with("    public function ") && !line.contains(" __");
+            if line.starts_with("use ") {
+                uses.push(line);
+            } else if let Some(of) = line.strip_prefix(" * @implements ") {
+                said.push(vec![format!("@extends {}", of.replace("Job>", "JobInterface>"))]);
+                parent = " extends \\IteratorAggregate";
+            } else if let Some(property) = line.strip_prefix("    public readonly ") {
+                said.push(vec![format!("@property-read {}", property.trim_end_matches(';'))]);
+            } else if line.trim_start().starts_with(['/', '*']) {
+                docs += &format!("{}\n", mocked(line, line.contains("@return")));
+                continue;
+            } else if !open.is_empty() || is_method && !docs.contains("@internal") {
+                open += line.trim_end_matches(" {");
+                if line.ends_with(['(', ',']) {
+                    open.push('\n');
+                    continue;
+                }
+                let made =
+                    if docs.is_empty() { self.method_docs(name, &open) } else { docs.clone() };
+                methods += &format!("\n{made}{};\n", mocked(&std::mem::take(&mut open), true));
+            }
+            docs.clear();
+        }
+        uses.retain(|line| {
+            let last = line.trim_end_matches(';').rsplit(['\\', ' ']).next().unwrap_or("");
+            let is_used = |before: &str| methods.contains(&format!("{before}{last}"));
+            let is_here = folder.is_empty() && line.matches('\\').count() == 1;
+            let is_other =
+                !line.contains("\\Tasks\\") && !line.contains("\\Internal\\") && !is_here;
+            is_other && [" ", "?", "|", "<"].iter().any(|before| is_used(before))
+        });
+        uses.sort_by_key(|line| line.trim_end_matches(';'));
+        uses.dedup();
+        let uses = if uses.is_empty() { String::new() } else { uses.join("\n") + "\n\n" };
+        let docs = comment("", said);
+        let body = format!("{uses}{docs}interface {name}Interface{parent}\n{{{methods}}}\n");
+        file(folder, &format!("{name}Interface"), &body.replacen("{\n\n", "{\n", 1), output);
+    }
+
+    /// The comment of a method with this signature.
+    fn method_docs(&self, class: &str, signature: &str) -> String {
+        let (name, rest) = signature
+            .trim_start_matches("    public function ")
+            .split_once('(')
+            .expect("a signature");
+        let key = self
+            .model
+            .handles
+            .keys()
+            .find(|key| self::class(key) == class)
+            .expect("the core has it");
+        let method =
+            self.model.handles[key].methods.iter().find(|method| camel(&method.name) == name);
+        let method =
+            method.unwrap_or_else(|| panic!("the core has no {key}.{name}: it needs a comment"));
+        let words = PhpWords { model: self.model, owner: key };
+        let renderer = Renderer { model: self.model, words: &words, owner: key };
+        let note = self.overlay.of(&format!("{key}.{}", method.name));
+        let core = if note.replaces { Vec::new() } else { renderer.text(&method.docs) };
+        let mut blocks: Vec<_> =
+            core.iter().chain(&note.paragraphs).map(|text| wrap(text, 102)).collect();
+        let code = |code: &String| code.lines().map(|line| format!("    {line}")).collect();
+        blocks.extend(note.examples.iter().map(code));
+        let params = rest.split_once(')').map_or(rest, |(params, _)| params).split(',').filter_map(
+            |param| {
+                let (ty, name) = param.split('=').next()?.trim().split_once(" $")?;
+                let said = self.surface.of(key, &method.name, &snake(name))?;
+                let docs = self.phrase(key, &format!("{}.{name}", method.name), &said.docs, ty);
+                Some(Property {
+                    name: name.to_owned(),
+                    ty: (String::new(), doc_type(ty, name)),
+                    default: None,
+                    docs,
+                })
+            },
+        );
+        blocks.push(param_lines(&params.collect::<Vec<_>>()));
+        if signature.ends_with(": array") {
+            blocks.push(vec![format!("@return {}", php_type(&method.returns).1)]);
+        }
+        blocks.extend(throws(&renderer.blocks(method.docs.section("Errors")).join(" ")));
+        blocks.retain(|block: &Vec<String>| !block.is_empty());
+        comment("    ", blocks)
     }
 }
 
@@ -471,6 +570,34 @@ impl Words for PhpWords<'_> {
     }
 }
 
+/// What a section of errors says, a tag for each class: `ClosedException if …; TimeoutException …`.
+fn throws(errors: &str) -> Option<Vec<String>> {
+    let mut tags: Vec<String> = Vec::new();
+    for clause in errors.trim_end_matches('.').split("; ").filter(|clause| !clause.is_empty()) {
+        let clause = clause.trim_start_matches("also ");
+        let is_class =
+            |word: &&str| word.trim_end_matches(',').ends_with("Exception") || *word == "and";
+        let words: Vec<_> = clause.split(' ').take_while(is_class).collect();
+        let rest = clause[words.join(" ").len()..].trim();
+        let classes = words.iter().filter(|word| **word != "and");
+        let classes: Vec<_> =
+            classes.map(|word| format!("Exception\\{}", word.trim_end_matches(','))).collect();
+        match (classes.is_empty(), tags.last_mut()) {
+            (false, _) => tags.push(format!("@throws {} {rest}", classes.join("|"))),
+            (true, Some(last)) => *last += &format!("; {rest}"),
+            (true, None) => {
+                let rest = rest[..1].to_lowercase() + &rest[1..];
+                tags.push(format!("@throws Exception\\MillpondException {rest}"));
+            }
+        }
+    }
+    let lines = tags.iter().flat_map(|tag| {
+        let lines = wrap(tag, 102).into_iter().enumerate();
+        lines.map(|(line, text)| if line == 0 { text } else { format!("    {text}") })
+    });
+    Some(lines.collect())
+}
+
 /// A phpdoc of these paragraphs.
 fn comment(indent: &str, paragraphs: Vec<Vec<String>>) -> String {
     let lines = paragraphs.join(&String::new());
@@ -479,81 +606,60 @@ fn comment(indent: &str, paragraphs: Vec<Vec<String>>) -> String {
 }
 
 fn constructor(properties: &[Property], body: &str) -> String {
-    let width = |of: fn(&Property) -> &str| {
-        properties.iter().map(|property| of(property).len()).max().unwrap_or(0)
-    };
-    let (types, names) = (width(|property| &property.ty.1), width(|property| &property.name));
-    let mut params = (Vec::new(), String::new());
-    for Property { name, ty, default, docs } in properties {
-        let mut head = format!("@param {:types$} ${name:names$} ", ty.1);
-        for text in wrap(docs, 108usize.saturating_sub(head.len()).max(40)) {
-            params.0.push(format!("{head}{text}"));
-            head = " ".repeat(head.len());
-        }
+    let mut params = String::new();
+    for Property { name, ty, default, .. } in properties {
         let is_made = ty.0 == "mixed" || name == "json" && !body.is_empty();
         let promoted = if is_made { "" } else { "public readonly " };
         let default = default.as_ref().map_or(String::new(), |default| format!(" = {default}"));
-        params.1 += &format!("        {promoted}{} ${name}{default},\n", ty.0);
+        params += &format!("        {promoted}{} ${name}{default},\n", ty.0);
     }
-    let mut paragraphs = vec![params.0];
+    let mut paragraphs = vec![param_lines(properties)];
     if !body.is_empty() {
         let throws =
             "@throws InvalidArgumentException for a value that JSON has not, and for two values";
         paragraphs.push(vec![throws.to_owned()]);
     }
     let docs = comment("    ", paragraphs);
-    format!("{docs}    public function __construct(\n{}    ) {{\n{body}    }}\n", params.1)
+    format!("{docs}    public function __construct(\n{params}    ) {{\n{body}    }}\n")
 }
 
-/// The interface of a class: its public methods with their comments, where each class that has an interface
-/// is that.
-fn interface(root: &Path, path: &str, of_trait: &str, output: &mut Output) {
-    let sources = [path.to_owned(), format!("Internal/{of_trait}")].map(|path| {
-        std::fs::read_to_string(root.join(format!("ffi/php/src/{path}.php"))).unwrap_or_default()
-    });
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let (mut uses, mut methods, mut docs) = (Vec::new(), String::new(), String::new());
-    let mut said = vec![vec![format!(
-        "What `{name}` does, for a program that puts something else in its place."
-    )]];
-    let (mut parent, mut is_open) = ("", false);
-    for line in sources.iter().flat_map(|source| source.lines()) {
-        let is_method = line.starts_with("    public function ") && !docs.contains("@internal");
-        if line.starts_with("use ") {
-            uses.push(line);
-        } else if let Some(of) = line.strip_prefix(" * @implements ") {
-            said.push(vec![format!("@extends {}", of.replace("Job>", "JobInterface>"))]);
-            parent = " extends \\IteratorAggregate";
-        } else if let Some(property) = line.strip_prefix("    public readonly ") {
-            said.push(vec![format!("@property-read {}", property.trim_end_matches(';'))]);
-        } else if line.trim_start().starts_with(['/', '*']) {
-            docs += &format!("{}\n", mocked(line, line.contains("@return")));
-            continue;
-        } else if is_open || is_method && !docs.is_empty() && !line.contains(" __") {
-            let is_last = !line.ends_with(['(', ',']);
-            let end = if is_last { ";\n" } else { "\n" };
-            methods += &format!("\n{docs}{}{end}", mocked(line.trim_end_matches(" {"), true));
-            is_open = !is_last;
-            if is_open {
-                methods = methods.trim_end().to_owned();
-            }
+fn param_lines(properties: &[Property]) -> Vec<String> {
+    let width = |of: fn(&Property) -> &str| {
+        properties.iter().map(|property| of(property).len()).max().unwrap_or(0)
+    };
+    let (types, names) = (width(|property| &property.ty.1), width(|property| &property.name));
+    let mut lines = Vec::new();
+    for Property { name, ty, docs, .. } in properties {
+        let mut head = format!("@param {:types$} ${name:names$} ", ty.1);
+        for text in wrap(docs, 108usize.saturating_sub(head.len()).max(40)) {
+            lines.push(format!("{head}{text}"));
+            head = " ".repeat(head.len());
         }
-        docs.clear();
     }
-    uses.retain(|line| {
-        let last = line.trim_end_matches(';').rsplit(['\\', ' ']).next().unwrap_or("");
-        let is_used = |before: &str| methods.contains(&format!("{before}{last}"));
-        !line.contains("\\Tasks\\") && [" ", "?", "|", "<"].iter().any(|before| is_used(before))
-    });
-    uses.sort_by_key(|line| line.trim_end_matches(';'));
-    uses.dedup();
-    let uses = if uses.is_empty() { String::new() } else { uses.join("\n") + "\n\n" };
-    let body = format!(
-        "{uses}{}interface {name}Interface{parent}\n{{{}}}\n",
-        comment("", said),
-        methods.replacen("\n\n", "\n", 0)
-    );
-    file(folder, &format!("{name}Interface"), &body, output);
+    lines
+}
+
+/// The type of a parameter as phpdoc has it.
+fn doc_type(native: &str, name: &str) -> String {
+    match (native, name, native.split_once("|iterable")) {
+        ("iterable", "members", _) => "iterable<string>".to_owned(),
+        ("iterable", "numbers", _) => "iterable<int>".to_owned(),
+        ("iterable", "pairs", _) => "iterable<array{float|int|null, string}|string>".to_owned(),
+        ("iterable", "fields", _) => "iterable<string>|iterable<array{string, string}>".to_owned(),
+        ("iterable", ..) => {
+            "iterable<array{string, iterable<string>|iterable<array{string, string}>}>".to_owned()
+        }
+        (_, _, Some((one, _))) => format!("{one}|iterable<{one}>"),
+        _ => native.strip_prefix('?').map_or(native.to_owned(), |inner| format!("{inner}|null")),
+    }
+}
+
+fn snake(name: &str) -> String {
+    let letter = |letter: char| match letter.is_uppercase() {
+        true => format!("_{}", letter.to_lowercase()),
+        false => letter.to_string(),
+    };
+    name.chars().map(letter).collect()
 }
 
 /// A line of code with interfaces in place of their classes.

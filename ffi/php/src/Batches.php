@@ -72,9 +72,7 @@ final class Batches implements BatchesInterface
             return true;
         }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_ick_batches_next($this->handle, $call->entries, $call->error);
-            $this->library->check($status, $call);
+            $call = $this->library->made('millpond_ick_batches_next', [$this->handle], 'entries');
             $this->atWork = false;
             if ($call->entries[0] !== null) {
                 $batch = $this->library->entries($call);
@@ -90,13 +88,7 @@ final class Batches implements BatchesInterface
         if ($this->unseen !== null) {
             return 0;
         }
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_ick_batches_commit(
-            $this->handle,
-            $call->number,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_ick_batches_commit', [$this->handle], 'number');
         $this->atWork = false;
 
         return $call->number[0];

@@ -290,14 +290,7 @@ final class BorrowedIck implements DirtyListInterface
         if ($prefix !== $this->prefix) {
             $name = $prefix . $this->name;
             $library = $this->client->library;
-            $call = $library->call();
-            $status = $library->ffi->millpond_ick_keys(
-                $name,
-                \strlen($name),
-                $call->keys,
-                $call->error,
-            );
-            $library->check($status, $call);
+            $call = $library->made('millpond_ick_keys', [$name, \strlen($name)], 'keys');
             [$this->keys, $this->prefix] = [$library->keys($call), $prefix];
         }
 

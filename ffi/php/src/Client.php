@@ -81,9 +81,7 @@ final class Client implements ClientInterface
 
         return Signals::held(static function () use ($library, $ffi, $pointer, $logger): self {
             Handles::sweep();
-            $call = $library->call();
-            $status = $ffi->millpond_connect_with($pointer, $call->client, $call->error);
-            $library->check($status, $call);
+            $call = $library->made('millpond_connect_with', [$pointer], 'client');
 
             return new self($library, $call->client[0], $logger);
         });
@@ -135,11 +133,6 @@ final class Client implements ClientInterface
 
     public function close(): void
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_close(
-            $this->handle,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $this->library->made('millpond_close', [$this->handle]);
     }
 }

@@ -51,90 +51,42 @@ final class ConsumerLease implements ConsumerLeaseInterface
     {
     }
 
-    /**
-     * Whether the lease was lost or released: stop working on the batch. Makes no call.
-     */
     public function isLost(): bool
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_ick_lease_is_lost(
-            $this->handle,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_ick_lease_is_lost', [$this->handle], 'flag');
 
         return $call->flag[0];
     }
 
-    /**
-     * `Ick::reserve()` for the holder alone.
-     *
-     * @return list<Entry>
-     *
-     * @throws Exception\LeaseLostException and what `Ick::reserve()` throws
-     */
     public function reserve(int $max): array
     {
         $size = Arguments::size('max', $max);
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_ick_lease_reserve(
-            $this->handle,
-            $size,
-            $call->entries,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_ick_lease_reserve', [$this->handle, $size], 'entries');
 
         return $this->library->entries($call);
     }
 
-    /**
-     * `Ick::commit()` for the holder alone; at most 250,000 members.
-     *
-     * @param iterable<string> $members
-     *
-     * @throws Exception\LeaseLostException and what `Ick::commit()` throws
-     */
     public function commit(iterable $members): int
     {
         $packed = Packed::members($this->library->ffi, Arguments::members($members));
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_ick_lease_commit(
-            $this->handle,
-            $packed->array,
-            $packed->count,
-            $call->number,
-            $call->error,
+        $call = $this->library->made(
+            'millpond_ick_lease_commit',
+            [$this->handle, $packed->array, $packed->count],
+            'number',
         );
-        $this->library->check($status, $call);
 
         return $call->number[0];
     }
 
-    /**
-     * `Ick::exchange()` for the holder alone.
-     *
-     * @param iterable<string> $members
-     *
-     * @return list<Entry>
-     *
-     * @throws Exception\LeaseLostException and what `Ick::exchange()` throws
-     */
     public function exchange(int $max, iterable $members = []): array
     {
         $size = Arguments::size('max', $max);
         $packed = Packed::members($this->library->ffi, Arguments::members($members));
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_ick_lease_exchange(
-            $this->handle,
-            $size,
-            $packed->array,
-            $packed->count,
-            $call->entries,
-            $call->error,
+        $call = $this->library->made(
+            'millpond_ick_lease_exchange',
+            [$this->handle, $size, $packed->array, $packed->count],
+            'entries',
         );
-        $this->library->check($status, $call);
 
         return $this->library->entries($call);
     }
@@ -159,13 +111,6 @@ final class ConsumerLease implements ConsumerLeaseInterface
         return Batches::open($this->library, $open, $wait !== null, $this);
     }
 
-    /**
-     * Releases the lease, so that another consumer can take it at once.
-     *
-     * @return bool false if it was not held any more
-     *
-     * @throws Exception\MillpondException what the connection throws; the lease then expires
-     */
     public function release(): bool
     {
         $call = $this->library->call();

@@ -11,36 +11,40 @@ namespace Millpond;
 interface ConsumerLeaseInterface
 {
     /**
-     * Whether the lease was lost or released: stop working on the batch. Makes no call.
+     * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
+     * term: stop working on the batch. The next step through the lease would find out as well.
      */
     public function isLost(): bool;
 
     /**
      * `Ick::reserve()` for the holder alone.
      *
+     * @param int $max how many members at most, below 10^17
+     *
      * @return list<Entry>
      *
-     * @throws Exception\LeaseLostException and what `Ick::reserve()` throws
+     * @throws Exception\LeaseLostException those of `Ick::reserve()`
      */
     public function reserve(int $max): array;
 
     /**
-     * `Ick::commit()` for the holder alone; at most 250,000 members.
+     * `Ick::commit()` for the holder alone; one step.
      *
-     * @param iterable<string> $members
+     * @param iterable<string> $members members as they were reserved, each up to 16,777,216 bytes
      *
-     * @throws Exception\LeaseLostException and what `Ick::commit()` throws
+     * @throws Exception\LeaseLostException those of `Ick::commit()`
      */
     public function commit(iterable $members): int;
 
     /**
      * `Ick::exchange()` for the holder alone.
      *
-     * @param iterable<string> $members
+     * @param int              $max     how many members at most, below 10^17
+     * @param iterable<string> $members members as they were reserved, each up to 16,777,216 bytes
      *
      * @return list<Entry>
      *
-     * @throws Exception\LeaseLostException and what `Ick::exchange()` throws
+     * @throws Exception\LeaseLostException those of `Ick::exchange()`
      */
     public function exchange(int $max, iterable $members = []): array;
 
@@ -52,11 +56,11 @@ interface ConsumerLeaseInterface
     public function batches(int $max, ?float $wait = null): BatchesInterface;
 
     /**
-     * Releases the lease, so that another consumer can take it at once.
+     * Gives the lease back, so that another consumer can take it at once. Returns false if it was lost
+     * before. A lease that is dropped is given back in the background. The child of a fork has only a copy:
+     * it gives nothing back, and this returns false.
      *
-     * @return bool false if it was not held any more
-     *
-     * @throws Exception\MillpondException what the connection throws; the lease then expires
+     * @throws Exception\MillpondException only those of the connection; the lease then runs out by itself
      */
     public function release(): bool;
 }

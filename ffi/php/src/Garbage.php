@@ -63,14 +63,7 @@ final class Garbage implements GarbageInterface
     {
         $digits = $timeDigits === null ? Arguments::NOT_SET : Arguments::size('timeDigits', $timeDigits);
         $make = static function () use ($library, $queueHandle, $digits): CData {
-            $call = $library->call();
-            $status = $library->ffi->millpond_shuffle_gc(
-                $queueHandle,
-                $digits,
-                $call->garbage,
-                $call->error,
-            );
-            $library->check($status, $call);
+            $call = $library->made('millpond_shuffle_gc', [$queueHandle, $digits], 'garbage');
 
             return $call->garbage[0];
         };
@@ -103,13 +96,7 @@ final class Garbage implements GarbageInterface
             return true;
         }
         Signals::keeping($this->library->ffi, false, function (): void {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_shuffle_garbage_next(
-                $this->handle,
-                $call->keys,
-                $call->error,
-            );
-            $this->library->check($status, $call);
+            $call = $this->library->made('millpond_shuffle_garbage_next', [$this->handle], 'keys');
             $this->atWork = false;
             if ($call->keys[0] !== null) {
                 $values = $this->library->keys($call);
@@ -131,17 +118,11 @@ final class Garbage implements GarbageInterface
         });
     }
 
-    /**
-     * How many entries were scanned so far.
-     */
     public function scanned(): int
     {
         return $this->counts()[0] + $this->before[0];
     }
 
-    /**
-     * How many records were deleted so far.
-     */
     public function deleted(): int
     {
         return $this->counts()[1] + $this->before[1];
@@ -152,14 +133,7 @@ final class Garbage implements GarbageInterface
      */
     private function counts(): array
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_shuffle_garbage_counts(
-            $this->handle,
-            $call->number,
-            $call->second,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_shuffle_garbage_counts', [$this->handle], 'number', 'second');
 
         return [$call->number[0], $call->second[0]];
     }

@@ -49,33 +49,21 @@ final class IckChannel implements IckChannelInterface
 
         return Signals::held(static function () use ($client, $name, $shards, $draining): self {
             $library = $client->library;
-            $call = $library->call();
-            $status = $library->ffi->millpond_ick_channel_new(
-                $client->handle,
-                $name,
-                \strlen($name),
-                $shards,
-                $draining,
-                $call->channel,
-                $call->error,
+            $call = $library->made(
+                'millpond_ick_channel_new',
+                [$client->handle, $name, \strlen($name), $shards, $draining],
+                'channel',
             );
-            $library->check($status, $call);
 
             return new self($client, $name, $call->channel[0]);
         });
     }
 
-    /**
-     * How many Icks members are spread over.
-     */
     public function shards(): int
     {
         return $this->small('millpond_ick_channel_shards');
     }
 
-    /**
-     * How many Icks consumers have to read, more than that while an earlier size is drained.
-     */
     public function readable(): int
     {
         return $this->small('millpond_ick_channel_readable');
@@ -101,58 +89,28 @@ final class IckChannel implements IckChannelInterface
     {
         $number = Arguments::smallSize('number', $number);
         $library = $this->client->library;
-        $call = $library->call();
-        $status = $library->ffi->millpond_ick_channel_ick_name(
-            $this->handle,
-            $number,
-            $call->keys,
-            $call->error,
-        );
-        $library->check($status, $call);
+        $call = $library->made('millpond_ick_channel_ick_name', [$this->handle, $number], 'keys');
 
         return $this->client->ick($library->keys($call)[0]);
     }
 
-    /**
-     * The number of the Ick in which this member lives.
-     */
     public function ickOf(string $member): int
     {
         $library = $this->client->library;
-        $call = $library->call();
-        $status = $library->ffi->millpond_ick_channel_ick_of(
-            $this->handle,
-            $member,
-            \strlen($member),
-            $call->small,
-            $call->error,
-        );
-        $library->check($status, $call);
+        $call = $library->made('millpond_ick_channel_ick_of', [$this->handle, $member, \strlen($member)], 'small');
 
         return $call->small[0];
     }
 
-    /**
-     * Flags members as dirty, each in its Ick; see `Ick::add()`. One step an Ick: after an
-     * exception some may have their members already; adding all of them again is safe.
-     *
-     * @param iterable<array{float|int|null, string}|string> $pairs as for `Ick::add()`
-     *
-     * @throws Exception\MillpondException what `Ick::add()` throws
-     */
     public function add(iterable $pairs): Added
     {
         $library = $this->client->library;
         $packed = Packed::pairs($library->ffi, ...Arguments::pairs($pairs));
-        $call = $library->call();
-        $status = $library->ffi->millpond_ick_channel_add(
-            $this->handle,
-            $packed->array,
-            $packed->count,
-            $call->added,
-            $call->error,
+        $call = $library->made(
+            'millpond_ick_channel_add',
+            [$this->handle, $packed->array, $packed->count],
+            'added',
         );
-        $library->check($status, $call);
 
         return new Added($call->added[0]->new_members, $call->added[0]->lowered_members);
     }
@@ -188,13 +146,7 @@ final class IckChannel implements IckChannelInterface
     private function small(string $function): int
     {
         $library = $this->client->library;
-        $call = $library->call();
-        $status = $library->ffi->$function(
-            $this->handle,
-            $call->small,
-            $call->error,
-        );
-        $library->check($status, $call);
+        $call = $library->made($function, [$this->handle], 'small');
 
         return $call->small[0];
     }

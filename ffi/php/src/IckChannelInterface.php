@@ -16,7 +16,7 @@ interface IckChannelInterface
     public function shards(): int;
 
     /**
-     * How many Icks consumers have to read, more than that while an earlier size is drained.
+     * How many Icks consumers have to read, which is more while an earlier size is drained.
      */
     public function readable(): int;
 
@@ -37,16 +37,19 @@ interface IckChannelInterface
 
     /**
      * The number of the Ick in which this member lives.
+     *
+     * @param string $member a member
      */
     public function ickOf(string $member): int;
 
     /**
-     * Flags members as dirty, each in its Ick; see `Ick::add()`. One step an Ick: after an
-     * exception some may have their members already; adding all of them again is safe.
+     * Flags members as dirty, each in its Ick; see `Ick::add()`.
      *
-     * @param iterable<array{float|int|null, string}|string> $pairs as for `Ick::add()`
+     * @param iterable<array{float|int|null, string}|string> $pairs scores and members; a member without a score
+     *                                                              gets the current time as its score
      *
-     * @throws Exception\MillpondException what `Ick::add()` throws
+     * @throws Exception\MillpondException as `Ick::add()`. One step an Ick: after an error some Icks may
+     *     have their members already; adding all of them again is safe
      */
     public function add(iterable $pairs): Added;
 

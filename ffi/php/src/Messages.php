@@ -69,15 +69,11 @@ final class Messages implements MessagesInterface
         $waits = $wait !== null;
 
         return Signals::held(static function () use ($library, $consumerHandle, $size, $milliseconds, $waits, $consumer): self {
-            $call = $library->call();
-            $status = $library->ffi->millpond_shuffle_messages_new(
-                $consumerHandle,
-                $size,
-                $milliseconds,
-                $call->loop,
-                $call->error,
+            $call = $library->made(
+                'millpond_shuffle_messages_new',
+                [$consumerHandle, $size, $milliseconds],
+                'loop',
             );
-            $library->check($status, $call);
 
             return new self($library, $call->loop[0], $waits, $consumer);
         });
@@ -110,13 +106,7 @@ final class Messages implements MessagesInterface
             return true;
         }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_shuffle_messages_next(
-                $this->handle,
-                $call->messages,
-                $call->error,
-            );
-            $this->library->check($status, $call);
+            $call = $this->library->made('millpond_shuffle_messages_next', [$this->handle], 'messages');
             if ($call->messages[0] !== null) {
                 $batch = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
                 $this->keep($batch);

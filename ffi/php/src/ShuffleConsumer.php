@@ -85,18 +85,11 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         $settings->write($options);
 
         return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $pointer, $queue): self {
-            $call = $library->call();
-            $status = $library->ffi->millpond_shuffle_consumer_new(
-                $queueHandle,
-                $group,
-                \strlen($group),
-                $consumer,
-                \strlen($consumer),
-                $pointer,
-                $call->consumer,
-                $call->error,
+            $call = $library->made(
+                'millpond_shuffle_consumer_new',
+                [$queueHandle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer],
+                'consumer',
             );
-            $library->check($status, $call);
 
             return new self($library, $call->consumer[0], $queue);
         });
@@ -147,67 +140,21 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         return Messages::open($this->library, $this->handle, $max, $wait, $this);
     }
 
-    /**
-     * Acknowledges messages, so that they are not delivered to the group again. The entries
-     * stay in the queue, for other groups.
-     *
-     * Acknowledging twice is safe. Above 100,000 messages it takes several steps, each atomic.
-     * A call takes up to 1,000,000 messages.
-     *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
-     *
-     * @return int how many were waiting for that
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
-     */
     public function ack(Message|Receipt|iterable $messages): int
     {
         return $this->finish('millpond_shuffle_ack', $messages);
     }
 
-    /**
-     * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
-     * Otherwise as ack().
-     *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
-     *
-     * @return int how many were waiting for that
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
-     */
     public function ackAndDelete(Message|Receipt|iterable $messages): int
     {
         return $this->finish('millpond_shuffle_ack_and_delete', $messages);
     }
 
-    /**
-     * Resets the idle time of messages that are still being worked on, so that no consumer reclaims
-     * them.
-     *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
-     *
-     * @return int how many are this consumer's; those that are not have been taken over
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
-     */
     public function extend(Message|Receipt|iterable $messages): int
     {
         return $this->finish('millpond_shuffle_extend', $messages);
     }
 
-    /**
-     * Takes over messages that were delivered a while ago and neither acknowledged nor extended
-     * since: those of consumers that are gone. What was delivered `maxDeliveries` times becomes a
-     * dead letter instead.
-     *
-     * A slow consumer may still be working on a message that is taken over: `$minIdle` has to be
-     * longer than its work, or it has to extend() what it works on.
-     *
-     * @param float $minIdle seconds since the delivery, at least
-     * @param int   $max     how many at most, from 1 to 10,000
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
-     */
     public function reclaim(float $minIdle, int $max): Reclaimed
     {
         $milliseconds = Arguments::milliseconds('minIdle', $minIdle);
@@ -215,16 +162,12 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         $this->forgetParents();
         if ($this->reclaimed === [] && $this->dead === 0) {
             Signals::held(function () use ($milliseconds, $size): void {
-                $call = $this->library->call();
-                $status = $this->library->ffi->millpond_shuffle_reclaim(
-                    $this->handle,
-                    $milliseconds,
-                    $size,
-                    $call->messages,
-                    $call->number,
-                    $call->error,
+                $call = $this->library->made(
+                    'millpond_shuffle_reclaim',
+                    [$this->handle, $milliseconds, $size],
+                    'messages',
+                    'number',
                 );
-                $this->library->check($status, $call);
                 $this->reclaimed = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
                 $this->dead = $call->number[0];
             });
@@ -247,15 +190,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
             Signals::keeping($this->library->ffi, $wait !== null, function () use ($size, $wait, $until, $milliseconds): void {
                 // After a handler it waits for the rest of the time.
                 $rest = $wait === null ? $milliseconds : Arguments::wait('wait', \max(0, $until - \hrtime(true) / 1e9));
-                $call = $this->library->call();
-                $status = $this->library->ffi->millpond_shuffle_read(
-                    $this->handle,
-                    $size,
-                    $rest,
-                    $call->messages,
-                    $call->error,
-                );
-                $this->library->check($status, $call);
+                $call = $this->library->made('millpond_shuffle_read', [$this->handle, $size, $rest], 'messages');
                 $this->read = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
             });
         }
@@ -280,15 +215,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
     {
         $receipts = ShuffleArguments::receipts('messages', $messages);
         $packed = Packed::receipts($this->library->ffi, $receipts);
-        $call = $this->library->call();
-        $status = $this->library->ffi->$function(
-            $this->handle,
-            $packed->array,
-            $packed->count,
-            $call->number,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made($function, [$this->handle, $packed->array, $packed->count], 'number');
 
         return $call->number[0];
     }

@@ -47,56 +47,51 @@ interface ShuffleConsumerInterface
     public function messages(int $max = 100, ?float $wait = null): MessagesInterface;
 
     /**
-     * Acknowledges messages, so that they are not delivered to the group again. The entries
-     * stay in the queue, for other groups.
+     * Acknowledges messages, so that the group does not get them again. Returns how many were waiting for
+     * that. The entries stay in the queue, for other groups.
      *
-     * Acknowledging twice is safe. Above 100,000 messages it takes several steps, each atomic.
-     * A call takes up to 1,000,000 messages.
+     * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
      *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
-     * @return int how many were waiting for that
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\InvalidArgumentException for more than 1,000,000 messages
+     * @throws Exception\WrongTypeException if a key holds something else
      */
     public function ack(Message|Receipt|iterable $messages): int;
 
     /**
      * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
-     * Otherwise as ack().
      *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     * As ack().
      *
-     * @return int how many were waiting for that
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\MillpondException as ack()
      */
     public function ackAndDelete(Message|Receipt|iterable $messages): int;
 
     /**
-     * Resets the idle time of messages that are still being worked on, so that no consumer reclaims
-     * them.
+     * Says that messages are still being worked on, so that nobody reclaims them. Returns how many are this
+     * consumer's; those that are not have been taken over.
      *
-     * @param Message|Receipt|iterable<Message|Receipt> $messages
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
-     * @return int how many are this consumer's; those that are not have been taken over
-     *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\MillpondException as ack()
      */
     public function extend(Message|Receipt|iterable $messages): int;
 
     /**
-     * Takes over messages that were delivered a while ago and neither acknowledged nor extended
-     * since: those of consumers that are gone. What was delivered `maxDeliveries` times becomes a
-     * dead letter instead.
+     * Takes over up to `max` messages that were delivered at least `minIdle` ago and neither acknowledged
+     * nor extended since: those of consumers that are gone. After `maxDeliveries` a message becomes a dead
+     * letter instead.
      *
-     * A slow consumer may still be working on a message that is taken over: `$minIdle` has to be
-     * longer than its work, or it has to extend() what it works on.
+     * A consumer that is only slow may be working on a message that is taken over: `minIdle` has to be
+     * longer than its work, or it has to extend what it works on.
      *
-     * @param float $minIdle seconds since the delivery, at least
-     * @param int   $max     how many at most, from 1 to 10,000
+     * @param float $minIdle how long in seconds a message has been with its consumer at least
+     * @param int   $max     how many messages at most, 1 to 10,000
      *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     * @throws Exception\MillpondException as readMany()
      */
     public function reclaim(float $minIdle, int $max): Reclaimed;
 }

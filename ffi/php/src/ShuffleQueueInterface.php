@@ -5,47 +5,49 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use Millpond\Exception;
-use Millpond\Garbage;
-use Millpond\Receipt;
-
 /**
  * What `ShuffleQueue` does, for a program that puts something else in its place.
  */
 interface ShuffleQueueInterface
 {
     /**
-     * Writes one message of a tenant, to the stream of its shard that has the least to do, and
-     * returns where it is.
+     * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns where it
+     * is.
      *
-     * After a ConnectionLostException or a TimeoutException the message may or may not be written;
-     * written again it may be there twice.
+     * After ConnectionLostException or TimeoutException the message may or may not be written; written again
+     * it may be there twice.
      *
-     * @param string $shardKey the tenant, any bytes but none
-     * @param iterable<string>|iterable<array{string, string}> $fields `['image' => 'a.png']`, or
-     *        `[['image', 'a.png'], …]`, which may have a field several times; their order is kept.
-     *        There are 1 to 32,768, each field and each value at most 64 MiB. Names that are whole
-     *        numbers need pairs: PHP does not distinguish them from the indices of a list
+     * @param string                                           $shardKey the tenant, whose messages all go to the
+     *                                                                   same few streams
+     * @param iterable<string>|iterable<array{string, string}> $fields   `['image' => 'a.png']`, or `[['image',
+     *                                                                   'a.png'], …]`, which may have a field
+     *                                                                   several times; their order is kept. There
+     *                                                                   are 1 to 32,768, each field and each value
+     *                                                                   at most 64 MiB. Names that are whole
+     *                                                                   numbers need pairs: PHP does not
+     *                                                                   distinguish them from the indices of a
+     *                                                                   list
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent, and for a
-     *                                            queue that has another number of streams than this
-     *                                            client set
+     * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields or beyond
+     *     the limits (32,768, 67,108,864), or settings that no queue can have, before anything is sent, and for
+     *     a queue that has another number of `streams` than this handle was given
+     * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function write(string $shardKey, iterable $fields): Receipt;
 
     /**
-     * Writes many messages, each for its tenant, as write() would one after the other. Returns where
-     * they are, in their order. A message that is refused refuses all.
+     * Writes many messages, each for its tenant, as write() would one after the other. Returns where they
+     * are, in their order.
      *
-     * One atomic step for up to 10,000 messages and 16 MiB, several for more: after an exception the
-     * first of these may be done.
+     * One atomic step for up to 10,000 messages, 16,777,216 bytes and 262,144 strings, several for more:
+     * after an error the first of these may be done.
      *
-     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages
-     *        `[shard key, fields]`, as for write()
+     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages `[shard key, fields]`, as for write()
      *
      * @return list<Receipt>
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\MillpondException as write(); a message that is refused refuses all.
+     *     InvalidArgumentException for more than 1,000,000 messages or 1,073,741,824 bytes
      */
     public function writeMany(iterable $messages): array;
 
@@ -69,86 +71,109 @@ interface ShuffleQueueInterface
         ConsumerOptions $options = new ConsumerOptions(),
     ): ShuffleConsumerInterface;
 
-    /** How many entries the streams hold, finished ones that were not deleted included. */
+    /**
+     * How many entries the streams hold, finished ones that nobody deleted included.
+     *
+     * @throws Exception\WrongTypeException if a key holds something else
+     */
     public function len(): int;
 
-    /** How many messages are not yet delivered to some group, or not acknowledged by it. */
+    /**
+     * How many messages some group still has to get or to acknowledge.
+     *
+     * @throws Exception\MillpondException as len()
+     */
     public function backlog(): int;
 
     /**
-     * How many messages were delivered to a group and are not acknowledged.
+     * How many messages were delivered to a group and not acknowledged.
      *
+     * @param string $group the group of consumers
+     *
+     * @throws Exception\MillpondException as len()
      * @throws Exception\InvalidArgumentException for an empty group
      */
     public function pendingCount(string $group): int;
 
     /**
-     * What each stream holds for a group, and the sums.
+     * What each stream holds for a group.
      *
-     * @throws Exception\InvalidArgumentException for an empty group
+     * @param string $group the group of consumers
+     *
+     * @throws Exception\MillpondException as pendingCount()
      */
     public function stats(string $group): ShuffleStats;
 
     /**
-     * Messages that were delivered too often, the oldest first; see `ShuffleConsumer::reclaim()`.
-     * They stay in the stream `<queue>:dead` until they are deleted or the queue's `deadTtl` is over.
+     * Up to `max` messages that were delivered too often, the oldest first; see
+     * `ShuffleConsumer::reclaim()`. They lie in the stream `<queue>:dead`, and stay until they are deleted
+     * or their `deadTtl` is over.
      *
-     * @param int $max how many, from 1 to 10,000
+     * @param int $max how many dead letters at most
      *
      * @return list<DeadLetter>
      *
-     * @throws Exception\InvalidArgumentException for another number
+     * @throws Exception\MillpondException as len()
+     * @throws Exception\InvalidArgumentException for a `max` of 0 or above 10,000
      */
     public function deadLetters(int $max = 100): array;
 
     /**
-     * Deletes dead letters. Deleting twice is safe; above 10,000 letters it takes several steps.
+     * Deletes dead letters. Returns how many of these there were.
      *
-     * @param DeadLetter|string|iterable<DeadLetter|string> $letters as they were read, or their ids
+     * Deleting twice is safe. Above 100,000 letters it takes several steps.
      *
-     * @return int how many of these there were
+     * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
      *
-     * @throws Exception\InvalidArgumentException for anything else
+     * @throws Exception\MillpondException as len()
      */
     public function deleteDeadLetters(DeadLetter|string|iterable $letters): int;
 
     /**
-     * Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
-     * deliver or to acknowledge. Until then writers spread over the new number already and readers
-     * still read from all; a later write or resize removes the others. A queue that was never written
-     * to is created with this number. Clients with another number of streams are refused from then on.
+     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
+     * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
+     * still take from all; a later write or resize takes the others away. Returns how many streams the queue
+     * has now. A queue that nobody has written to is made with this number.
+     *
+     * Handles with another number of `streams` are refused from then on.
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->write('tenant-7', ['image' => 'a.png']);
      *     echo $queue->resize(64), "\n"; // 64
      *
-     * @param int $streams from 1 to 65,536
+     * @param int $streams how many streams, 1 to 65,536
      *
-     * @return int how many streams the queue has now
-     *
-     * @throws Exception\InvalidArgumentException for another number
+     * @throws Exception\InvalidArgumentException for no stream or more than 65,536
+     * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function resize(int $streams): int;
 
     /**
-     * Writes one message of a tenant, as write(), and remembers where it is by the value of its
-     * field `$trackField`, so that deleteTracked() finds it. Of two messages with the same value the
-     * later one is tracked; one without that field, or with nothing in it, is written and not
+     * Writes one message of a tenant, and remembers where it is by the value of its field `trackField`. The
+     * `deadline`, in seconds since the Unix epoch, says from when on that record may be collected; null (or
+     * 0) is the server's time and the `ttl`, or 1 day without one. A message without that field, or with
+     * nothing in it, is written and not tracked; of two messages with the same value the later one is
      * tracked.
+     *
+     * As write().
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->writeTracked('tenant-7', ['job' => 'j-1', 'task' => 'resize'], 'job');
      *     $queue->deleteTracked('j-1');
      *     echo $queue->len(), "\n"; // 0
      *
-     * @param string   $shardKey   as for write()
-     * @param iterable<string>|iterable<array{string, string}> $fields as for write()
-     * @param string   $trackField the field that has the value
-     * @param int|null $deadline   in seconds since the Unix epoch, at most 2^53; null, or 0, is the
-     *                             server's time plus the queue's `ttl`, or a day without one. The record stays until the
-     *                             message is deleted by its value, or gc() collects it
+     * @param string                                           $shardKey   the tenant, whose messages all go to the
+     *                                                                     same few streams
+     * @param iterable<string>|iterable<array{string, string}> $fields     the message's fields and their values,
+     *                                                                     in order, 1 to 32,768
+     * @param string                                           $trackField the field whose value tracks the message
+     * @param int|null                                         $deadline   from when on the record may be
+     *                                                                     collected, in seconds since the Unix
+     *                                                                     epoch; 1 day from now by default
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\MillpondException as write()
+     * @throws Exception\InvalidArgumentException for an empty `trackField` and a deadline beyond
+     *     9,007,199,254,740,992, and CrossSlotException on a cluster with the global keys
      */
     public function writeTracked(
         string $shardKey,
@@ -158,53 +183,58 @@ interface ShuffleQueueInterface
     ): Receipt;
 
     /**
-     * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would
-     * one after the other with the same field and deadline. Returns where they are, in their order. In
-     * steps as writeMany().
+     * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would one
+     * after the other with the same field and deadline. Returns where they are, in their order.
+     *
+     * As writeMany().
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->writeTrackedMany([['a', ['job' => 'j-1']], ['b', ['job' => 'j-2']]], 'job');
      *     $queue->deleteTracked('j-2');
      *     echo $queue->len(), "\n"; // 1
      *
-     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages
-     *        as for writeMany()
-     * @param string   $trackField as for writeTracked()
-     * @param int|null $deadline   as for writeTracked()
+     * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages   `[shard key, fields]`, as for write()
+     * @param string                                                                    $trackField the field whose value tracks the message
+     * @param int|null                                                                  $deadline   from when on the record may be
+     *                                                                                              collected, in seconds since the Unix
+     *                                                                                              epoch; 1 day from now by default
      *
      * @return list<Receipt>
      *
-     * @throws Exception\InvalidArgumentException for anything else, before anything is sent
+     * @throws Exception\MillpondException as writeTracked(); a message that is refused refuses all
      */
     public function writeTrackedMany(iterable $messages, string $trackField, ?int $deadline = null): array;
 
     /**
-     * Deletes the message that is tracked by this value, for all groups, delivered or not. With the
-     * global keys it is found in any queue. A consumer that works on the message is not stopped.
+     * Deletes the message that is tracked by this value, for all groups, taken or not. Returns where it was,
+     * or nothing if there is none (any more). With the global keys it is found whatever the name of its
+     * queue.
      *
-     * After a ConnectionLostException or a TimeoutException it may be done; repeated, it returns
-     * null then.
+     * After ConnectionLostException or TimeoutException it may be done; done again it returns nothing then.
+     * A consumer that has taken the message is not stopped.
      *
-     * @return Receipt|null where it was; null if there is none (any more)
+     * @param string $value the value that a message is tracked by
      *
-     * @throws Exception\CorruptException if the record of this value names no message; it is left as it
-     *                                    is
+     * @throws Exception\WrongTypeException if a key holds something else, CorruptException if the record of
+     *     this value names no message, and CrossSlotException on a cluster with the global keys; then nothing
+     *     has changed
      */
     public function deleteTracked(string $value): ?Receipt;
 
     /**
-     * Takes the values whose deadline passed not longer ago than `$within` out of the deadlines, in
-     * one step, so that of several callers one gets each. They are garbage from then on; their
-     * messages stay until they are deleted.
+     * Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of the
+     * deadlines, in one step, so that of several callers one gets each. Returns them by deadline. They are
+     * garbage from then on; their messages stay until they are deleted. The step has no limit, and the
+     * server does nothing else meanwhile: a million values take seconds.
      *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
-     * values may be cordoned that no caller received; gc() returns them again.
+     * After ConnectionLostException or TimeoutException values may be cordoned that no caller received; gc()
+     * returns them again.
      *
-     * @param float $within whole seconds; a part of one counts as one
+     * @param float $within how long in seconds ago the deadline may have passed
      *
-     * @return list<string> the values, by deadline
+     * @return list<string>
      *
-     * @throws Exception\InvalidArgumentException for a time below 0
+     * @throws Exception\MillpondException as deleteTracked()
      */
     public function cordonDeadlineExceeded(float $within): array;
 

@@ -187,6 +187,28 @@ final class Library
     }
 
     /**
+     * Makes a call. Returns its out-parameters, once it has succeeded.
+     *
+     * @param string      $function  the function of the library
+     * @param list<mixed> $arguments what it takes before the out-parameters
+     * @param string      $outputs   the out-parameters before the error
+     *
+     * @throws Exception\MillpondException
+     */
+    public function made(string $function, array $arguments, string ...$outputs): CData
+    {
+        $call = $this->call();
+        foreach ($outputs as $output) {
+            $arguments[] = $call->$output;
+        }
+        $arguments[] = $call->error;
+        $status = $this->ffi->$function(...$arguments);
+        $this->check($status, $call);
+
+        return $call;
+    }
+
+    /**
      * Throws the error of a call, if it failed.
      *
      * @throws Exception\MillpondException

@@ -5,14 +5,11 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 use FFI;
-use FFI\CData;
 use Millpond\Exception;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocPage;
 use Millpond\Tasks\DocPosition;
-use Millpond\Tasks\NamespaceStats;
 use Millpond\Tasks\Position;
-use Millpond\Tasks\QueueStats;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskPage;
 
@@ -23,26 +20,15 @@ use Millpond\Tasks\TaskPage;
  */
 trait ReadsStore
 {
-    /**
-     * The tasks of these ids, from any queue, in the same order; missing ones are left out.
-     *
-     * @param string|iterable<string> $ids up to 10,000
-     *
-     * @return list<Task>
-     *
-     * @throws Exception\InvalidArgumentException for no id, too many, and ids beyond their limits
-     */
     public function fetch(string|iterable $ids): array
     {
         $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
 
-        return $this->resultOf('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch(
-            $this->handle,
-            $names->array,
-            $names->count,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+     'tasks',
+     'millpond_tasks_fetch',
+     [$this->handle, $names->array, $names->count],
+ );
     }
 
     /**
@@ -88,14 +74,11 @@ trait ReadsStore
             $query->claimant = $only->array[0];
         }
 
-        return $this->resultOf('page', fn (CData $call): int => $ffi->millpond_tasks_list(
-            $this->handle,
-            $queue,
-            \strlen($queue),
-            $pointer,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'page',
+        'millpond_tasks_list',
+        [$this->handle, $queue, \strlen($queue), $pointer],
+    );
     }
 
     /**
@@ -115,98 +98,45 @@ trait ReadsStore
         return \array_column($this->queueStats($exact, $prefixes, $limit), 'size', 'queue');
     }
 
-    /**
-     * Whether none of these queues holds a task.
-     *
-     * @param string|iterable<string> $exact    those of these names,
-     * @param string|iterable<string> $prefixes and those whose names begin like these
-     *
-     * @throws Exception\InvalidArgumentException if no queue is named
-     */
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool
     {
         [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, null);
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_are_empty(
-            $this->handle,
-            $filter,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_are_empty', [$this->handle, $filter], 'flag');
 
         return $call->flag[0];
     }
 
-    /**
-     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
-     * counted without reading the tasks.
-     *
-     * @param string|iterable<string> $exact    as for queues()
-     * @param string|iterable<string> $prefixes as for queues()
-     * @param int|null                $limit    as for queues()
-     *
-     * @return list<QueueStats>
-     *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
-     */
     public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array
     {
         [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, $limit);
 
-        return $this->resultOf('queueStats', fn (CData $call): int => $this->library->ffi->millpond_tasks_queue_stats(
-            $this->handle,
-            $filter,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'queueStats',
+        'millpond_tasks_queue_stats',
+        [$this->handle, $filter],
+    );
     }
 
-    /**
-     * The document of these keys that was inserted without an id of its own; null if it is not there. One
-     * with an id of its own is found by that, with fetchDocs().
-     *
-     * @throws Exception\InvalidArgumentException for an empty key, and for names beyond their limits
-     */
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc
     {
-        $found = $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_get_doc(
-            $this->handle,
-            $namespace,
-            \strlen($namespace),
-            $key,
-            \strlen($key),
-            $secondaryKey,
-            \strlen($secondaryKey),
-            $call->result,
-            $call->error,
-        ));
+        $found = $this->resultOf(
+        'docs',
+        'millpond_tasks_get_doc',
+        [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $secondaryKey, \strlen($secondaryKey)],
+    );
 
         return $found[0] ?? null;
     }
 
-    /**
-     * The documents of these ids, in the same order; missing ones are left out.
-     *
-     * @param string|iterable<string> $ids up to 10,000
-     *
-     * @return list<Doc>
-     *
-     * @throws Exception\InvalidArgumentException as fetch()
-     */
     public function fetchDocs(string $namespace, string|iterable $ids): array
     {
         $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
 
-        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_fetch_docs(
-            $this->handle,
-            $namespace,
-            \strlen($namespace),
-            $names->array,
-            $names->count,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+            'docs',
+            'millpond_tasks_fetch_docs',
+            [$this->handle, $namespace, \strlen($namespace), $names->array, $names->count],
+        );
     }
 
     /**
@@ -243,27 +173,13 @@ trait ReadsStore
             $query->limit = Arguments::size('limit', $limit);
         }
 
-        return $this->resultOf('docPage', fn (CData $call): int => $ffi->millpond_tasks_list_docs(
-            $this->handle,
-            $namespace,
-            \strlen($namespace),
-            $pointer,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'docPage',
+        'millpond_tasks_list_docs',
+        [$this->handle, $namespace, \strlen($namespace), $pointer],
+    );
     }
 
-    /**
-     * What is in the namespaces that hold documents, by name.
-     *
-     * @param string|iterable<string> $exact    as for queues()
-     * @param string|iterable<string> $prefixes as for queues()
-     * @param int|null                $limit    as for queues()
-     *
-     * @return list<NamespaceStats>
-     *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
-     */
     public function namespaceStats(
         string|iterable $exact = [],
         string|iterable $prefixes = [],
@@ -272,27 +188,16 @@ trait ReadsStore
         $ffi = $this->library->ffi;
         [$filter, $kept] = TaskArguments::filter($ffi, $exact, $prefixes, $limit);
 
-        return $this->resultOf('namespaceStats', fn (CData $call): int => $ffi->millpond_tasks_namespace_stats(
-            $this->handle,
-            $filter,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'namespaceStats',
+        'millpond_tasks_namespace_stats',
+        [$this->handle, $filter],
+    );
     }
 
-    /**
-     * The time on the clock that decides when tasks are available and leases are over, in milliseconds
-     * since the Unix epoch.
-     */
     public function time(): int
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_time(
-            $this->handle,
-            $call->number,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_time', [$this->handle], 'number');
 
         return $call->number[0];
     }

@@ -32,13 +32,7 @@ final class Script
 
     private static function find(Library $library, string $operation): self
     {
-        $call = $library->call();
-        $status = $library->ffi->millpond_script_find(
-            $operation,
-            $call->script,
-            $call->error,
-        );
-        $library->check($status, $call);
+        $call = $library->made('millpond_script_find', [$operation], 'script');
 
         $script = $call->script[0][0];
 

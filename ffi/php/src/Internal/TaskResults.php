@@ -51,15 +51,13 @@ final class TaskResults
     /**
      * Makes a call, and reads its result; null if that is nothing.
      *
-     * @param string               $what the method of this class that reads it
-     * @param \Closure(CData): int $make makes the call with its out-parameters
+     * @param string      $what      the method of this class that reads it
+     * @param list<mixed> $arguments
      */
-    public static function call(Library $library, string $what, \Closure $make): mixed
+    public static function call(Library $library, string $what, string $function, array $arguments): mixed
     {
-        return Signals::held(static function () use ($library, $what, $make): mixed {
-            $call = $library->call();
-            $status = $make($call);
-            $library->check($status, $call);
+        return Signals::held(static function () use ($library, $what, $function, $arguments): mixed {
+            $call = $library->made($function, $arguments, 'result');
             $result = $call->result[0];
 
             return $result === null ? null : self::of($library->ffi, $result, $what);

@@ -122,13 +122,7 @@ final class Claims implements ClaimsInterface
             return true;
         }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_tasks_claims_next(
-                $this->handle,
-                $call->result,
-                $call->error,
-            );
-            $this->library->check($status, $call);
+            $call = $this->library->made('millpond_tasks_claims_next', [$this->handle], 'result');
             if ($call->result[0] !== null) {
                 $batch = TaskResults::of($this->library->ffi, $call->result[0], 'tasks');
                 $this->keep($batch);

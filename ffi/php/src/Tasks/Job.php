@@ -9,7 +9,6 @@ use Millpond\Exception;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\Signals;
 use Millpond\Internal\TaskResults;
 
 /**
@@ -58,51 +57,23 @@ final class Job implements JobInterface
     {
     }
 
-    /**
-     * The task at its newest version, which renewals change. Makes no call.
-     */
     public function handle(): TaskId
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_version(
-            $this->handle,
-            $call->number,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_job_version', [$this->handle], 'number');
 
         return new TaskId($this->task->id, $call->number[0]);
     }
 
-    /**
-     * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-     * lease: stop working. What ends the job is refused then. Makes no call.
-     */
     public function isLost(): bool
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_is_lost(
-            $this->handle,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_job_is_lost', [$this->handle], 'flag');
 
         return $call->flag[0];
     }
 
-    /**
-     * Whether one of the methods that end the job has succeeded. Makes no call.
-     */
     public function isEnded(): bool
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_is_ended(
-            $this->handle,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_job_is_ended', [$this->handle], 'flag');
 
         return $call->flag[0];
     }
@@ -135,63 +106,32 @@ final class Job implements JobInterface
     {
         $milliseconds = Arguments::wait('wait', $wait);
 
-        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_claim_docs(
-            $this->handle,
-            $namespace,
-            \strlen($namespace),
-            $key,
-            \strlen($key),
-            $milliseconds,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+     'docs',
+     'millpond_tasks_job_claim_docs',
+     [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $milliseconds],
+ );
     }
 
-    /**
-     * Ends the job with a modification, in which the task and the documents that the job holds are taken
-     * at their newest versions. A task that it does not name stays leased until the lease is over.
-     *
-     * @return Modified with the documents that were released at the end
-     *
-     * @throws Exception\MillpondException what `TaskStore::modify()` throws
-     */
     public function finish(Modification $modification): Modified
     {
         $packed = $modification->packed($this->library->ffi);
 
-        return $this->resultOf('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_job_finish(
-            $this->handle,
-            $packed->array,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'modified',
+        'millpond_tasks_job_finish',
+        [$this->handle, $packed->array],
+    );
     }
 
-    /**
-     * Ends the job and deletes the task.
-     *
-     * @throws Exception\MillpondException as finish()
-     */
     public function done(): void
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_done($this->handle, $call->error);
-        $this->library->check($status, $call);
+        $this->library->made('millpond_tasks_job_done', [$this->handle]);
     }
 
-    /**
-     * Ends the job as an exception of its handler does: as retry(), with this reason. If that contains
-     * the message of the exception with which the job's last claimDocs() was refused, this is no
-     * failure: the task is released without counting an attempt, after a random delay of 8 to 16
-     * milliseconds that doubles each time its worker is refused again, up to 128.
-     *
-     * @throws Exception\MillpondException as finish()
-     */
     public function fail(string $err): void
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_fail($this->handle, $err, \strlen($err), $call->error);
-        $this->library->check($status, $call);
+        $this->library->made('millpond_tasks_job_fail', [$this->handle, $err, \strlen($err)]);
     }
 
     /**
@@ -205,34 +145,18 @@ final class Job implements JobInterface
     public function retry(string $err, ?float $delay = null): void
     {
         $milliseconds = Arguments::optional('delay', $delay);
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_retry(
-            $this->handle,
-            $err,
-            \strlen($err),
-            $milliseconds,
-            $call->error,
+        $this->library->made(
+            'millpond_tasks_job_retry',
+            [$this->handle, $err, \strlen($err), $milliseconds],
         );
-        $this->library->check($status, $call);
     }
 
-    /**
-     * Ends the job and moves the task to this queue, with one more attempt and this reason.
-     *
-     * @throws Exception\MillpondException as finish()
-     */
     public function moveTo(string $queue, string $err): void
     {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_move(
-            $this->handle,
-            $queue,
-            \strlen($queue),
-            $err,
-            \strlen($err),
-            $call->error,
+        $this->library->made(
+            'millpond_tasks_job_move',
+            [$this->handle, $queue, \strlen($queue), $err, \strlen($err)],
         );
-        $this->library->check($status, $call);
     }
 
     /**
@@ -248,18 +172,16 @@ final class Job implements JobInterface
     public function release(?float $delay = null): void
     {
         $milliseconds = Arguments::optional('delay', $delay);
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_release($this->handle, $milliseconds, $call->error);
-        $this->library->check($status, $call);
+        $this->library->made('millpond_tasks_job_release', [$this->handle, $milliseconds]);
     }
 
     /**
      * Makes a call that returns tasks or documents: see `TaskResults`.
      *
-     * @param \Closure(CData): int $make makes the call with its out-parameters
+     * @param list<mixed> $arguments
      */
-    private function resultOf(string $what, \Closure $make): mixed
+    private function resultOf(string $what, string $function, array $arguments): mixed
     {
-        return TaskResults::call($this->library, $what, $make);
+        return TaskResults::call($this->library, $what, $function, $arguments);
     }
 }

@@ -15,18 +15,18 @@ use Millpond\Exception;
 interface JobInterface
 {
     /**
-     * The task at its newest version, which renewals change. Makes no call.
+     * The task at its newest version; in the child of a fork, as it was claimed.
      */
     public function handle(): TaskId;
 
     /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-     * lease: stop working. What ends the job is refused then. Makes no call.
+     * lease: stop working. What ends the job is refused then.
      */
     public function isLost(): bool;
 
     /**
-     * Whether one of the methods that end the job has succeeded. Makes no call.
+     * Whether one of the methods that end the job has succeeded. Sends nothing.
      */
     public function isEnded(): bool;
 
@@ -54,12 +54,16 @@ interface JobInterface
     public function claimDocs(string $namespace, string $key, ?float $wait = null): array;
 
     /**
-     * Ends the job with a modification, in which the task and the documents that the job holds are taken
-     * at their newest versions. A task that it does not name stays leased until the lease is over.
+     * Ends the job with a modification, in which the task and the documents that the job holds are taken at
+     * their newest versions.
      *
-     * @return Modified with the documents that were released at the end
+     * As `TaskStore::modify()`. After an error it can be tried again, or ended in another way, while the
+     * lease lasts, which is not renewed any more.
      *
-     * @throws Exception\MillpondException what `TaskStore::modify()` throws
+     * @param Modification $modification what is to happen, all of it or nothing
+     *
+     * @throws Exception\MillpondException as `TaskStore::modify()`
+     * @throws Exception\DependencyException also if the lease was lost
      */
     public function finish(Modification $modification): Modified;
 
@@ -71,10 +75,12 @@ interface JobInterface
     public function done(): void;
 
     /**
-     * Ends the job as an exception of its handler does: as retry(), with this reason. If that contains
-     * the message of the exception with which the job's last claimDocs() was refused, this is no
-     * failure: the task is released without counting an attempt, after a random delay of 8 to 16
-     * milliseconds that doubles each time its worker is refused again, up to 128.
+     * Ends the job as its handler's error does: as retry(), with this text as the reason. If that has in it
+     * what the job's last claim of documents said of one that is taken, nothing has failed: the task is
+     * given back untried for a short random time, of 8 to 16 ms and twice as long each time its worker finds
+     * no document free, up to 128 ms.
+     *
+     * @param string $err what went wrong
      *
      * @throws Exception\MillpondException as finish()
      */
@@ -92,6 +98,9 @@ interface JobInterface
 
     /**
      * Ends the job and moves the task to this queue, with one more attempt and this reason.
+     *
+     * @param string $queue the queue's name, 1 to 65,536 bytes
+     * @param string $err   what went wrong
      *
      * @throws Exception\MillpondException as finish()
      */

@@ -68,16 +68,11 @@ final class Jobs implements JobsInterface
         $pointer = FFI::addr($options);
 
         return Signals::held(static function () use ($library, $storeHandle, $packed, $pointer, $waits, $store): self {
-            $call = $library->call();
-            $status = $library->ffi->millpond_tasks_jobs_new(
-                $storeHandle,
-                $packed->array,
-                $packed->count,
-                $pointer,
-                $call->jobs,
-                $call->error,
+            $call = $library->made(
+                'millpond_tasks_jobs_new',
+                [$storeHandle, $packed->array, $packed->count, $pointer],
+                'jobs',
             );
-            $library->check($status, $call);
 
             return new self($library, $call->jobs[0], $waits, $store);
         });
@@ -122,13 +117,7 @@ final class Jobs implements JobsInterface
         }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             Handles::sweep();
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_tasks_jobs_next(
-                $this->handle,
-                $call->job,
-                $call->error,
-            );
-            $this->library->check($status, $call);
+            $call = $this->library->made('millpond_tasks_jobs_next', [$this->handle], 'job');
             if ($call->job[0] !== null) {
                 $job = new Job($this->library, $call->job[0], $this->store);
                 $this->keep([$job]);

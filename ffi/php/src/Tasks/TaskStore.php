@@ -38,6 +38,8 @@ use Millpond\Internal\TaskArguments;
  * or changed before. Order is not guaranteed, but the oldest tasks of the highest priority come
  * first, nearly.
  *
+ * If a signal handler throws during a call, the call may be done, and what it returns is lost.
+ *
  * Names and JSON texts are UTF-8. Every call may throw what the connection throws, and an
  * InvalidArgumentException for wrong arguments, before anything is sent; a WrongTypeException or an
  * IncompatibleVersionException if the keys of the store hold something else.
@@ -57,9 +59,7 @@ final class TaskStore implements TaskStoreInterface
     ) {
         $this->library = $client->library;
         Handles::keep($this, $this->library->ffi, 'millpond_tasks_store_free', $handle);
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_claimant($handle, $call->text, $call->error);
-        $this->library->check($status, $call);
+        $call = $this->library->made('millpond_tasks_claimant', [$handle], 'text');
         $this->claimant = TaskResults::bytes($call->text[0]);
     }
 
@@ -132,77 +132,33 @@ final class TaskStore implements TaskStoreInterface
         return $this->modify((new Modification())->putDoc($doc))->insertedDocs[0];
     }
 
-    /**
-     * Does all of a modification, or nothing.
-     *
-     * After a ConnectionLostException or a TimeoutException it is done as a whole or not at all; fetch()
-     * shows which. Sent again, what it changed or deleted is not there at that version any more, so
-     * nothing is done twice unless it only inserts tasks; give those an id of your own then.
-     *
-     * @throws Exception\DependencyException      if something is not as it has to be, with a list of
-     *                                            all that is not; then nothing has changed
-     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, and for
-     *                                            what is named twice
-     */
     public function modify(Modification $modification): Modified
     {
         $packed = $modification->packed($this->library->ffi);
 
-        return $this->resultOf('modified', fn (CData $call): int => $this->library->ffi->millpond_tasks_modify(
-            $this->handle,
-            $packed->array,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+     'modified',
+     'millpond_tasks_modify',
+     [$this->handle, $packed->array],
+ );
     }
 
-    /**
-     * Leases one available task of these queues; null if there is none now. See claims() to wait for one.
-     *
-     * Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
-     * that a task that fails again and again does not block the others; the order of the queues is
-     * random too.
-     *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, a
-     * task may be leased that no caller received.
-     *
-     * @param string|iterable<string> $queues up to 1,000
-     * @param float                   $lease  seconds, at most 100 years
-     *
-     * @throws Exception\InvalidArgumentException for other numbers of queues and other times
-     */
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task
     {
         return $this->claimMany($queues, 1, $lease)[0] ?? null;
     }
 
-    /**
-     * Leases available tasks in one step: the same ones that as many calls of claim() would lease.
-     *
-     * @param string|iterable<string> $queues as for claim()
-     * @param int                     $max    how many at most, from 1 to 1,000
-     * @param float                   $lease  as for claim()
-     *
-     * @return list<Task>
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
-     */
     public function claimMany(string|iterable $queues, int $max, float $lease = 30.0): array
     {
         $names = Packed::members($this->library->ffi, TaskArguments::names('queues', $queues));
         $size = Arguments::size('max', $max);
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
-        return $this->resultOf('tasks', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim(
-            $this->handle,
-            $names->array,
-            $names->count,
-            $leaseMs,
-            $size,
-            0,
-            $call->result,
-            $call->error,
-        )) ?? [];
+        return $this->resultOf(
+        'tasks',
+        'millpond_tasks_claim',
+        [$this->handle, $names->array, $names->count, $leaseMs, $size, 0],
+    ) ?? [];
     }
 
     /**
@@ -250,21 +206,6 @@ final class TaskStore implements TaskStoreInterface
         );
     }
 
-    /**
-     * Renews the leases of tasks and documents for ``lease`` seconds from now, all of them or none,
-     * and returns their new versions. A worker() does so by itself.
-     *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
-     * all may be renewed, to versions that no caller received.
-     *
-     * @param Task|TaskId|iterable<Task|TaskId> $tasks
-     * @param Doc|DocId|iterable<Doc|DocId>     $docs
-     * @param float                             $lease as for claim()
-     *
-     * @throws Exception\DependencyException      if one of them is not there at that version or another
-     *                                            claimant holds it; nothing has changed then
-     * @throws Exception\InvalidArgumentException for nothing to renew, and for what is named twice
-     */
     public function renew(
         Task|TaskId|iterable $tasks = [],
         Doc|DocId|iterable $docs = [],
@@ -277,20 +218,11 @@ final class TaskStore implements TaskStoreInterface
         $packedDocs = Packed::records($ffi, 'millpond_doc_id *', $docIds);
         $versions = $ffi->new('uint64_t[' . $packed->count + $packedDocs->count + 1 . ']');
         [$pointer, $docPointer] = [FFI::addr($versions[0]), FFI::addr($versions[$packed->count])];
-        $call = $this->library->call();
-        $status = $ffi->millpond_tasks_renew(
-            $this->handle,
-            $packed->array,
-            $packed->count,
-            $packedDocs->array,
-            $packedDocs->count,
-            $leaseMs,
-            $pointer,
-            $docPointer,
-            $call->number,
-            $call->error,
+        $call = $this->library->made(
+            'millpond_tasks_renew',
+            [$this->handle, $packed->array, $packed->count, $packedDocs->array, $packedDocs->count, $leaseMs, $pointer, $docPointer],
+            'number',
         );
-        $this->library->check($status, $call);
         $newTasks = $newDocs = [];
         foreach ($taskIds as $index => [$id]) {
             $newTasks[] = new TaskId($id, $versions[$index]);
@@ -302,43 +234,24 @@ final class TaskStore implements TaskStoreInterface
         return new Renewed($newTasks, $newDocs, $call->number[0]);
     }
 
-    /**
-     * Leases all documents of a primary key, by secondary key, or none. The claimant that holds them can
-     * claim them again.
-     *
-     * After a ConnectionLostException or a TimeoutException they may be leased.
-     *
-     * @param float $lease as for claim()
-     *
-     * @return list<Doc>
-     *
-     * @throws Exception\DependencyException      if another claimant holds one of them
-     * @throws Exception\InvalidArgumentException for an empty key, and for names and times beyond their
-     *                                            limits
-     */
     public function claimDocs(string $namespace, string $key, float $lease = 30.0): array
     {
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
-        return $this->resultOf('docs', fn (CData $call): int => $this->library->ffi->millpond_tasks_claim_docs(
-            $this->handle,
-            $namespace,
-            \strlen($namespace),
-            $key,
-            \strlen($key),
-            $leaseMs,
-            $call->result,
-            $call->error,
-        ));
+        return $this->resultOf(
+        'docs',
+        'millpond_tasks_claim_docs',
+        [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $leaseMs],
+    );
     }
 
     /**
      * Makes a call that returns tasks or documents: see `TaskResults`.
      *
-     * @param \Closure(CData): int $make makes the call with its out-parameters
+     * @param list<mixed> $arguments
      */
-    private function resultOf(string $what, \Closure $make): mixed
+    private function resultOf(string $what, string $function, array $arguments): mixed
     {
-        return TaskResults::call($this->library, $what, $make);
+        return TaskResults::call($this->library, $what, $function, $arguments);
     }
 }

@@ -45,46 +45,56 @@ interface TaskStoreInterface
     public function putDoc(NewDoc $doc): Doc;
 
     /**
-     * Does all of a modification, or nothing.
+     * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks
+     * and documents that have to be as they were seen.
      *
-     * After a ConnectionLostException or a TimeoutException it is done as a whole or not at all; fetch()
-     * shows which. Sent again, what it changed or deleted is not there at that version any more, so
-     * nothing is done twice unless it only inserts tasks; give those an id of your own then.
+     * After ConnectionLostException or TimeoutException it is done as a whole or not at all; fetch() tells
+     * which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
+     * done twice unless it only inserts tasks; give those an id of your own then.
      *
-     * @throws Exception\DependencyException      if something is not as it has to be, with a list of
-     *                                            all that is not; then nothing has changed
-     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, and for
-     *                                            what is named twice
+     * @param Modification $modification what is to happen, all of it or nothing
+     *
+     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, values
+     *     that are no JSON texts, and what is named twice, before anything is sent
+     * @throws Exception\DependencyException if something is not as it has to be, with all that is not
+     *     (`dependency`), and then nothing has changed
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
      */
     public function modify(Modification $modification): Modified;
 
     /**
-     * Leases one available task of these queues; null if there is none now. See claims() to wait for one.
+     * Leases one available task of these queues, or returns null if there is none now; see claims() for more
+     * tasks, and to wait. Of each queue one of the oldest is picked at random, the oldest with a probability
+     * of one half, so that a task that fails again and again does not block the others; the order of the
+     * queues is random too.
      *
-     * Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
-     * that a task that fails again and again does not block the others; the order of the queues is
-     * random too.
+     * At least once: the task is available again when the lease is over, unless it was deleted or changed
+     * before. After ConnectionLostException or TimeoutException a task may be leased that no caller
+     * received.
      *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile, a
-     * task may be leased that no caller received.
+     * @param string|iterable<string> $queues names of queues, 1 to 1,000
+     * @param float                   $lease  how long in seconds to lease, at most 100 years
      *
-     * @param string|iterable<string> $queues up to 1,000
-     * @param float                   $lease  seconds, at most 100 years
-     *
-     * @throws Exception\InvalidArgumentException for other numbers of queues and other times
+     * @throws Exception\InvalidArgumentException for no queue and names beyond their limits
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
      */
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task;
 
     /**
-     * Leases available tasks in one step: the same ones that as many calls of claim() would lease.
+     * Leases up to `max` available tasks, as `max` claim()s would; one step.
      *
-     * @param string|iterable<string> $queues as for claim()
-     * @param int                     $max    how many at most, from 1 to 1,000
-     * @param float                   $lease  as for claim()
+     * As claim().
+     *
+     * @param string|iterable<string> $queues names of queues, 1 to 1,000
+     * @param int                     $max    how many tasks at most, 1 to 1,000
+     * @param float                   $lease  how long in seconds to lease, at most 100 years
      *
      * @return list<Task>
      *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     * @throws Exception\MillpondException as claim()
+     * @throws Exception\InvalidArgumentException for a `max` of 0 or above 1,000
      */
     public function claimMany(string|iterable $queues, int $max, float $lease = 30.0): array;
 
@@ -112,19 +122,20 @@ interface TaskStoreInterface
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): WorkerInterface;
 
     /**
-     * Renews the leases of tasks and documents for ``lease`` seconds from now, all of them or none,
-     * and returns their new versions. A worker() does so by itself.
+     * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
+     * new versions.
      *
-     * After a ConnectionLostException or a TimeoutException, or if a signal handler throws meanwhile,
-     * all may be renewed, to versions that no caller received.
+     * After ConnectionLostException or TimeoutException all may be renewed, at versions that no caller
+     * received.
      *
-     * @param Task|TaskId|iterable<Task|TaskId> $tasks
-     * @param Doc|DocId|iterable<Doc|DocId>     $docs
-     * @param float                             $lease as for claim()
+     * @param Task|TaskId|iterable<Task|TaskId> $tasks tasks, or their ids and versions
+     * @param Doc|DocId|iterable<Doc|DocId>     $docs  documents, or their namespaces, ids and versions
+     * @param float                             $lease how long in seconds to lease, at most 100 years
      *
-     * @throws Exception\DependencyException      if one of them is not there at that version or another
-     *                                            claimant holds it; nothing has changed then
-     * @throws Exception\InvalidArgumentException for nothing to renew, and for what is named twice
+     * @throws Exception\InvalidArgumentException for nothing to renew, more than 100,000 and what is named
+     *     twice
+     * @throws Exception\DependencyException if one of them is not there at that version or another claimant
+     *     holds it, and then nothing has changed
      */
     public function renew(
         Task|TaskId|iterable $tasks = [],
@@ -133,29 +144,32 @@ interface TaskStoreInterface
     ): Renewed;
 
     /**
-     * Leases all documents of a primary key, by secondary key, or none. The claimant that holds them can
-     * claim them again.
+     * Leases all documents of this primary key, by secondary key, or none if another claimant holds one of
+     * them. Their holder can claim them again.
      *
-     * After a ConnectionLostException or a TimeoutException they may be leased.
+     * After ConnectionLostException or TimeoutException they may be leased; claiming them again is safe.
      *
-     * @param float $lease as for claim()
+     * @param string $namespace the namespace of documents, up to 64 characters
+     * @param string $key       the primary key of documents, up to 256 characters
+     * @param float  $lease     how long in seconds to lease, at most 100 years
      *
      * @return list<Doc>
      *
-     * @throws Exception\DependencyException      if another claimant holds one of them
-     * @throws Exception\InvalidArgumentException for an empty key, and for names and times beyond their
-     *                                            limits
+     * @throws Exception\InvalidArgumentException for an empty key and names beyond their limits
+     * @throws Exception\DependencyException if another claimant holds one of them
      */
     public function claimDocs(string $namespace, string $key, float $lease = 30.0): array;
 
     /**
      * The tasks of these ids, from any queue, in the same order; missing ones are left out.
      *
-     * @param string|iterable<string> $ids up to 10,000
+     * @param string|iterable<string> $ids ids, 1 to 10,000
      *
      * @return list<Task>
      *
-     * @throws Exception\InvalidArgumentException for no id, too many, and ids beyond their limits
+     * @throws Exception\InvalidArgumentException for no id, more than 10,000 and ids beyond their limits
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
      */
     public function fetch(string|iterable $ids): array;
 
@@ -202,43 +216,55 @@ interface TaskStoreInterface
     /**
      * Whether none of these queues holds a task.
      *
-     * @param string|iterable<string> $exact    those of these names,
-     * @param string|iterable<string> $prefixes and those whose names begin like these
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
      *
-     * @throws Exception\InvalidArgumentException if no queue is named
+     * @throws Exception\MillpondException as queueStats()
+     * @throws Exception\InvalidArgumentException for a filter that names nothing
      */
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
 
     /**
-     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
-     * counted without reading the tasks.
+     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted
+     * without reading the tasks.
      *
-     * @param string|iterable<string> $exact    as for queues()
-     * @param string|iterable<string> $prefixes as for queues()
-     * @param int|null                $limit    as for queues()
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
+     * @param int|null                $limit    how many at most
      *
      * @return list<QueueStats>
      *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
+     *     100,000
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
      */
     public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
 
     /**
-     * The document of these keys that was inserted without an id of its own; null if it is not there. One
-     * with an id of its own is found by that, with fetchDocs().
+     * The document of these keys that was inserted without an id of its own, or null if it is not there. The
+     * key is a text, or the primary and the secondary key as a pair. A document with an id of its own is
+     * found by that (fetchDocs()).
      *
-     * @throws Exception\InvalidArgumentException for an empty key, and for names beyond their limits
+     * @param string $namespace    the namespace of documents, up to 64 characters
+     * @param string $key          the primary key of documents, up to 256 characters
+     * @param string $secondaryKey the secondary key; empty by default
+     *
+     * @throws Exception\InvalidArgumentException for an empty key and names beyond their limits
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
      */
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc;
 
     /**
      * The documents of these ids, in the same order; missing ones are left out.
      *
-     * @param string|iterable<string> $ids up to 10,000
+     * @param string                  $namespace the namespace of documents, up to 64 characters
+     * @param string|iterable<string> $ids       ids, 1 to 10,000
      *
      * @return list<Doc>
      *
-     * @throws Exception\InvalidArgumentException as fetch()
+     * @throws Exception\MillpondException as fetch()
      */
     public function fetchDocs(string $namespace, string|iterable $ids): array;
 
@@ -265,13 +291,13 @@ interface TaskStoreInterface
     /**
      * What is in the namespaces that hold documents, by name.
      *
-     * @param string|iterable<string> $exact    as for queues()
-     * @param string|iterable<string> $prefixes as for queues()
-     * @param int|null                $limit    as for queues()
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
+     * @param int|null                $limit    how many at most
      *
      * @return list<NamespaceStats>
      *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     * @throws Exception\MillpondException as queueStats()
      */
     public function namespaceStats(
         string|iterable $exact = [],
@@ -280,8 +306,10 @@ interface TaskStoreInterface
     ): array;
 
     /**
-     * The time on the clock that decides when tasks are available and leases are over, in milliseconds
-     * since the Unix epoch.
+     * The time on the clock that decides when tasks are available and leases are over, in milliseconds since
+     * the Unix epoch.
+     *
+     * @throws Exception\MillpondException only those of the connection
      */
     public function time(): int;
 }
