@@ -20,7 +20,6 @@ mod node_types;
 mod output;
 mod overlay;
 mod php;
-mod ruby;
 mod python;
 mod python_blocking;
 mod ruby;
@@ -55,13 +54,10 @@ fn main() -> ExitCode {
 fn generate(root: &Path, model: &Model) -> Output {
     let surface = Surface::read(root, model);
     let mut output = Output::new(root);
-    ruby::emit(root, model, &mut output);
-    node::emit(root, model, &surface, &mut output);
-    let _ = &surface;
     c::emit(root, model, &mut output);
-    python::emit(root, model, &mut output);
-    php::emit(root, model, &surface, &mut output);
-    python::emit(root, model, &mut output);
     python::emit(root, model, &surface, &mut output);
+    node::emit(root, model, &surface, &mut output);
+    ruby::emit(root, model, &mut output);
+    php::emit(root, model, &surface, &mut output);
     output
 }
