@@ -196,18 +196,18 @@ typedef struct {
 } millpond_shuffle_field;
 
 typedef struct {
+    int64_t stream;
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+typedef struct {
     size_t size;
     char *shard_key;
     size_t shard_key_length;
     const millpond_shuffle_field *fields;
     size_t field_count;
 } millpond_shuffle_new_message;
-
-typedef struct {
-    int64_t stream;
-    uint64_t id_time_ms;
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
 
 typedef struct {
     millpond_shuffle_receipt receipt;
@@ -740,6 +740,16 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_shuffle_queue **queue,
                                            millpond_error **error);
 
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+
+millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       const millpond_shuffle_field *fields,
+                                       size_t field_count,
+                                       millpond_shuffle_receipt *receipt,
+                                       millpond_error **error);
+
 millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         uint32_t streams,
                                         uint32_t *now,
@@ -759,7 +769,39 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                uint64_t *pending,
                                                millpond_error **error);
 
-void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
+                                            const char *group,
+                                            size_t group_length,
+                                            millpond_shuffle_stats **stats,
+                                            millpond_error **error);
+
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **letters,
+                                                   millpond_error **error);
+
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **values,
+                                                          millpond_error **error);
+
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *receipts,
+                                     size_t count,
+                                     uint64_t *acknowledged,
+                                     millpond_error **error);
+
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *receipts,
+                                                size_t count,
+                                                uint64_t *acknowledged,
+                                                millpond_error **error);
+
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *receipts,
+                                        size_t count,
+                                        uint64_t *extended,
+                                        millpond_error **error);
 
 void millpond_shuffle_new_message_init(millpond_shuffle_new_message *message, size_t size);
 
@@ -768,14 +810,6 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
                                        const char *shard_key,
                                        size_t shard_key_length,
                                        uint32_t *numbers,
-                                       millpond_error **error);
-
-millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
-                                       const char *shard_key,
-                                       size_t shard_key_length,
-                                       const millpond_shuffle_field *fields,
-                                       size_t field_count,
-                                       millpond_shuffle_receipt *receipt,
                                        millpond_error **error);
 
 millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
@@ -822,24 +856,6 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       millpond_shuffle_batch **batch,
                                       millpond_error **error);
 
-millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
-                                     const millpond_shuffle_receipt *receipts,
-                                     size_t count,
-                                     uint64_t *acknowledged,
-                                     millpond_error **error);
-
-millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
-                                                const millpond_shuffle_receipt *receipts,
-                                                size_t count,
-                                                uint64_t *acknowledged,
-                                                millpond_error **error);
-
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *receipts,
-                                        size_t count,
-                                        uint64_t *extended,
-                                        millpond_error **error);
-
 millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
                                          uint64_t min_idle_ms,
                                          size_t max,
@@ -861,11 +877,6 @@ millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messag
 
 void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
-millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
-                                                   size_t max,
-                                                   millpond_shuffle_dead_letters **letters,
-                                                   millpond_error **error);
-
 const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
                                                                      size_t index);
 
@@ -882,12 +893,6 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
                                                      millpond_error **error);
 
 void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
-
-millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
-                                            const char *group,
-                                            size_t group_length,
-                                            millpond_shuffle_stats **stats,
-                                            millpond_error **error);
 
 const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
                                                                size_t index);
@@ -945,11 +950,6 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
                                                 millpond_shuffle_receipt *receipt,
                                                 millpond_error **error);
 
-millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
-                                                          uint64_t within_ms,
-                                                          millpond_keys **values,
-                                                          millpond_error **error);
-
 millpond_status millpond_shuffle_keys(const char *name,
                                       size_t name_length,
                                       millpond_keys **keys,
@@ -991,16 +991,96 @@ millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
                                         millpond_bytes *claimant,
                                         millpond_error **error);
 
+void millpond_tasks_store_free(millpond_tasks_store *store);
+
 millpond_status millpond_tasks_time(millpond_tasks_store *store,
                                     uint64_t *time_ms,
                                     millpond_error **error);
-
-void millpond_tasks_store_free(millpond_tasks_store *store);
 
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
                                       millpond_error **error);
+
+millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_tasks_result **result,
+                                     millpond_error **error);
+
+millpond_status millpond_tasks_list(millpond_tasks_store *store,
+                                    const char *queue,
+                                    size_t queue_length,
+                                    const millpond_task_query *query,
+                                    millpond_tasks_result **result,
+                                    millpond_error **error);
+
+millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const char *key,
+                                          size_t key_length,
+                                          int64_t lease_ms,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
+                                       const millpond_new_doc *doc,
+                                       millpond_tasks_result **result,
+                                       millpond_error **error);
+
+millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const millpond_bytes *ids,
+                                          size_t id_count,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
+                                         const char *namespace_name,
+                                         size_t namespace_name_length,
+                                         const millpond_doc_query *query,
+                                         millpond_tasks_result **result,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_result **result,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
+                                               const millpond_tasks_filter *filter,
+                                               millpond_tasks_result **result,
+                                               millpond_error **error);
+
+millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
+                                            bool *ended,
+                                            millpond_error **error);
+
+millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
+                                          const millpond_tasks_modification *modification,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
+                                        const char *queue,
+                                        size_t queue_length,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
 
 millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       const char *queue,
@@ -1059,28 +1139,6 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      uint64_t *at_ms,
                                      millpond_error **error);
 
-millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
-                                     const millpond_bytes *ids,
-                                     size_t id_count,
-                                     millpond_tasks_result **result,
-                                     millpond_error **error);
-
-millpond_status millpond_tasks_list(millpond_tasks_store *store,
-                                    const char *queue,
-                                    size_t queue_length,
-                                    const millpond_task_query *query,
-                                    millpond_tasks_result **result,
-                                    millpond_error **error);
-
-millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
-                                          const char *namespace_name,
-                                          size_t namespace_name_length,
-                                          const char *key,
-                                          size_t key_length,
-                                          int64_t lease_ms,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
 millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        const char *namespace_name,
                                        size_t namespace_name_length,
@@ -1090,41 +1148,6 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        size_t secondary_key_length,
                                        millpond_tasks_result **result,
                                        millpond_error **error);
-
-millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
-                                       const millpond_new_doc *doc,
-                                       millpond_tasks_result **result,
-                                       millpond_error **error);
-
-millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
-                                          const char *namespace_name,
-                                          size_t namespace_name_length,
-                                          const millpond_bytes *ids,
-                                          size_t id_count,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
-                                         const char *namespace_name,
-                                         size_t namespace_name_length,
-                                         const millpond_doc_query *query,
-                                         millpond_tasks_result **result,
-                                         millpond_error **error);
-
-millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
-                                           const millpond_tasks_filter *filter,
-                                           millpond_tasks_result **result,
-                                           millpond_error **error);
-
-millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
-                                         const millpond_tasks_filter *filter,
-                                         bool *empty,
-                                         millpond_error **error);
-
-millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
-                                               const millpond_tasks_filter *filter,
-                                               millpond_tasks_result **result,
-                                               millpond_error **error);
 
 const millpond_tasks_dependency *millpond_error_dependency(const millpond_error *error);
 
@@ -1138,10 +1161,6 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
 
-millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
-                                            bool *ended,
-                                            millpond_error **error);
-
 millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *namespace_name,
                                               size_t namespace_name_length,
@@ -1151,30 +1170,11 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               millpond_tasks_result **result,
                                               millpond_error **error);
 
-millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
-                                          const millpond_tasks_modification *modification,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
-
-millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
-
 millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
                                          const char *err,
                                          size_t err_length,
                                          int64_t delay_ms,
                                          millpond_error **error);
-
-millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
-                                        const char *queue,
-                                        size_t queue_length,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
 
 millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
                                            int64_t delay_ms,

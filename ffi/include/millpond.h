@@ -772,6 +772,25 @@ typedef struct {
 } millpond_shuffle_field;
 
 /**
+ * Where a message is: what acknowledging takes. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The number of the stream, or -1 for the default stream.
+     */
+    int64_t stream;
+    /**
+     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
+     * since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of the id: which of the messages of that time it is.
+     */
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+/**
  * A message to write. `millpond_shuffle_new_message_init` fills it; then set its fields and its
  * tenant.
  */
@@ -797,25 +816,6 @@ typedef struct {
      */
     size_t field_count;
 } millpond_shuffle_new_message;
-
-/**
- * Where a message is: what acknowledging takes. Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The number of the stream, or -1 for the default stream.
-     */
-    int64_t stream;
-    /**
-     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
-     * since the Unix epoch.
-     */
-    uint64_t id_time_ms;
-    /**
-     * The second half of the id: which of the messages of that time it is.
-     */
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
 
 /**
  * A message that was delivered to a consumer.
@@ -1113,7 +1113,7 @@ typedef struct {
 } millpond_doc_id;
 
 /**
- * What becomes of a document; made by Doc::change.
+ * What becomes of a document; made by `change`.
  *
  * `millpond_doc_change_init` fills it; then set what you like.
  */
@@ -1143,8 +1143,8 @@ typedef struct {
 } millpond_doc_change;
 
 /**
- * Inserts, changes, deletes and dependencies on tasks and documents, for TaskStore::modify:
- * all happen or none does. A task or document may be named only once.
+ * Inserts, changes, deletes and dependencies on tasks and documents, for
+ * `millpond_tasks_modify`: all happen or none does. A task or document may be named only once.
  *
  * At most 100,000 entries.
  *
@@ -1379,7 +1379,7 @@ typedef struct {
      */
     millpond_bytes namespace_name;
     /**
-     * Unique in its namespace; made of its keys by default, see NewDoc::id.
+     * Unique in its namespace; made of its keys by default, see `id`.
      */
     millpond_bytes id;
     /**
@@ -2708,15 +2708,54 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_error **error);
 
 /**
- * Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
- * deliver or to acknowledge. Until then writers spread over the new number already and readers still
- * read from all; a later write or resize removes the others. A queue that was never written to is
- * created with this number. Clients with another number of `streams` are refused from then on.
+ * Frees a queue. Consumers that were made from it stay usable. NULL and a queue that was freed
+ * before are fine.
  *
- * `now` is set to how many streams the queue has now; it may be NULL.
+ * Threads: any.
+ */
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+
+/**
+ * Writes one message of a tenant, to the stream of its shard that has the least to do.
+ * `receipt` is set to where it is.
  *
- * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for no stream or more than
- * 65,536.
+ * `receipt` may be NULL.
+ *
+ *     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
+ *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields or
+ * beyond the limits (32,768, 67,108,864), or settings that no queue can have, before anything
+ * is sent, and for a queue that has another number of `streams` than this handle was given;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those of
+ * the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not
+ * be written; written again it may be there twice.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
+                                       const char *shard_key,
+                                       size_t shard_key_length,
+                                       const millpond_shuffle_field *fields,
+                                       size_t field_count,
+                                       millpond_shuffle_receipt *receipt,
+                                       millpond_error **error);
+
+/**
+ * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
+ * nothing left to deliver or to acknowledge. Until then writers spread over the new number
+ * already and readers still take from all; a later write or resize takes the others away.
+ * `now` is set to how many streams the queue has now. A queue that nobody has written to is
+ * made with this number.
+ *
+ * Handles with another number of `streams` are refused from then on.
+ *
+ * `now` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else, and then nothing has changed; those of the connection.
  *
  * Threads: any.
  */
@@ -2726,10 +2765,10 @@ millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         millpond_error **error);
 
 /**
- * How many entries the streams hold, finished ones that were not deleted included.
+ * How many entries the streams hold, finished ones that nobody deleted included. `len` is set
+ * to it.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
- * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
  * Threads: any.
  */
@@ -2738,7 +2777,7 @@ millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
                                      millpond_error **error);
 
 /**
- * How many messages are not yet delivered to some group, or not acknowledged by it.
+ * How many messages some group still has to get or to acknowledge. `backlog` is set to it.
  *
  * Errors: as `millpond_shuffle_len`.
  *
@@ -2749,7 +2788,7 @@ millpond_status millpond_shuffle_backlog(millpond_shuffle_queue *queue,
                                          millpond_error **error);
 
 /**
- * How many messages were delivered to a group and are not acknowledged.
+ * How many messages were delivered to a group and not acknowledged. `pending` is set to it.
  *
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
  *
@@ -2762,12 +2801,113 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
- * Frees a queue. Consumers that were made from it stay usable. NULL and a queue that was freed
- * before are fine.
+ * What each stream holds for a group.
+ *
+ * `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on
+ * failure to NULL.
+ *
+ * Errors: as `millpond_shuffle_pending_count`.
  *
  * Threads: any.
  */
-void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
+millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
+                                            const char *group,
+                                            size_t group_length,
+                                            millpond_shuffle_stats **stats,
+                                            millpond_error **error);
+
+/**
+ * Up to `max` messages that were delivered too often, the oldest first; see
+ * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are
+ * deleted or their `dead_ttl_ms` is over.
+ *
+ * `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`,
+ * or on failure to NULL.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or
+ * above 10,000.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **letters,
+                                                   millpond_error **error);
+
+/**
+ * Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out
+ * of the deadlines, in one step, so that of several callers one gets each. Returns them by
+ * deadline. They are garbage from then on; their messages stay until they are deleted. The
+ * step has no limit, and the server does nothing else meanwhile: a million values take
+ * seconds.
+ *
+ * `values` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
+ * NULL. `within_ms`: how long ago the deadline may have passed.
+ *
+ * Errors: as `millpond_shuffle_delete_tracked`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
+ * no caller received; `millpond_shuffle_gc` returns them again.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **values,
+                                                          millpond_error **error);
+
+/**
+ * Acknowledges messages, so that the group does not get them again. `acknowledged` is set to
+ * how many were waiting for that. The entries stay in the queue, for other groups.
+ *
+ * `acknowledged` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else; those of the connection.
+ *
+ * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *receipts,
+                                     size_t count,
+                                     uint64_t *acknowledged,
+                                     millpond_error **error);
+
+/**
+ * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+ * `acknowledged` is set to it.
+ *
+ * `acknowledged` may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Delivery: as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *receipts,
+                                                size_t count,
+                                                uint64_t *acknowledged,
+                                                millpond_error **error);
+
+/**
+ * Says that messages are still being worked on, so that nobody reclaims them. `extended` is
+ * set to how many are this consumer's; those that are not have been taken over.
+ *
+ * `extended` may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *receipts,
+                                        size_t count,
+                                        uint64_t *extended,
+                                        millpond_error **error);
 
 /**
  * Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
@@ -2805,34 +2945,6 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
                                        const char *shard_key,
                                        size_t shard_key_length,
                                        uint32_t *numbers,
-                                       millpond_error **error);
-
-/**
- * Writes one message of a tenant, to the stream of its shard that has the least to do.
- *
- * `receipt` is set to where it is; it may be NULL.
- *
- *     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
- *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
- * 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and invalid
- * settings (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100 years),
- * before anything is sent, and for a queue that has another number of streams than this client
- * set; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those
- * of the connection.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
- * written; written again it may be there twice.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
-                                       const char *shard_key,
-                                       size_t shard_key_length,
-                                       const millpond_shuffle_field *fields,
-                                       size_t field_count,
-                                       millpond_shuffle_receipt *receipt,
                                        millpond_error **error);
 
 /**
@@ -3000,61 +3112,6 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       millpond_error **error);
 
 /**
- * Acknowledges messages, so that they are not delivered to the group again. The entries stay in
- * the queue, for other groups.
- *
- * `acknowledged` is set to how many were waiting for that; it may be NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a stream that is no number of one, an empty group, and
- * a name that is empty or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; those
- * of the connection.
- *
- * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
- * atomic. A call takes up to 1,000,000 messages.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
-                                     const millpond_shuffle_receipt *receipts,
-                                     size_t count,
-                                     uint64_t *acknowledged,
-                                     millpond_error **error);
-
-/**
- * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
- *
- * `acknowledged` is set to how many were waiting for that; it may be NULL.
- *
- * Errors: as `millpond_shuffle_ack`.
- *
- * Delivery: as `millpond_shuffle_ack`.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
-                                                const millpond_shuffle_receipt *receipts,
-                                                size_t count,
-                                                uint64_t *acknowledged,
-                                                millpond_error **error);
-
-/**
- * Resets the idle time of messages that are still being worked on, so that no consumer reclaims
- * them.
- *
- * `extended` is set to how many are this consumer's; those that are not have been taken over. It
- * may be NULL.
- *
- * Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for an empty consumer.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *receipts,
-                                        size_t count,
-                                        uint64_t *extended,
-                                        millpond_error **error);
-
-/**
  * Takes over up to `max` messages that were delivered at least `min_idle_ms` milliseconds ago and
  * neither acknowledged nor extended since: those of consumers that are gone. One that was
  * delivered `max_deliveries` times becomes a dead letter instead.
@@ -3143,24 +3200,6 @@ millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messag
 void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
 /**
- * Reads up to `max` messages that were delivered too often, the oldest first; see
- * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are deleted or
- * their `dead_ttl_ms` is over.
- *
- * `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
- * failure to NULL.
- *
- * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above
- * 10,000.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
-                                                   size_t max,
-                                                   millpond_shuffle_dead_letters **letters,
-                                                   millpond_error **error);
-
-/**
  * The dead letter with this number, from 0, the oldest first. Lives until they are freed. NULL past
  * the end, for NULL and for a handle that was freed or is none.
  *
@@ -3219,22 +3258,6 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
  * Threads: any.
  */
 void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
-
-/**
- * Reads what each stream holds for a group.
- *
- * `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on failure to
- * NULL.
- *
- * Errors: as `millpond_shuffle_pending_count`.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
-                                            const char *group,
-                                            size_t group_length,
-                                            millpond_shuffle_stats **stats,
-                                            millpond_error **error);
 
 /**
  * The stream with this number. Lives until the stats are freed. NULL past the end, for NULL and for
@@ -3434,27 +3457,6 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
                                                 millpond_error **error);
 
 /**
- * Takes the values whose deadline passed not longer ago than `within_ms` milliseconds (rounded up
- * to seconds) out of the deadlines, in one step, so that of several callers one gets each. They are
- * garbage from then on; their messages stay until they are deleted.
- *
- * `values` is set to them, by deadline, which the caller frees with `millpond_keys_free`, or on
- * failure to NULL.
- *
- * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a `within_ms`
- * above 10^18 - 1,000.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
- * no caller received; `millpond_shuffle_gc` returns them again.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
-                                                          uint64_t within_ms,
-                                                          millpond_keys **values,
-                                                          millpond_error **error);
-
-/**
  * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
  * notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
  * `shuffle.delete_dead_letters` take all four, the others the first three. For connections of your own; makes no call.
@@ -3622,19 +3624,6 @@ millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
                                         millpond_error **error);
 
 /**
- * The time on the clock that decides when tasks are available and leases are over, in milliseconds
- * since the Unix epoch.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB; those of the
- * connection.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_time(millpond_tasks_store *store,
-                                    uint64_t *time_ms,
-                                    millpond_error **error);
-
-/**
  * Frees a store. Loops and jobs that were made from it stay usable. NULL and a store that was
  * freed before are fine.
  *
@@ -3643,11 +3632,23 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
 void millpond_tasks_store_free(millpond_tasks_store *store);
 
 /**
- * Does all of a modification, or nothing. One that is empty succeeds.
+ * The time on the clock that decides when tasks are available and leases are over, in
+ * milliseconds since the Unix epoch. `time_ms` is set to it.
  *
- * `result` is set to the tasks and documents that were inserted and changed, in the order of the
- * modification and without those that were skipped; see `millpond_tasks_data`. The caller frees it
- * with `millpond_tasks_result_free`; on failure it is NULL. `result` may be NULL.
+ * Errors: only those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_time(millpond_tasks_store *store,
+                                    uint64_t *time_ms,
+                                    millpond_error **error);
+
+/**
+ * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
+ * and tasks and documents that have to be as they were seen.
+ *
+ * `result` is set to what was inserted and changed, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
  *
  *     millpond_task_id done = {task->id, task->version};
  *     millpond_tasks_modification modification;
@@ -3656,16 +3657,16 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  *     modification.delete_count = 1;
  *     status = millpond_tasks_modify(store, &modification, NULL, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values that
- * are no JSON texts, and what is named twice, before anything is sent; `MILLPOND_DEPENDENCY` if
- * something is not as it has to be, with a list of all that is not (`millpond_error_dependency`);
- * then nothing has changed; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys
- * hold something else; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values
+ * that are no JSON texts, and what is named twice, before anything is sent;
+ * `MILLPOND_DEPENDENCY` if something is not as it has to be, with all that is not
+ * (`dependency`), and then nothing has changed; `MILLPOND_WRONG_TYPE` and
+ * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or not at
- * all; `millpond_tasks_fetch` shows which. Sent again, what it changed or deleted is not there at
- * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
- * of your own then.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or
+ * not at all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is
+ * not there at that version any more, so nothing is done twice unless it only inserts tasks;
+ * give those an id of your own then.
  *
  * Threads: any.
  */
@@ -3673,6 +3674,253 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
                                       millpond_error **error);
+
+/**
+ * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+ *
+ * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`, or
+ * on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
+ * those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_tasks_result **result,
+                                     millpond_error **error);
+
+/**
+ * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
+ * claimed between two pages may be on both or on none.
+ *
+ * `result` is set to it, with what the `next` page comes after, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL. `query` may be NULL.
+ *
+ *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
+ *     query.after = data->next; // the result has to be there until the next page is
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 10,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
+ * else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_list(millpond_tasks_store *store,
+                                    const char *queue,
+                                    size_t queue_length,
+                                    const millpond_task_query *query,
+                                    millpond_tasks_result **result,
+                                    millpond_error **error);
+
+/**
+ * Leases all documents of this primary key, by secondary key, or none if another claimant
+ * holds one of them. Their holder can claim them again.
+ *
+ * `result` is set to the documents, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
+ * is 30,000.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
+ * `MILLPOND_DEPENDENCY` if another claimant holds one of them; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased;
+ * claiming them again is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const char *key,
+                                          size_t key_length,
+                                          int64_t lease_ms,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+/**
+ * Inserts a document, or replaces the content of the one of its id, in one step. Without an
+ * `id` of its own that is the document of its keys. A claimant that holds the document still
+ * does.
+ *
+ * `result` is set to the document as it is now, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
+ *
+ *     millpond_new_doc doc;
+ *     millpond_new_doc_init(&doc, sizeof doc);
+ *     doc.namespace_name = (millpond_bytes){"rates", 5};
+ *     doc.key = (millpond_bytes){"eur", 3};
+ *     doc.content = (millpond_bytes){"1.1", 3};
+ *     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
+ *
+ * Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without
+ * a content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other
+ * keys has its id.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again,
+ * it replaces what others put meanwhile.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
+                                       const millpond_new_doc *doc,
+                                       millpond_tasks_result **result,
+                                       millpond_error **error);
+
+/**
+ * The documents of these ids, in the same order; missing ones are left out.
+ *
+ * `result` is set to the documents, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: as `millpond_tasks_fetch`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
+                                          const char *namespace_name,
+                                          size_t namespace_name_length,
+                                          const millpond_bytes *ids,
+                                          size_t id_count,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+/**
+ * A page of a namespace's documents, by primary key, secondary key and id.
+ *
+ * `result` is set to it, with what the `next_doc` page comes after, which the caller frees
+ * with `millpond_tasks_result_free`, or on failure to NULL. `query` may be NULL.
+ *
+ * Errors: as `millpond_tasks_list`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
+                                         const char *namespace_name,
+                                         size_t namespace_name_length,
+                                         const millpond_doc_query *query,
+                                         millpond_tasks_result **result,
+                                         millpond_error **error);
+
+/**
+ * What is in the queues that hold tasks, by name: exact at one point in time for each queue,
+ * and counted without reading the tasks.
+ *
+ * `result` is set to the queues, which the caller frees with `millpond_tasks_result_free`, or
+ * on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 100,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
+ * something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_result **result,
+                                           millpond_error **error);
+
+/**
+ * Whether none of these queues holds a task. `empty` is set to it.
+ *
+ * `filter` may be NULL.
+ *
+ * Errors: as `millpond_tasks_queue_stats`; also `MILLPOND_INVALID_ARGUMENT` for a filter that
+ * names nothing.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+/**
+ * What is in the namespaces that hold documents, by name.
+ *
+ * `result` is set to the namespaces, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: as `millpond_tasks_queue_stats`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
+                                               const millpond_tasks_filter *filter,
+                                               millpond_tasks_result **result,
+                                               millpond_error **error);
+
+/**
+ * Whether one of the methods that end the job has succeeded. Sends nothing. `ended` is set to
+ * it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
+                                            bool *ended,
+                                            millpond_error **error);
+
+/**
+ * Ends the job with a modification, in which the task and the documents that the job holds are
+ * taken at their newest versions.
+ *
+ * `result` is set to what was inserted and changed, which the caller frees with
+ * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
+ *
+ * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost.
+ *
+ * Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or ended in
+ * another way, while the lease lasts, which is not renewed any more.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
+                                          const millpond_tasks_modification *modification,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+/**
+ * Ends the job and deletes the task.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+/**
+ * Ends the job as its handler's error does: as `millpond_tasks_job_retry`, with this text as
+ * the reason. If that has in it what the job's last claim of documents said of one that is
+ * taken, nothing has failed: the task is given back untried for a short random time, of 8 to
+ * 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+/**
+ * Ends the job and moves the task to this queue, with one more attempt and this reason.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
+                                        const char *queue,
+                                        size_t queue_length,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
 
 /**
  * Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
@@ -3870,72 +4118,6 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * The tasks of these ids, from any queue, in the same order; missing ones are left out.
- *
- * `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
- * to NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
- * of the connection.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
-                                     const millpond_bytes *ids,
-                                     size_t id_count,
-                                     millpond_tasks_result **result,
-                                     millpond_error **error);
-
-/**
- * A page of a queue's tasks, by time and id; `query` may be NULL. Pages are not one snapshot: a
- * task that is claimed between two pages may be on both or on none.
- *
- * `result` is set to it, with what the `next` page comes after; the caller frees it with
- * `millpond_tasks_result_free`. On failure it is NULL.
- *
- *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
- *     query.after = data->next; // the result has to be there until the next page is
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
- * 10,000; else as `millpond_tasks_fetch`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_list(millpond_tasks_store *store,
-                                    const char *queue,
-                                    size_t queue_length,
-                                    const millpond_task_query *query,
-                                    millpond_tasks_result **result,
-                                    millpond_error **error);
-
-/**
- * Leases all documents of a primary key for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000), or none if
- * another claimant holds one of them. The claimant that holds them can claim them again.
- *
- * `result` is set to them, by secondary key, which the caller frees with
- * `millpond_tasks_result_free`, or on failure to NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, names beyond their limits and a lease
- * below 0 or above 100 years; `MILLPOND_DEPENDENCY` if another claimant holds one of them;
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
- * of the connection.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased; claiming
- * them again is safe.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
-                                          const char *namespace_name,
-                                          size_t namespace_name_length,
-                                          const char *key,
-                                          size_t key_length,
-                                          int64_t lease_ms,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-/**
  * The document of these keys that was inserted without an id of its own. A document with an id of
  * its own is found by that, with `millpond_tasks_fetch_docs`.
  *
@@ -3957,115 +4139,6 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        size_t secondary_key_length,
                                        millpond_tasks_result **result,
                                        millpond_error **error);
-
-/**
- * Inserts a document, or replaces the content of the one of its id, in one step; without an id of
- * its own that is the document of its keys. The document's claimant stays the same. It needs a
- * content; `skip_colliding` is ignored.
- *
- *     millpond_new_doc doc;
- *     millpond_new_doc_init(&doc, sizeof doc);
- *     doc.namespace_name = (millpond_bytes){"rates", 5};
- *     doc.key = (millpond_bytes){"eur", 3};
- *     doc.content = (millpond_bytes){"1.1", 3};
- *     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
- *
- * `result` is set to the document as it is now, which the caller frees with
- * `millpond_tasks_result_free`, or on failure to NULL. It may be NULL.
- *
- * Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without a
- * content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other keys has
- * its id.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again, it
- * replaces what others put meanwhile.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
-                                       const millpond_new_doc *doc,
-                                       millpond_tasks_result **result,
-                                       millpond_error **error);
-
-/**
- * The documents of these ids, in the same order; missing ones are left out.
- *
- * `result` is set to them, which the caller frees with `millpond_tasks_result_free`, or on failure
- * to NULL.
- *
- * Errors: as `millpond_tasks_fetch`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
-                                          const char *namespace_name,
-                                          size_t namespace_name_length,
-                                          const millpond_bytes *ids,
-                                          size_t id_count,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-/**
- * A page of a namespace's documents, by primary key, secondary key and id; `query` may be NULL.
- *
- * `result` is set to it, with what the next page comes after in `next_doc`; the caller frees it
- * with `millpond_tasks_result_free`. On failure it is NULL.
- *
- * Errors: as `millpond_tasks_list`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
-                                         const char *namespace_name,
-                                         size_t namespace_name_length,
-                                         const millpond_doc_query *query,
-                                         millpond_tasks_result **result,
-                                         millpond_error **error);
-
-/**
- * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
- * counted without reading the tasks. `filter` may be NULL.
- *
- * `result` is set to the `queues`, which the caller frees with `millpond_tasks_result_free`, or on
- * failure to NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
- * 100,000; else as `millpond_tasks_fetch`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
-                                           const millpond_tasks_filter *filter,
-                                           millpond_tasks_result **result,
-                                           millpond_error **error);
-
-/**
- * Whether none of these queues holds a task.
- *
- * Errors: as `millpond_tasks_queue_stats`; also `MILLPOND_INVALID_ARGUMENT` for a filter that
- * names nothing.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
-                                         const millpond_tasks_filter *filter,
-                                         bool *empty,
-                                         millpond_error **error);
-
-/**
- * What is in the namespaces that hold documents, by name. `filter` may be NULL.
- *
- * `result` is set to the `namespaces`, which the caller frees with `millpond_tasks_result_free`,
- * or on failure to NULL.
- *
- * Errors: as `millpond_tasks_queue_stats`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
-                                               const millpond_tasks_filter *filter,
-                                               millpond_tasks_result **result,
-                                               millpond_error **error);
 
 /**
  * The list of all that is not as a modification says; NULL for an error that is not
@@ -4112,17 +4185,6 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            millpond_error **error);
 
 /**
- * Whether one of the calls that end the job has succeeded. Sends nothing.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
-                                            bool *ended,
-                                            millpond_error **error);
-
-/**
  * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
  * ends the job releases them, unless it deletes them or sets until when they are held. If another
  * claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
@@ -4150,54 +4212,6 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               millpond_error **error);
 
 /**
- * Ends the job with a modification, in which the task and the documents that the job holds are
- * taken at their newest versions, whatever it says. A task that it does not name, such as with a
- * modification of nothing, stays leased until its lease is over.
- *
- * `result` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
- *
- * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
- * `MILLPOND_FORKED` in the child of a fork.
- *
- * Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or the job ended in
- * another way, while the lease lasts, which is not renewed any more.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
-                                          const millpond_tasks_modification *modification,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-/**
- * Ends the job and deletes the task.
- *
- * Errors: as `millpond_tasks_job_finish`.
- *
- * Delivery: as `millpond_tasks_job_finish`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
-
-/**
- * Ends the job whose work has failed: as `millpond_tasks_job_retry`, with the reason in `err`. If
- * that contains the message of the error with which the job's last `millpond_tasks_job_claim_docs`
- * was refused, this is no failure: the task is released without counting an attempt, after a random
- * delay of 8 to 16 milliseconds that doubles each time its loop is refused again, up to 128.
- *
- * Errors: as `millpond_tasks_job_finish`.
- *
- * Delivery: as `millpond_tasks_job_finish`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
-
-/**
  * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
  * attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for
  * `MILLPOND_NOT_SET` as the worker's options say.
@@ -4213,23 +4227,6 @@ millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
                                          size_t err_length,
                                          int64_t delay_ms,
                                          millpond_error **error);
-
-/**
- * Ends the job and moves the task to this queue, with one more attempt and with the reason in
- * `err`.
- *
- * Errors: as `millpond_tasks_job_finish`.
- *
- * Delivery: as `millpond_tasks_job_finish`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
-                                        const char *queue,
-                                        size_t queue_length,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
 
 /**
  * Ends the job and releases the task without counting an attempt, available after `delay_ms`

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use crate::c_functions::function_name;
 use crate::docs::{self, Block, Docs, Renderer, Words};
 use crate::model::{ErrorKind, Model, Setting, Type, Value};
 use crate::output::Output;
 use crate::overlay::Overlay;
+use crate::surface::Surface;
 
 /// What calls return, by its name in C. What ends with an id or a position is an argument too, and its layout
 /// is fixed.
@@ -157,8 +159,8 @@ if let [given] = caller.array(|| of(\"$own\"), self.$own, usize::from(!self.$own
 }
 ";
 
-pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
-    let c = C { model, overlay: Overlay::read(root, "ffi/docs.md") };
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+    let c = C { model, surface, overlay: Overlay::read(root, "ffi/docs.md") };
     output.add_rust("ffi/src/status/generated.rs", c.status());
     for (queue, head) in [("tasks", TASKS), ("shuffle", SHUFFLE)] {
         let records = RECORDS.iter().filter(|(key, _)| key.starts_with(queue));
@@ -171,11 +173,15 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
             text.fold(head.to_owned(), |all, one| all + &one),
         );
     }
+    for (path, text) in c.functions() {
+        output.add_rust(&path, text);
+    }
     c.overlay.finish();
 }
 
-struct C<'a> {
-    model: &'a Model,
+pub(crate) struct C<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) surface: &'a Surface,
     overlay: Overlay,
 }
 
@@ -365,16 +371,33 @@ impl C<'_> {
         fill(&(structure + &init), &[("name", &format!("millpond_{name}"))])
     }
 
+    /// Blocks as one paragraph.
+    pub(crate) fn paragraph(&self, owner: &str, blocks: &[Block]) -> String {
+        Renderer { model: self.model, words: &InC { model: self.model, none: "NULL" }, owner }
+            .blocks(blocks)
+            .join(" ")
+    }
+
     /// The comment of an item: the core's, the page's paragraphs and examples, and one more.
-    fn comment(&self, key: &str, owner: &str, docs: &Docs, none: &str, last: &str) -> String {
-        let renderer = Renderer { model: self.model, words: &InC { none }, owner };
+    pub(crate) fn comment(
+        &self,
+        key: &str,
+        owner: &str,
+        docs: &Docs,
+        none: &str,
+        last: &str,
+    ) -> String {
+        let renderer =
+            Renderer { model: self.model, words: &InC { model: self.model, none }, owner };
         let note = if key.is_empty() { Default::default() } else { self.overlay.of(key) };
         let mut paragraphs = if note.replaces { Vec::new() } else { renderer.blocks(&docs.blocks) };
         let notes: Vec<_> = note.paragraphs.into_iter().map(Block::Paragraph).collect();
         paragraphs.extend(renderer.blocks(&notes));
         paragraphs.extend((!last.is_empty()).then(|| last.to_owned()));
         // What is said of a field is one paragraph, a structure's are apart.
-        if key.matches('.').count() > 1 && !key.ends_with(".options") && !key.ends_with(".init") {
+        if key.matches('.').count() > 1
+            && ![".options", ".init", ".function"].iter().any(|end| key.ends_with(end))
+        {
             paragraphs = vec![paragraphs.join(" ")];
         }
         let mut blocks: Vec<_> =
@@ -455,6 +478,7 @@ fn member(model: &Model, of: &str, setting: &Setting) -> (Vec<(String, String, S
 
 /// How comments say things in C.
 struct InC<'a> {
+    model: &'a Model,
     none: &'a str,
 }
 
@@ -473,14 +497,16 @@ impl Words for InC<'_> {
     }
 
     fn member(&self, key: &str, member: &str, text: &str) -> String {
-        let function = match key {
-            "tasks.TaskStore" => format!("`millpond_tasks_{member}`"),
-            "shuffle.ShuffleQueue" | "shuffle.ShuffleConsumer" => {
-                format!("`millpond_shuffle_{member}`")
-            }
-            _ => format!("`{member}`"),
+        if text != member && !text.ends_with(&format!("::{member}")) {
+            return text.to_owned();
+        }
+        let settings = self.model.handles.get(key).map_or(&[][..], |of| &of.settings);
+        let setting = settings.iter().find(|setting| setting.name == member);
+        let name = match setting.and_then(|setting| setting.params.first()) {
+            Some(param) => c_name(member, &param.ty),
+            None => function_name(key, member).unwrap_or_else(|| member.to_owned()),
         };
-        if text == member { function } else { text.to_owned() }
+        format!("`{name}`")
     }
 
     fn code(&self, text: &str) -> String {
@@ -488,13 +514,13 @@ impl Words for InC<'_> {
     }
 }
 
-fn c_struct(key: &str) -> String {
+pub(crate) fn c_struct(key: &str) -> String {
     let found = RECORDS.iter().chain(OPTIONS).find(|(of, _)| *of == key);
     format!("millpond_{}", found.unwrap_or_else(|| panic!("C has no {key}")).1)
 }
 
 /// The name of a field: with its unit, and none that C++ keeps for itself.
-fn c_name(name: &str, ty: &Type) -> String {
+pub(crate) fn c_name(name: &str, ty: &Type) -> String {
     let is_time = *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration));
     match name {
         "namespace" => "namespace_name".to_owned(),
@@ -505,7 +531,7 @@ fn c_name(name: &str, ty: &Type) -> String {
 }
 
 /// A template with each `$name` replaced.
-fn fill(template: &str, parts: &[(&str, &str)]) -> String {
+pub(crate) fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let replace =
         |text: String, (name, part): &(&str, &str)| text.replace(&format!("${name}"), part);
     parts.iter().fold(template.to_owned(), replace)

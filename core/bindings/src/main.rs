@@ -13,6 +13,7 @@
 
 mod c;
 mod c_abi;
+mod c_functions;
 mod docs;
 mod model;
 mod node;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
 fn generate(root: &Path, model: &Model) -> Output {
     let surface = Surface::read(root, model);
     let mut output = Output::new(root);
-    c::emit(root, model, &mut output);
+    c::emit(root, model, &surface, &mut output);
     python::emit(root, model, &surface, &mut output);
     node::emit(root, model, &surface, &mut output);
     ruby::emit(root, model, &mut output);

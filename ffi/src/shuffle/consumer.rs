@@ -3,12 +3,10 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use millpond::Result;
-use millpond::shuffle::{Receipt, ShuffleConsumer};
+use millpond::shuffle::ShuffleConsumer;
 
 use super::batch::{Batch, millpond_shuffle_batch};
 use super::queue::{Queue, millpond_shuffle_queue};
-use super::receipt::millpond_shuffle_receipt;
 use crate::caller::{self, Caller};
 use crate::error::millpond_error;
 use crate::options::wait_time;
@@ -99,92 +97,6 @@ pub unsafe extern "C" fn millpond_shuffle_read(
             Some(wait) => consumer.messages(max).wait(wait).next().transpose()?.unwrap_or_default(),
         };
         batch.set(Batch::new(messages.iter()));
-        Ok(())
-    })
-}
-
-/// Acknowledges messages, so that they are not delivered to the group again. The entries stay in
-/// the queue, for other groups.
-///
-/// `acknowledged` is set to how many were waiting for that; it may be NULL.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a stream that is no number of one, an empty group, and
-/// a name that is empty or above 64 KiB; `MILLPOND_WRONG_TYPE` if a key holds something else; those
-/// of the connection.
-///
-/// Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps, each
-/// atomic. A call takes up to 1,000,000 messages.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_ack(
-    consumer: *mut millpond_shuffle_consumer,
-    receipts: *const millpond_shuffle_receipt,
-    count: usize,
-    acknowledged: *mut u64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    let ack = ShuffleConsumer::ack::<Receipt>;
-    count_done(consumer, receipts, count, acknowledged, error, ack)
-}
-
-/// Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
-///
-/// `acknowledged` is set to how many were waiting for that; it may be NULL.
-///
-/// Errors: as `millpond_shuffle_ack`.
-///
-/// Delivery: as `millpond_shuffle_ack`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_ack_and_delete(
-    consumer: *mut millpond_shuffle_consumer,
-    receipts: *const millpond_shuffle_receipt,
-    count: usize,
-    acknowledged: *mut u64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    let ack = ShuffleConsumer::ack_and_delete::<Receipt>;
-    count_done(consumer, receipts, count, acknowledged, error, ack)
-}
-
-/// Resets the idle time of messages that are still being worked on, so that no consumer reclaims
-/// them.
-///
-/// `extended` is set to how many are this consumer's; those that are not have been taken over. It
-/// may be NULL.
-///
-/// Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for an empty consumer.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_extend(
-    consumer: *mut millpond_shuffle_consumer,
-    receipts: *const millpond_shuffle_receipt,
-    count: usize,
-    extended: *mut u64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    let extend = ShuffleConsumer::extend::<Receipt>;
-    count_done(consumer, receipts, count, extended, error, extend)
-}
-
-/// A step over receipts that returns a count.
-fn count_done(
-    consumer: *mut millpond_shuffle_consumer,
-    receipts: *const millpond_shuffle_receipt,
-    count: usize,
-    done: *mut u64,
-    error: *mut *mut millpond_error,
-    step: impl FnOnce(&ShuffleConsumer, Vec<Receipt>) -> Result<u64>,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let done = caller.optional_out(done, 0);
-        let consumer = caller.held::<Consumer>("consumer", consumer)?;
-        done.set(step(&consumer, caller.receipts(receipts, count)?)?);
         Ok(())
     })
 }

@@ -52,7 +52,7 @@ unsafe impl Send for DeadLetters {}
 unsafe impl Sync for DeadLetters {}
 
 impl DeadLetters {
-    fn new(letters: Vec<DeadLetter>) -> Self {
+    pub(super) fn new(letters: Vec<DeadLetter>) -> Self {
         let messages = Batch::new(letters.iter().map(|letter| &letter.message));
         let list = letters.iter().zip(&messages.messages).map(|(letter, message)| {
             millpond_shuffle_dead_letter {
@@ -77,34 +77,6 @@ fn read<T: Copy>(
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
     caller.run_or(empty, || caller.held("letters", letters).map_or(empty, part))
-}
-
-/// Reads up to `max` messages that were delivered too often, the oldest first; see
-/// `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are deleted or
-/// their `dead_ttl_ms` is over.
-///
-/// `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`, or on
-/// failure to NULL.
-///
-/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above
-/// 10,000.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
-    queue: *mut millpond_shuffle_queue,
-    max: usize,
-    letters: *mut *mut millpond_shuffle_dead_letters,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let letters = caller.new_handle("letters", letters)?;
-        let queue = caller.held::<Queue>("queue", queue)?;
-        letters.set(DeadLetters::new(queue.dead_letters(max)?));
-        Ok(())
-    })
 }
 
 /// The dead letter with this number, from 0, the oldest first. Lives until they are freed. NULL past

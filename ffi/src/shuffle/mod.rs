@@ -4,6 +4,9 @@
 pub mod generated;
 
 pub mod queue;
+
+/// Calls that only convert.
+pub mod generated_calls;
 pub mod receipt;
 pub mod write;
 

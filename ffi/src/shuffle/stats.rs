@@ -1,17 +1,13 @@
 //! What a queue holds for a group.
 
-use std::ffi::c_char;
 use std::ptr;
 
 use millpond::shuffle;
 
-use super::queue::{Queue, millpond_shuffle_queue};
 use crate::caller::{self, Caller, at};
-use crate::error::millpond_error;
 use crate::handle::Held;
 use crate::options::NOT_SET;
 use crate::shuffle::generated::millpond_shuffle_stream_stats;
-use crate::status::millpond_status;
 
 /// What a queue holds for a group, stream by stream. The caller frees it with
 /// `millpond_shuffle_stats_free`. Any thread may read it.
@@ -26,7 +22,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    fn new(stats: &shuffle::Stats) -> Self {
+    pub(super) fn new(stats: &shuffle::Stats) -> Self {
         let streams: Box<[_]> =
             stats.streams.iter().map(millpond_shuffle_stream_stats::new).collect();
         let oldest_idle_ms = streams.iter().map(|stream| stream.oldest_idle_ms).max();
@@ -48,33 +44,6 @@ fn read<T: Copy>(
     // SAFETY: no pointer is read, only the handle.
     let caller = unsafe { Caller::trusted() };
     caller.run_or(empty, || caller.held("stats", stats).map_or(empty, part))
-}
-
-/// Reads what each stream holds for a group.
-///
-/// `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on failure to
-/// NULL.
-///
-/// Errors: as `millpond_shuffle_pending_count`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_stats_read(
-    queue: *mut millpond_shuffle_queue,
-    group: *const c_char,
-    group_length: usize,
-    stats: *mut *mut millpond_shuffle_stats,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let stats = caller.new_handle("stats", stats)?;
-        let queue = caller.held::<Queue>("queue", queue)?;
-        let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
-        stats.set(Stats::new(&queue.stats(group)?));
-        Ok(())
-    })
 }
 
 /// The stream with this number. Lives until the stats are freed. NULL past the end, for NULL and for

@@ -2,7 +2,6 @@
 //! their deadline has passed.
 
 use std::ffi::c_char;
-use std::time::Duration;
 
 use millpond::Result;
 use millpond::shuffle::{Deadline, TrackKeys};
@@ -12,7 +11,6 @@ use super::receipt::millpond_shuffle_receipt;
 use super::write::{millpond_shuffle_field, millpond_shuffle_new_message};
 use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
-use crate::keys::{Keys, millpond_keys};
 use crate::status::millpond_status;
 
 /// Where the records of tracked messages are. All programs that write, delete or collect tracked
@@ -162,38 +160,6 @@ pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
             deleted.set(true);
             receipt.set(found.into());
         }
-        Ok(())
-    })
-}
-
-/// Takes the values whose deadline passed not longer ago than `within_ms` milliseconds (rounded up
-/// to seconds) out of the deadlines, in one step, so that of several callers one gets each. They are
-/// garbage from then on; their messages stay until they are deleted.
-///
-/// `values` is set to them, by deadline, which the caller frees with `millpond_keys_free`, or on
-/// failure to NULL.
-///
-/// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a `within_ms`
-/// above 10^18 - 1,000.
-///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
-/// no caller received; `millpond_shuffle_gc` returns them again.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_cordon_deadline_exceeded(
-    queue: *mut millpond_shuffle_queue,
-    within_ms: u64,
-    values: *mut *mut millpond_keys,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let values = caller.new_handle("values", values)?;
-        let queue = caller.held::<Queue>("queue", queue)?;
-        let within = Duration::from_millis(within_ms);
-        values.set(Keys::from_iter(queue.cordon_deadline_exceeded(within)?));
         Ok(())
     })
 }

@@ -153,46 +153,6 @@ pub unsafe extern "C" fn millpond_shuffle_shard(
     })
 }
 
-/// Writes one message of a tenant, to the stream of its shard that has the least to do.
-///
-/// `receipt` is set to where it is; it may be NULL.
-///
-///     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
-///     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message of no field or more than
-/// 32,768, a field or value above 64 MiB, a name that is empty or above 64 KiB, and invalid
-/// settings (1 to 65,536 streams, a shard of no more, a `ttl_ms` from a second to 100 years),
-/// before anything is sent, and for a queue that has another number of streams than this client
-/// set; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those
-/// of the connection.
-///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not be
-/// written; written again it may be there twice.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_write(
-    queue: *mut millpond_shuffle_queue,
-    shard_key: *const c_char,
-    shard_key_length: usize,
-    fields: *const millpond_shuffle_field,
-    field_count: usize,
-    receipt: *mut millpond_shuffle_receipt,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let receipt = caller.optional_out(receipt, millpond_shuffle_receipt::default());
-        let queue = caller.held::<Queue>("queue", queue)?;
-        let shard_key = caller.shard_key(shard_key, shard_key_length)?;
-        let fields = caller.fields(String::new, fields, field_count)?;
-        receipt.set(queue.write(shard_key, fields)?.into());
-        Ok(())
-    })
-}
-
 /// Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
 /// other.
 ///

@@ -98,7 +98,7 @@ impl millpond_task {
 pub struct millpond_doc {
     /// The namespace that it is in.
     pub namespace_name: millpond_bytes,
-    /// Unique in its namespace; made of its keys by default, see NewDoc::id.
+    /// Unique in its namespace; made of its keys by default, see `id`.
     pub id: millpond_bytes,
     /// From 0; 1 more with each claim, renewal and change.
     pub version: u64,
@@ -559,7 +559,7 @@ pub unsafe extern "C" fn millpond_new_doc_init(options: *mut millpond_new_doc, s
     caller.init(options, size);
 }
 
-/// What becomes of a document; made by Doc::change.
+/// What becomes of a document; made by `change`.
 ///
 /// `millpond_doc_change_init` fills it; then set what you like.
 #[repr(C)]
@@ -617,8 +617,8 @@ impl millpond_doc_change {
     }
 }
 
-/// Inserts, changes, deletes and dependencies on tasks and documents, for TaskStore::modify:
-/// all happen or none does. A task or document may be named only once.
+/// Inserts, changes, deletes and dependencies on tasks and documents, for
+/// `millpond_tasks_modify`: all happen or none does. A task or document may be named only once.
 ///
 /// At most 100,000 entries.
 ///

@@ -13,7 +13,6 @@ use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
 use crate::options::{given, wait_time};
 use crate::status::millpond_status;
-use crate::tasks::generated::millpond_tasks_modification;
 
 /// A task that is being worked on. A native thread renews it, and the documents that it claims,
 /// three times a lease, so a busy program keeps them. A job ends by one of the calls that decide what
@@ -104,26 +103,6 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
     })
 }
 
-/// Whether one of the calls that end the job has succeeded. Sends nothing.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_is_ended(
-    job: *const millpond_tasks_job,
-    ended: *mut bool,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let ended = caller.out("ended", ended, false)?;
-        ended.set(caller.held::<Job>("job", job)?.job.is_ended());
-        Ok(())
-    })
-}
-
 /// Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
 /// ends the job releases them, unless it deletes them or sets until when they are held. If another
 /// claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
@@ -164,77 +143,6 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
     })
 }
 
-/// Ends the job with a modification, in which the task and the documents that the job holds are
-/// taken at their newest versions, whatever it says. A task that it does not name, such as with a
-/// modification of nothing, stays leased until its lease is over.
-///
-/// `result` is set as by `millpond_tasks_modify`, with the documents that were released in the end.
-///
-/// Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost;
-/// `MILLPOND_FORKED` in the child of a fork.
-///
-/// Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or the job ended in
-/// another way, while the lease lasts, which is not renewed any more.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_finish(
-    job: *mut millpond_tasks_job,
-    modification: *const millpond_tasks_modification,
-    result: *mut *mut millpond_tasks_result,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let result = caller.optional_handle(result);
-        let job = caller.held::<Job>("job", job)?;
-        let modified = job.job.finish(caller.modification(modification)?)?;
-        if let Some(result) = result {
-            result.set(Parts::modified(&modified));
-        }
-        Ok(())
-    })
-}
-
-/// Ends the job and deletes the task.
-///
-/// Errors: as `millpond_tasks_job_finish`.
-///
-/// Delivery: as `millpond_tasks_job_finish`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_done(
-    job: *mut millpond_tasks_job,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    end(job, error, |_, job| job.done())
-}
-
-/// Ends the job whose work has failed: as `millpond_tasks_job_retry`, with the reason in `err`. If
-/// that contains the message of the error with which the job's last `millpond_tasks_job_claim_docs`
-/// was refused, this is no failure: the task is released without counting an attempt, after a random
-/// delay of 8 to 16 milliseconds that doubles each time its loop is refused again, up to 128.
-///
-/// Errors: as `millpond_tasks_job_finish`.
-///
-/// Delivery: as `millpond_tasks_job_finish`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_fail(
-    job: *mut millpond_tasks_job,
-    err: *const c_char,
-    err_length: usize,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    end(job, error, |caller, job| {
-        let err = millpond_bytes { data: err, length: err_length };
-        job.fail(caller.text(|| "err".to_owned(), err)?)
-    })
-}
-
 /// Ends the job and schedules another attempt, with the reason in `err`; if that was the last
 /// attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for
 /// `MILLPOND_NOT_SET` as the worker's options say.
@@ -259,31 +167,6 @@ pub unsafe extern "C" fn millpond_tasks_job_retry(
             None => job.retry(err),
             Some(delay_ms) => job.retry_after(err, Duration::from_millis(delay_ms)),
         }
-    })
-}
-
-/// Ends the job and moves the task to this queue, with one more attempt and with the reason in
-/// `err`.
-///
-/// Errors: as `millpond_tasks_job_finish`.
-///
-/// Delivery: as `millpond_tasks_job_finish`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_move(
-    job: *mut millpond_tasks_job,
-    queue: *const c_char,
-    queue_length: usize,
-    err: *const c_char,
-    err_length: usize,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    end(job, error, |caller, job| {
-        let queue = millpond_bytes { data: queue, length: queue_length };
-        let err = millpond_bytes { data: err, length: err_length };
-        let queue = caller.text(|| "queue".to_owned(), queue)?;
-        job.move_to(queue, caller.text(|| "err".to_owned(), err)?)
     })
 }
 

@@ -8,6 +8,9 @@ pub mod task;
 
 pub mod store;
 
+/// Calls that only convert.
+pub mod generated_calls;
+
 pub mod modification;
 
 pub mod result;
@@ -17,7 +20,6 @@ pub mod renew;
 
 pub mod list;
 pub mod list_docs;
-pub mod stats;
 
 pub mod dependency;
 

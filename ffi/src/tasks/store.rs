@@ -84,28 +84,6 @@ pub unsafe extern "C" fn millpond_tasks_claimant(
     })
 }
 
-/// The time on the clock that decides when tasks are available and leases are over, in milliseconds
-/// since the Unix epoch.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB; those of the
-/// connection.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_time(
-    store: *mut millpond_tasks_store,
-    time_ms: *mut u64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let time_ms = caller.out("time_ms", time_ms, 0)?;
-        time_ms.set(caller.held::<Store>("store", store)?.time()?);
-        Ok(())
-    })
-}
-
 /// Frees a store. Loops and jobs that were made from it stay usable. NULL and a store that was
 /// freed before are fine.
 ///

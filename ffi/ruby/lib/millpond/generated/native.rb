@@ -160,12 +160,8 @@ module Millpond
     function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
       :int
     function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
-    function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_consumer_free, [:pointer], :void
-    function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_dead_letters_at, [:pointer, :size_t], :pointer
     function :shuffle_dead_letters_data, [:pointer], :pointer
     function :shuffle_dead_letters_length, [:pointer], :size_t
@@ -178,18 +174,25 @@ module Millpond
     function :shuffle_garbage_free, [:pointer], :void
     function :shuffle_options_init, [:pointer, :size_t], :void
     function :shuffle_consumer_options_init, [:pointer, :size_t], :void
+    function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
+      true
+    function :shuffle_resize, [:pointer, :uint32, :pointer, :pointer], :int, blocking: true
+    function :shuffle_len, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int, blocking: true
     function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
     function :shuffle_messages_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_messages_free, [:pointer], :void
     function :shuffle_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
-    function :shuffle_resize, [:pointer, :uint32, :pointer, :pointer], :int, blocking: true
-    function :shuffle_len, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_queue_free, [:pointer], :void
-    function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_stats_at, [:pointer, :size_t], :pointer
     function :shuffle_stats_streams, [:pointer], :pointer
     function :shuffle_stats_length, [:pointer], :size_t
@@ -202,11 +205,8 @@ module Millpond
       :pointer], :int, blocking: true
     function :shuffle_delete_tracked, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking:
       true
-    function :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
     function :shuffle_new_message_init, [:pointer, :size_t], :void
     function :shuffle_shard, [:uint32, :uint32, :pointer, :size_t, :pointer, :pointer], :int
-    function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
-      true
     function :shuffle_write_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_claim, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
@@ -221,31 +221,35 @@ module Millpond
     function :task_query_init, [:pointer, :size_t], :void
     function :doc_query_init, [:pointer, :size_t], :void
     function :tasks_filter_init, [:pointer, :size_t], :void
-    function :tasks_job_data, [:pointer], :pointer
-    function :tasks_job_version, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
-      :int, blocking: true
-    function :tasks_job_finish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_job_done, [:pointer, :pointer], :int, blocking: true
-    function :tasks_job_fail, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
-    function :tasks_job_retry, [:pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
-    function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
-    function :tasks_job_release, [:pointer, :int64, :pointer], :int, blocking: true
-    function :tasks_job_free, [:pointer], :void
-    function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :tasks_time, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_list, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
-    function :tasks_get_doc, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :pointer,
-      :pointer], :int, blocking: true
     function :tasks_put_doc, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int,
       blocking: true
     function :tasks_list_docs, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_namespace_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_finish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_job_done, [:pointer, :pointer], :int, blocking: true
+    function :tasks_job_fail, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_job_data, [:pointer], :pointer
+    function :tasks_job_version, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
+      :int, blocking: true
+    function :tasks_job_retry, [:pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
+    function :tasks_job_release, [:pointer, :int64, :pointer], :int, blocking: true
+    function :tasks_job_free, [:pointer], :void
+    function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :tasks_get_doc, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :pointer,
+      :pointer], :int, blocking: true
     function :tasks_insert, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
       true
     function :tasks_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer, :pointer,
@@ -257,12 +261,8 @@ module Millpond
     function :tasks_result_namespace, [:pointer, :size_t], :pointer
     function :tasks_result_free, [:pointer], :void
     function :tasks_run, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_namespace_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_claimant, [:pointer, :pointer, :pointer], :int
-    function :tasks_time, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_store_free, [:pointer], :void
     function :task_change_init, [:pointer, :size_t, :pointer], :void
     function :tasks_worker_options_init, [:pointer, :size_t], :void
