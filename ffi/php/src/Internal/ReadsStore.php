@@ -25,10 +25,10 @@ trait ReadsStore
         $names = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
 
         return $this->resultOf(
-     'tasks',
-     'millpond_tasks_fetch',
-     [$this->handle, $names->array, $names->count],
- );
+            'tasks',
+            'millpond_tasks_fetch',
+            [$this->handle, $names->array, $names->count],
+        );
     }
 
     /**
@@ -58,7 +58,7 @@ trait ReadsStore
     ): TaskPage {
         $ffi = $this->library->ffi;
         $position = Packed::records($ffi, 'millpond_task_position *', $after === null ? [] : [
-            [$after->id, Arguments::size('after.atMs', $after->atMs)],
+            [Arguments::size('after.atMs', $after->atMs), $after->id],
         ]);
         $only = Packed::members($ffi, $claimant === null ? [] : [$claimant]);
         $query = $ffi->new('millpond_task_query');
@@ -75,10 +75,10 @@ trait ReadsStore
         }
 
         return $this->resultOf(
-        'page',
-        'millpond_tasks_list',
-        [$this->handle, $queue, \strlen($queue), $pointer],
-    );
+            'page',
+            'millpond_tasks_list',
+            [$this->handle, $queue, \strlen($queue), $pointer],
+        );
     }
 
     /**
@@ -111,19 +111,19 @@ trait ReadsStore
         [$filter, $kept] = TaskArguments::filter($this->library->ffi, $exact, $prefixes, $limit);
 
         return $this->resultOf(
-        'queueStats',
-        'millpond_tasks_queue_stats',
-        [$this->handle, $filter],
-    );
+            'queueStats',
+            'millpond_tasks_queue_stats',
+            [$this->handle, $filter],
+        );
     }
 
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc
     {
         $found = $this->resultOf(
-        'docs',
-        'millpond_tasks_get_doc',
-        [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $secondaryKey, \strlen($secondaryKey)],
-    );
+            'docs',
+            'millpond_tasks_get_doc',
+            [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $secondaryKey, \strlen($secondaryKey)],
+        );
 
         return $found[0] ?? null;
     }
@@ -174,10 +174,10 @@ trait ReadsStore
         }
 
         return $this->resultOf(
-        'docPage',
-        'millpond_tasks_list_docs',
-        [$this->handle, $namespace, \strlen($namespace), $pointer],
-    );
+            'docPage',
+            'millpond_tasks_list_docs',
+            [$this->handle, $namespace, \strlen($namespace), $pointer],
+        );
     }
 
     public function namespaceStats(
@@ -189,10 +189,10 @@ trait ReadsStore
         [$filter, $kept] = TaskArguments::filter($ffi, $exact, $prefixes, $limit);
 
         return $this->resultOf(
-        'namespaceStats',
-        'millpond_tasks_namespace_stats',
-        [$this->handle, $filter],
-    );
+            'namespaceStats',
+            'millpond_tasks_namespace_stats',
+            [$this->handle, $filter],
+        );
     }
 
     public function time(): int

@@ -107,10 +107,10 @@ final class Job implements JobInterface
         $milliseconds = Arguments::wait('wait', $wait);
 
         return $this->resultOf(
-     'docs',
-     'millpond_tasks_job_claim_docs',
-     [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $milliseconds],
- );
+            'docs',
+            'millpond_tasks_job_claim_docs',
+            [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $milliseconds],
+        );
     }
 
     public function finish(Modification $modification): Modified
@@ -118,10 +118,10 @@ final class Job implements JobInterface
         $packed = $modification->packed($this->library->ffi);
 
         return $this->resultOf(
-        'modified',
-        'millpond_tasks_job_finish',
-        [$this->handle, $packed->array],
-    );
+            'modified',
+            'millpond_tasks_job_finish',
+            [$this->handle, $packed->array],
+        );
     }
 
     public function done(): void

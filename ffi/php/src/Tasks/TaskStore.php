@@ -137,10 +137,10 @@ final class TaskStore implements TaskStoreInterface
         $packed = $modification->packed($this->library->ffi);
 
         return $this->resultOf(
-     'modified',
-     'millpond_tasks_modify',
-     [$this->handle, $packed->array],
- );
+            'modified',
+            'millpond_tasks_modify',
+            [$this->handle, $packed->array],
+        );
     }
 
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task
@@ -155,10 +155,10 @@ final class TaskStore implements TaskStoreInterface
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
         return $this->resultOf(
-        'tasks',
-        'millpond_tasks_claim',
-        [$this->handle, $names->array, $names->count, $leaseMs, $size, 0],
-    ) ?? [];
+            'tasks',
+            'millpond_tasks_claim',
+            [$this->handle, $names->array, $names->count, $leaseMs, $size, 0],
+        ) ?? [];
     }
 
     /**
@@ -239,10 +239,10 @@ final class TaskStore implements TaskStoreInterface
         $leaseMs = Arguments::milliseconds('lease', $lease);
 
         return $this->resultOf(
-        'docs',
-        'millpond_tasks_claim_docs',
-        [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $leaseMs],
-    );
+            'docs',
+            'millpond_tasks_claim_docs',
+            [$this->handle, $namespace, \strlen($namespace), $key, \strlen($key), $leaseMs],
+        );
     }
 
     /**
