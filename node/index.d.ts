@@ -300,7 +300,7 @@ export class Ick<T extends string | Buffer = string> {
    * safe. Above 250,000 members it takes several steps, each atomic.
    *
    * @param pairs - scores and members; a member without a score gets the current time as its score
-   * @throws {@link InvalidArgumentError} for a NaN, a member above 16,777,216 or more than
+   * @throws {@link InvalidArgumentError} for a NaN, a member above 16,777,216 bytes or more than
    * 1,000,000 members, before anything is sent; {@link WrongTypeError} and
    * {@link IncompatibleVersionError} if the keys hold something else.
    */
@@ -864,10 +864,10 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    *
    * @param shardKey - the tenant, whose messages all go to the same few streams
    * @param fields - the message's fields and their values, in order, 1 to 32,768
-   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or beyond
-   * the limits (32,768, 67,108,864), or settings that no queue can have, before anything is sent,
-   * and for a queue that has another number of `streams` than this handle was given;
-   * {@link WrongTypeError} if a key holds something else, and then nothing has changed.
+   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or with
+   * more than 32,768 or longer than 67,108,864 bytes each, or settings that no queue can have,
+   * before anything is sent, and for a queue that has another number of `streams` than this handle
+   * was given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
    */
   write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
 

@@ -100,8 +100,9 @@ impl<M: Mode> Ick<M> {
     /// `None` is the server's time in seconds, with microseconds.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a NaN, a member above [`MEMBER_BYTES_MAX`] or more than
-    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) members, before anything is sent; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for a NaN, a member above [`MEMBER_BYTES_MAX`] bytes or more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) members, before anything is sent; `WRONG_TYPE` and
+    /// `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` the members may or may not be flagged; adding them again is safe.

@@ -184,10 +184,11 @@ impl<M: Mode> ShuffleQueue<M> {
     /// Returns where it is.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an empty shard key, a message without fields or beyond the limits
-    /// ([`FIELDS_MAX`], [`VALUE_BYTES_MAX`]), or settings that no queue can have, before anything
-    /// is sent, and for a queue that has another number of [`streams`](Self::streams) than this handle
-    /// was given; `WRONG_TYPE` if a key holds something else, and then nothing has changed.
+    /// `INVALID_ARGUMENT` for an empty shard key, a message without fields or with more than
+    /// [`FIELDS_MAX`] or longer than [`VALUE_BYTES_MAX`] bytes each, or settings that no queue can
+    /// have, before anything is sent, and for a queue that has another number of
+    /// [`streams`](Self::streams) than this handle was given; `WRONG_TYPE` if a key holds something
+    /// else, and then nothing has changed.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the message may or may not be written; written again it

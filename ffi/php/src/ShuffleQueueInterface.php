@@ -28,9 +28,9 @@ interface ShuffleQueueInterface
      *                                                                   distinguish them from the indices of a
      *                                                                   list
      *
-     * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields or beyond
-     *     the limits (32,768, 67,108,864), or settings that no queue can have, before anything is sent, and for
-     *     a queue that has another number of `streams` than this handle was given
+     * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields or with
+     *     more than 32,768 or longer than 67,108,864 bytes each, or settings that no queue can have, before
+     *     anything is sent, and for a queue that has another number of `streams` than this handle was given
      * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function write(string $shardKey, iterable $fields): Receipt;

@@ -55,9 +55,10 @@ class Ick(Generic[AnyStr]):
 
         :param pairs: scores and members; a member without a score gets the current time as its
           score
-        :raises: :class:`~millpond.InvalidArgumentError` for a NaN, a member above 16,777,216 or
-          more than 1,000,000 members, before anything is sent; :class:`~millpond.WrongTypeError`
-          and :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+        :raises: :class:`~millpond.InvalidArgumentError` for a NaN, a member above 16,777,216
+          bytes or more than 1,000,000 members, before anything is sent;
+          :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if the
+          keys hold something else.
         """
         return await self._native.add(pairs)
 

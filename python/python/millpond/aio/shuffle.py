@@ -67,10 +67,10 @@ class ShuffleQueue(Generic[AnyStr]):
         :param shard_key: the tenant, whose messages all go to the same few streams
         :param fields: the message's fields and their values, in order, 1 to 32,768
         :raises: :class:`~millpond.InvalidArgumentError` for an empty shard key, a message without
-          fields or beyond the limits (32,768, 67,108,864), or settings that no queue can have,
-          before anything is sent, and for a queue that has another number of ``streams`` than this
-          handle was given; :class:`~millpond.WrongTypeError` if a key holds something else, and
-          then nothing has changed.
+          fields or with more than 32,768 or longer than 67,108,864 bytes each, or settings that no
+          queue can have, before anything is sent, and for a queue that has another number of
+          ``streams`` than this handle was given; :class:`~millpond.WrongTypeError` if a key holds
+          something else, and then nothing has changed.
         """
         return await self._native.write(shard_key, fields)
 
