@@ -9,8 +9,6 @@
 //! `model` is what the core says, read by `source`; `docs` renders the core's comments in a host's words;
 //! `overlay` has what a host's own page adds to them; each other module is the emitter of one host.
 
-#![allow(dead_code, reason = "until every host has its emitter")]
-
 mod c;
 mod c_abi;
 mod c_functions;

@@ -71,8 +71,6 @@ pub(crate) struct Field {
 }
 
 pub(crate) struct Options {
-    pub(crate) queue: String,
-    pub(crate) name: String,
     pub(crate) docs: Docs,
     /// What its constructor takes.
     pub(crate) required: Vec<Param>,
@@ -90,8 +88,6 @@ pub(crate) struct Setting {
 }
 
 pub(crate) struct Handle {
-    pub(crate) queue: String,
-    pub(crate) name: String,
     pub(crate) docs: Docs,
     pub(crate) settings: Vec<Setting>,
     pub(crate) methods: Vec<Method>,

@@ -161,13 +161,10 @@ impl Source {
         let public: Vec<_> =
             of.fields.iter().filter(|field| is_public(&field.vis, &field.attrs)).collect();
         if of.generics.params.iter().any(is_mode) {
-            model.handles.insert(
-                key,
-                Handle { queue, name, docs, settings: Vec::new(), methods: Vec::new() },
-            );
+            model.handles.insert(key, Handle { docs, settings: Vec::new(), methods: Vec::new() });
         } else if public.is_empty() || public[0].ident.is_none() {
             let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
-            model.options.insert(key, Options { queue, name, docs, required, settings, methods });
+            model.options.insert(key, Options { docs, required, settings, methods });
         } else {
             let field = |field: &&syn::Field| Field {
                 name: field.ident.as_ref().map_or(String::new(), ToString::to_string),
