@@ -9,7 +9,8 @@ use millpond::step::StreamId;
 use millpond::tasks;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::convert::text_or_bytes;
 use crate::doc::Doc;
@@ -30,6 +31,35 @@ macro_rules! class {
 }
 
 pub(crate) use class;
+
+/// Makes a named tuple, as its `_make` does. Its constructor is code in Python, in which a daemon thread
+/// cannot end with the interpreter while a call is below it: the process aborts.
+pub(crate) fn named_tuple<'py>(
+    class: &Bound<'py, PyAny>,
+    values: Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = class.py();
+    let new = || PyResult::Ok(py.get_type::<PyTuple>().getattr("__new__")?.unbind());
+    NEW.get_or_try_init(py, new)?.bind(py).call1((class, values))
+}
+
+/// Makes an instance of a data class, without its constructor for the same reason.
+pub(crate) fn data_class<'py, const N: usize>(
+    class: &Bound<'py, PyAny>,
+    fields: [(&str, Bound<'py, PyAny>); N],
+) -> PyResult<Bound<'py, PyAny>> {
+    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = class.py();
+    let new =
+        || PyResult::Ok(py.import("builtins")?.getattr("object")?.getattr("__new__")?.unbind());
+    let instance = NEW.get_or_try_init(py, new)?.bind(py).call1((class,))?;
+    let set = instance.getattr("__dict__")?.cast_into::<PyDict>()?;
+    for (name, value) in fields {
+        set.set_item(name, value)?;
+    }
+    Ok(instance)
+}
 
 /// What [`crate::handle::call`] does with a result that holds no bytes, or bytes of a client that does not
 /// decode them.

@@ -160,7 +160,7 @@ impl Host<'_> {
     /// What the native half makes of records.
     fn writers(&self) -> String {
         let mut out = String::from(
-            "//! Records as Python has them.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyList, PyTuple};\n\nuse crate::to_python::{ToPython, class};\n",
+            "//! Records as Python has them.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyList, PyTuple};\n\nuse crate::to_python::{ToPython, class, data_class, named_tuple};\n",
         );
         for (key, extra) in RECORDS.iter().chain(&[("tasks.Dependency", &FLAGS[..])]) {
             let record = &self.model.records[*key];
@@ -174,8 +174,14 @@ impl Host<'_> {
                 record.fields.iter().fold(String::new(), |all, field| all + &field.name + ", ");
             let made = match *key {
                 "tasks.Dependency" => format!("Ok(PyList::new(py, [{values}])?.into_any())"),
+                "shuffle.Reclaimed" | "shuffle.DeadLetter" => {
+                    let named = record.fields.iter().fold(String::new(), |all, field| {
+                        all + &format!("(\"{0}\", {0}.to_python(py, text)?),", field.name)
+                    });
+                    format!("data_class(class!(py, \"{}\"), [{named}])", class_name(key))
+                }
                 _ => format!(
-                    "class!(py, \"{}\").call1(PyTuple::new(py, [{values}])?)",
+                    "named_tuple(class!(py, \"{}\"), PyTuple::new(py, [{values}])?)",
                     class_name(key)
                 ),
             };

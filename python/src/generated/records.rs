@@ -5,13 +5,15 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::to_python::{ToPython, class};
+use crate::to_python::{ToPython, class, data_class, named_tuple};
 
 impl ToPython for millpond::ick::Added {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { new, lowered, .. } = self;
-        class!(py, "Added")
-            .call1(PyTuple::new(py, [new.to_python(py, text)?, lowered.to_python(py, text)?])?)
+        named_tuple(
+            class!(py, "Added"),
+            PyTuple::new(py, [new.to_python(py, text)?, lowered.to_python(py, text)?])?,
+        )
     }
 }
 
@@ -27,33 +29,39 @@ impl ToPython for millpond::Recovery {
             warnings,
             ..
         } = self;
-        class!(py, "Recovery").call1(PyTuple::new(
-            py,
-            [
-                records.to_python(py, text)?,
-                torn_bytes.to_python(py, text)?,
-                snapshot_bytes.to_python(py, text)?,
-                log_bytes.to_python(py, text)?,
-                closed.to_python(py, text)?,
-                suspicion.to_python(py, text)?,
-                warnings.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "Recovery"),
+            PyTuple::new(
+                py,
+                [
+                    records.to_python(py, text)?,
+                    torn_bytes.to_python(py, text)?,
+                    snapshot_bytes.to_python(py, text)?,
+                    log_bytes.to_python(py, text)?,
+                    closed.to_python(py, text)?,
+                    suspicion.to_python(py, text)?,
+                    warnings.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::shuffle::StreamStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { len, pending, lag, oldest_idle, .. } = self;
-        class!(py, "StreamStats").call1(PyTuple::new(
-            py,
-            [
-                len.to_python(py, text)?,
-                pending.to_python(py, text)?,
-                lag.to_python(py, text)?,
-                oldest_idle.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "StreamStats"),
+            PyTuple::new(
+                py,
+                [
+                    len.to_python(py, text)?,
+                    pending.to_python(py, text)?,
+                    lag.to_python(py, text)?,
+                    oldest_idle.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
@@ -63,147 +71,186 @@ impl ToPython for millpond::shuffle::Stats {
         let pending = self.pending();
         let lag = self.lag();
         let Self { streams, .. } = self;
-        class!(py, "ShuffleStats").call1(PyTuple::new(
-            py,
-            [
-                streams.to_python(py, text)?,
-                len.to_python(py, text)?,
-                pending.to_python(py, text)?,
-                lag.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "ShuffleStats"),
+            PyTuple::new(
+                py,
+                [
+                    streams.to_python(py, text)?,
+                    len.to_python(py, text)?,
+                    pending.to_python(py, text)?,
+                    lag.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::shuffle::Reclaimed {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { messages, dead, .. } = self;
-        class!(py, "Reclaimed")
-            .call1(PyTuple::new(py, [messages.to_python(py, text)?, dead.to_python(py, text)?])?)
+        data_class(
+            class!(py, "Reclaimed"),
+            [("messages", messages.to_python(py, text)?), ("dead", dead.to_python(py, text)?)],
+        )
     }
 }
 
 impl ToPython for millpond::shuffle::DeadLetter {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { id, message, group, consumer, deliveries, .. } = self;
-        class!(py, "DeadLetter").call1(PyTuple::new(
-            py,
+        data_class(
+            class!(py, "DeadLetter"),
             [
-                id.to_python(py, text)?,
-                message.to_python(py, text)?,
-                group.to_python(py, text)?,
-                consumer.to_python(py, text)?,
-                deliveries.to_python(py, text)?,
+                ("id", id.to_python(py, text)?),
+                ("message", message.to_python(py, text)?),
+                ("group", group.to_python(py, text)?),
+                ("consumer", consumer.to_python(py, text)?),
+                ("deliveries", deliveries.to_python(py, text)?),
             ],
-        )?)
+        )
     }
 }
 
 impl ToPython for millpond::tasks::TaskId {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { id, version, .. } = self;
-        class!(py, "TaskId")
-            .call1(PyTuple::new(py, [id.to_python(py, text)?, version.to_python(py, text)?])?)
+        named_tuple(
+            class!(py, "TaskId"),
+            PyTuple::new(py, [id.to_python(py, text)?, version.to_python(py, text)?])?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::DocId {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { namespace, id, version, .. } = self;
-        class!(py, "DocId").call1(PyTuple::new(
-            py,
-            [namespace.to_python(py, text)?, id.to_python(py, text)?, version.to_python(py, text)?],
-        )?)
+        named_tuple(
+            class!(py, "DocId"),
+            PyTuple::new(
+                py,
+                [
+                    namespace.to_python(py, text)?,
+                    id.to_python(py, text)?,
+                    version.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::Modified {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { inserted, changed, inserted_docs, changed_docs, .. } = self;
-        class!(py, "Modified").call1(PyTuple::new(
-            py,
-            [
-                inserted.to_python(py, text)?,
-                changed.to_python(py, text)?,
-                inserted_docs.to_python(py, text)?,
-                changed_docs.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "Modified"),
+            PyTuple::new(
+                py,
+                [
+                    inserted.to_python(py, text)?,
+                    changed.to_python(py, text)?,
+                    inserted_docs.to_python(py, text)?,
+                    changed_docs.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::Renewed {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { tasks, docs, at_ms, .. } = self;
-        class!(py, "Renewed").call1(PyTuple::new(
-            py,
-            [tasks.to_python(py, text)?, docs.to_python(py, text)?, at_ms.to_python(py, text)?],
-        )?)
+        named_tuple(
+            class!(py, "Renewed"),
+            PyTuple::new(
+                py,
+                [tasks.to_python(py, text)?, docs.to_python(py, text)?, at_ms.to_python(py, text)?],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::Position {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { at_ms, id, .. } = self;
-        class!(py, "Position")
-            .call1(PyTuple::new(py, [at_ms.to_python(py, text)?, id.to_python(py, text)?])?)
+        named_tuple(
+            class!(py, "Position"),
+            PyTuple::new(py, [at_ms.to_python(py, text)?, id.to_python(py, text)?])?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::TaskPage {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { tasks, next, .. } = self;
-        class!(py, "TaskPage")
-            .call1(PyTuple::new(py, [tasks.to_python(py, text)?, next.to_python(py, text)?])?)
+        named_tuple(
+            class!(py, "TaskPage"),
+            PyTuple::new(py, [tasks.to_python(py, text)?, next.to_python(py, text)?])?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::DocPosition {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { key, secondary_key, id, .. } = self;
-        class!(py, "DocPosition").call1(PyTuple::new(
-            py,
-            [key.to_python(py, text)?, secondary_key.to_python(py, text)?, id.to_python(py, text)?],
-        )?)
+        named_tuple(
+            class!(py, "DocPosition"),
+            PyTuple::new(
+                py,
+                [
+                    key.to_python(py, text)?,
+                    secondary_key.to_python(py, text)?,
+                    id.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::DocPage {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { docs, next, .. } = self;
-        class!(py, "DocPage")
-            .call1(PyTuple::new(py, [docs.to_python(py, text)?, next.to_python(py, text)?])?)
+        named_tuple(
+            class!(py, "DocPage"),
+            PyTuple::new(py, [docs.to_python(py, text)?, next.to_python(py, text)?])?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::QueueStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { queue, size, available, claimed, future, max_claims, .. } = self;
-        class!(py, "QueueStats").call1(PyTuple::new(
-            py,
-            [
-                queue.to_python(py, text)?,
-                size.to_python(py, text)?,
-                available.to_python(py, text)?,
-                claimed.to_python(py, text)?,
-                future.to_python(py, text)?,
-                max_claims.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "QueueStats"),
+            PyTuple::new(
+                py,
+                [
+                    queue.to_python(py, text)?,
+                    size.to_python(py, text)?,
+                    available.to_python(py, text)?,
+                    claimed.to_python(py, text)?,
+                    future.to_python(py, text)?,
+                    max_claims.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
 impl ToPython for millpond::tasks::NamespaceStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { namespace, size, claimed, .. } = self;
-        class!(py, "NamespaceStats").call1(PyTuple::new(
-            py,
-            [
-                namespace.to_python(py, text)?,
-                size.to_python(py, text)?,
-                claimed.to_python(py, text)?,
-            ],
-        )?)
+        named_tuple(
+            class!(py, "NamespaceStats"),
+            PyTuple::new(
+                py,
+                [
+                    namespace.to_python(py, text)?,
+                    size.to_python(py, text)?,
+                    claimed.to_python(py, text)?,
+                ],
+            )?,
+        )
     }
 }
 
