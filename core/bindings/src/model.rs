@@ -116,7 +116,7 @@ pub(crate) struct Param {
 pub(crate) enum Type {
     Unit,
     Bool,
-    /// A whole number of so many bits; `usize` is 64.
+    /// An unsigned integer of this many bits; `usize` has 64.
     Number(u8),
     /// As `Number(64)`, but with a sign.
     Signed,
@@ -131,6 +131,25 @@ pub(crate) enum Type {
     Named(String),
     /// What no binding can have as it is, such as a closure.
     Other(String),
+}
+
+impl Record {
+    /// The methods that hosts have as fields: those that return a number or a truth.
+    pub(crate) fn getters(&self) -> impl Iterator<Item = &Method> {
+        self.methods.iter().filter(|method| {
+            matches!(method.returns, Type::Bool | Type::Number(_)) && method.name != "is_empty"
+        })
+    }
+
+    /// The fields, and behind them the getters.
+    pub(crate) fn fields_and_getters(&self) -> Vec<Field> {
+        let getters = self.getters().map(|method| Field {
+            name: method.name.clone(),
+            ty: method.returns.clone(),
+            docs: method.docs.clone(),
+        });
+        self.fields.iter().cloned().chain(getters).collect()
+    }
 }
 
 impl Model {

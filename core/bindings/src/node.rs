@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Model, Record, Type};
+use crate::model::{Field, Model, Type};
 use crate::node_types::declarations;
 use crate::output::Output;
 use crate::surface::Surface;
@@ -59,24 +59,10 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     options(model, output);
 }
 
-/// What JavaScript sees of a record: its fields, and the methods that return a number or a truth.
-pub(crate) fn fields<'a>(model: &'a Model, key: &str) -> (&'a Record, Vec<Field>) {
-    let record = &model.records[key];
-    let methods = record.methods.iter().filter(|method| {
-        matches!(method.returns, Type::Bool | Type::Number(_)) && method.name != "is_empty"
-    });
-    let methods = methods.map(|method| Field {
-        name: format!("{}()", method.name),
-        ty: method.returns.clone(),
-        docs: method.docs.clone(),
-    });
-    (record, record.fields.iter().cloned().chain(methods).collect())
-}
-
 /// The name of a field in JavaScript.
 pub(crate) fn js_name(key: &str, field: &Field) -> String {
     let is_json = matches!((key, &*field.name), ("tasks.Task", "value") | ("tasks.Doc", "content"));
-    let name = if is_json { "json" } else { field.name.trim_end_matches("()") };
+    let name = if is_json { "json" } else { &field.name };
     let is_time = matches!(&field.ty, Type::Duration)
         || matches!(&field.ty, Type::Option(inner) if **inner == Type::Duration);
     camel(&format!("{name}{}", if is_time { "_ms" } else { "" }))
@@ -95,21 +81,23 @@ fn writers(model: &Model) -> String {
          use crate::list::{Done, List, Push};\n",
     );
     for key in RECORDS {
-        let (record, fields) = fields(model, key);
+        let record = &model.records[key];
         let path = if record.queue == "client" { "" } else { &format!("{}::", record.queue) };
         let _ = writeln!(
             out,
             "\nimpl Push for millpond::{path}{} {{\nfn push(&self, list: &mut List<'_>) -> Done {{",
             record.name
         );
-        for (index, field) in fields.iter().enumerate() {
-            let end = if index + 1 == fields.len() { "" } else { "?;" };
-            let _ = writeln!(out, "self.{}.push(list){end}", field.name);
-        }
+        let fields = record.fields.iter().map(|field| format!("self.{}", field.name));
+        let getters = record.getters().map(|method| format!("self.{}()", method.name));
+        let pushed: Vec<_> = fields.chain(getters).map(|one| one + ".push(list)").collect();
+        let _ = writeln!(out, "{}", pushed.join("?;\n"));
         out.push_str("}\n}\n");
     }
-    let (_, all) = fields(model, "tasks.Task");
-    let others = all.iter().filter(|field| !["id", "version"].contains(&&*field.name));
+    let others = model.records["tasks.Task"]
+        .fields
+        .iter()
+        .filter(|field| !["id", "version"].contains(&&*field.name));
     let others = others.map(|field| match &field.ty {
         Type::Option(_) => format!("{}: None", field.name),
         Type::Text => format!("{}: \"\".into()", field.name),
@@ -132,7 +120,8 @@ fn readers(model: &Model) -> String {
     );
     let mut names = vec!["made".to_owned()];
     for key in RECORDS {
-        let (record, fields) = fields(model, key);
+        let record = &model.records[key];
+        let fields = record.fields_and_getters();
         let lines =
             fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
         let lines: Vec<_> = lines.collect();

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::docs::{Docs, Renderer, Words, camel, grouped, wrap};
 use crate::model::{ErrorKind, Model, Setting, Type, Value};
-use crate::node::{fields, js_name};
+use crate::node::js_name;
 use crate::surface::Surface;
 
 /// What is called otherwise than in the core.
@@ -237,7 +237,7 @@ impl Page<'_> {
         match kind {
             Some("fields") => {
                 let only_read = if self.owner.is_class { "readonly " } else { "" };
-                let all = fields(self.model, key).1.into_iter();
+                let all = self.model.records[key].fields_and_getters().into_iter();
                 for field in all.filter(|field| !skipped.contains(&&*field.name)) {
                     let ty = self.ty(&field.ty);
                     let line = format!("  {only_read}{}: {ty}", js_name(key, &field));
@@ -283,7 +283,7 @@ impl Page<'_> {
                     .join(" | ")
             }
             Type::Named(key) if self.model.records.contains_key(key) => {
-                let parts = fields(self.model, key).1.into_iter();
+                let parts = self.model.records[key].fields_and_getters().into_iter();
                 let parts = parts.map(|of| format!("{}: {}", js_name(key, &of), self.ty(&of.ty)));
                 format!("{{ {} }}", parts.collect::<Vec<_>>().join("; "))
             }

@@ -35,25 +35,24 @@ const BUILTINS: [(&str, &str); 8] = [
     ("Storage", "OSError"),
 ];
 
-/// Records that calls return, in an order in which each comes after what it holds, with the methods that
-/// are fields in Python.
-const RECORDS: [(&str, &[&str]); 16] = [
-    ("ick.Added", &[]),
-    ("client.Recovery", &[]),
-    ("shuffle.StreamStats", &[]),
-    ("shuffle.Stats", &["len", "pending", "lag"]),
-    ("shuffle.Reclaimed", &[]),
-    ("shuffle.DeadLetter", &[]),
-    ("tasks.TaskId", &[]),
-    ("tasks.DocId", &[]),
-    ("tasks.Modified", &[]),
-    ("tasks.Renewed", &[]),
-    ("tasks.Position", &[]),
-    ("tasks.TaskPage", &[]),
-    ("tasks.DocPosition", &[]),
-    ("tasks.DocPage", &[]),
-    ("tasks.QueueStats", &[]),
-    ("tasks.NamespaceStats", &[]),
+/// Records that calls return, in an order in which each comes after what it holds.
+const RECORDS: [&str; 16] = [
+    "ick.Added",
+    "client.Recovery",
+    "shuffle.StreamStats",
+    "shuffle.Stats",
+    "shuffle.Reclaimed",
+    "shuffle.DeadLetter",
+    "tasks.TaskId",
+    "tasks.DocId",
+    "tasks.Modified",
+    "tasks.Renewed",
+    "tasks.Position",
+    "tasks.TaskPage",
+    "tasks.DocPosition",
+    "tasks.DocPage",
+    "tasks.QueueStats",
+    "tasks.NamespaceStats",
 ];
 
 /// Records that are classes of the native half: how many of their fields are positional, how many of these
@@ -109,7 +108,7 @@ impl Host<'_> {
             );
             if error.ident == "Dependency" {
                 let record = &self.model.records["tasks.Dependency"];
-                for field in fields(record, &FLAGS) {
+                for field in record.fields_and_getters() {
                     self.attribute(&mut out, "tasks.Dependency", &field);
                 }
                 out.push_str(DEPENDENCY);
@@ -122,16 +121,15 @@ impl Host<'_> {
 
     fn records(&self) -> String {
         let mut out = String::from(include_str!("python_records.py"));
-        let names: Vec<_> = RECORDS.iter().map(|(key, _)| class_name(key)).collect();
+        let names: Vec<_> = RECORDS.iter().map(|key| class_name(key)).collect();
         let mut sorted = names.clone();
         sorted.sort();
         let listed = sorted.iter().fold(String::new(), |all, name| all + "    \"" + name + "\",\n");
         let _ = write!(out, "\n__all__ = [\n{listed}]\n");
-        for (key, extra) in RECORDS {
+        for key in RECORDS {
             let record = &self.model.records[key];
-            let all = fields(record, extra);
-            let is_generic = all.iter().any(|field| annotation(&field.ty).contains("AnyStr"));
-            let (head, name) = match is_generic {
+            let all = record.fields_and_getters();
+            let (head, name) = match is_generic(record) {
                 true => {
                     ("@dataclass(frozen=True)\n", format!("{}(Generic[AnyStr])", class_name(key)))
                 }
@@ -162,19 +160,19 @@ impl Host<'_> {
         let mut out = String::from(
             "//! Records as Python has them.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyList, PyTuple};\n\nuse crate::to_python::{ToPython, class, data_class, named_tuple};\n",
         );
-        for (key, extra) in RECORDS.iter().chain(&[("tasks.Dependency", &FLAGS[..])]) {
-            let record = &self.model.records[*key];
-            let values = fields(record, extra).iter().fold(String::new(), |all, field| {
+        for key in RECORDS.into_iter().chain(["tasks.Dependency"]) {
+            let record = &self.model.records[key];
+            let values = record.fields_and_getters().iter().fold(String::new(), |all, field| {
                 all + &format!("{}.to_python(py, text)?,", field.name)
             });
-            let methods = extra.iter().fold(String::new(), |all, method| {
-                all + &format!("let {method} = self.{method}();\n")
+            let methods = record.getters().fold(String::new(), |all, method| {
+                all + &format!("let {0} = self.{0}();\n", method.name)
             });
             let names =
                 record.fields.iter().fold(String::new(), |all, field| all + &field.name + ", ");
-            let made = match *key {
+            let made = match key {
                 "tasks.Dependency" => format!("Ok(PyList::new(py, [{values}])?.into_any())"),
-                "shuffle.Reclaimed" | "shuffle.DeadLetter" => {
+                _ if is_generic(record) => {
                     let named = record.fields.iter().fold(String::new(), |all, field| {
                         all + &format!("(\"{0}\", {0}.to_python(py, text)?),", field.name)
                     });
@@ -428,16 +426,6 @@ fn docstring(indent: usize, paragraphs: &[String], examples: &[String]) -> Strin
     }
 }
 
-/// Answers of a refused modification, which are fields in Python.
-const FLAGS: [&str; 6] = [
-    "has_missing",
-    "has_missing_docs",
-    "has_claims",
-    "has_claimed_docs",
-    "has_collisions",
-    "only_claims",
-];
-
 const DEPENDENCY: &str = "
     def __init__(
         self, message: str = \"\", operation: str = \"\", found: list[Any] | None = None
@@ -448,13 +436,9 @@ const DEPENDENCY: &str = "
             setattr(self, name, found[index] if found else [] if kind.startswith(\"list\") else False)
 ";
 
-/// The fields of a record, and methods that are like fields.
-fn fields(record: &Record, extra: &[&str]) -> Vec<Field> {
-    let own = record.fields.iter();
-    let own = own.map(|field| (field.name.clone(), field.ty.clone(), field.docs.clone()));
-    let methods = record.methods.iter().filter(|method| extra.contains(&&*method.name));
-    let methods = methods.map(|one| (one.name.clone(), one.returns.clone(), one.docs.clone()));
-    own.chain(methods).map(|(name, ty, docs)| Field { name, ty, docs }).collect()
+/// Whether it holds bytes, which are str for a client that decodes them.
+fn is_generic(record: &Record) -> bool {
+    record.fields.iter().any(|field| annotation(&field.ty).contains("AnyStr"))
 }
 
 /// The fields of a native class, those first that are positional, and then the one that is JSON.
