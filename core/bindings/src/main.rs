@@ -28,6 +28,7 @@ mod surface;
 use std::path::Path;
 use std::process::ExitCode;
 
+use c_abi::CAbi;
 use model::Model;
 use output::Output;
 use surface::Surface;
@@ -56,7 +57,8 @@ fn generate(root: &Path, model: &Model) -> Output {
     c::emit(root, model, &surface, &mut output);
     python::emit(root, model, &surface, &mut output);
     node::emit(root, model, &surface, &mut output);
-    ruby::emit(root, model, &mut output);
-    php::emit(root, model, &surface, &mut output);
+    let abi = CAbi::read(root, &output);
+    ruby::emit(root, model, &abi, &mut output);
+    php::emit(root, model, &surface, &abi, &mut output);
     output
 }

@@ -74,9 +74,9 @@ const IMPORTS: &[(&str, &str)] = &[
     ("Millpond\\Tasks", " Tasks\\"),
 ];
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
-    let (abi, overlay) = (CAbi::read(root, output), Overlay::read(root, "ffi/php/docs.md"));
-    let php = Php { model, surface, overlay: &overlay, abi: &abi };
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
+    let overlay = Overlay::read(root, "ffi/php/docs.md");
+    let php = Php { model, surface, overlay: &overlay, abi };
     for error in model.errors.iter().filter(|error| error.name != "DEPENDENCY") {
         php.exception(error, output);
     }

@@ -29,16 +29,15 @@ const STRUCTS: &str = "ick.Added client.Recovery shuffle.Receipt shuffle.Reclaim
 const READ: &str = "tasks.Task=task tasks.Doc=doc tasks.Position=task_position tasks.DocPosition=doc_position \
     tasks.QueueStats=task_queue_stats tasks.NamespaceStats=task_namespace_stats";
 
-pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
-    let abi = CAbi::read(root, output);
+pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) {
     let ruby = Ruby { model, overlay: Overlay::read(root, "ffi/ruby/docs.md") };
     let mut add = |name: &str, text: String| {
         let text = format!("# frozen_string_literal: true\n\nmodule Millpond\n{text}end\n");
         output.add(&format!("{FOLDER}/{name}.rb"), "#", text);
     };
-    add("native", native(&abi));
+    add("native", native(abi));
     add("errors", ruby.errors());
-    add("records", ruby.records(&abi));
+    add("records", ruby.records(abi));
     ruby.overlay.finish();
 }
 
