@@ -496,7 +496,7 @@ impl Words for InC<'_> {
         if is_known { format!("`{}`", c_struct(key)) } else { text.to_owned() }
     }
 
-    fn member(&self, key: &str, member: &str, text: &str) -> String {
+    fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
         if text != member && !text.ends_with(&format!("::{member}")) {
             return text.to_owned();
         }

@@ -100,8 +100,8 @@ pub(crate) trait Words {
     fn error(&self, error: &ErrorKind) -> String;
     /// A type by its key, such as `tasks.Task`. `text` is what the core shows.
     fn item(&self, key: &str, text: &str) -> String;
-    /// A method, option or field of a type.
-    fn member(&self, key: &str, member: &str, text: &str) -> String;
+    /// A method, option or field of a type, mentioned in a comment of `owner`.
+    fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String;
     /// Anything else in backticks: a field, a method, a command of Redis.
     fn code(&self, text: &str) -> String;
 }
@@ -205,7 +205,7 @@ impl Renderer<'_> {
         }
         let of = parts.len().checked_sub(2).map(|of| parts[of]).filter(|of| *of != "Self");
         match self.model.resolve(queue, of.unwrap_or(own)) {
-            Some(key) => self.words.member(&key, last, label),
+            Some(key) => self.words.member(self.owner, &key, last, label),
             None => self.words.code(label),
         }
     }
@@ -271,4 +271,15 @@ fn capital(word: &str) -> String {
     letters
         .next()
         .map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+/// `leaseMs` as `lease_ms`.
+pub(crate) fn snake(name: &str) -> String {
+    name.chars().fold(String::new(), |mut all, letter| {
+        if letter.is_uppercase() {
+            all.push('_');
+        }
+        all.extend(letter.to_lowercase());
+        all
+    })
 }

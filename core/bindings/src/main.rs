@@ -3,15 +3,18 @@
 //! ```text
 //! make bindings                                   # writes all that is generated
 //! cargo run -p millpond-bindings -- --check       # says what is stale
+//! cargo run -p millpond-bindings -- comments      # counts the lines of comments that it wrote into files by hand
 //! cargo run -p millpond-bindings -- model [name]  # prints what it knows, to write an emitter by
 //! ```
 //!
-//! `model` is what the core says, read by `source`; `docs` renders the core's comments in a host's words;
-//! `overlay` has what a host's own page adds to them; each other module is the emitter of one host.
+//! `model` is what the core says, read by `source`. `comments` is what is said of an item in one host: the core's
+//! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
+//! host has an emitter, which says what the host calls things, and a folder of `templates`, where the text is.
 
 mod c;
 mod c_abi;
 mod c_functions;
+mod comments;
 mod docs;
 mod model;
 mod node;
@@ -24,6 +27,7 @@ mod python_blocking;
 mod ruby;
 mod source;
 mod surface;
+mod templates;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,12 +43,18 @@ fn main() -> ExitCode {
     match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
         [] => generate(&root, &model).write(),
         [check] if check == "--check" => generate(&root, &model).check(),
+        [comments] if comments == "comments" => {
+            for (path, count) in generate(&root, &model).comments() {
+                println!("{path} {count}");
+            }
+            ExitCode::SUCCESS
+        }
         [command, names @ ..] if command == "model" => {
             print!("{}", model.describe(names.first().map_or("", |name| name)));
             ExitCode::SUCCESS
         }
         other => {
-            eprintln!("millpond-bindings: {other:?} is not known; there is --check, and model");
+            eprintln!("millpond-bindings: {other:?} is not known; there are --check, comments and model");
             ExitCode::FAILURE
         }
     }

@@ -208,7 +208,7 @@ fn options(model: &Model, output: &mut Output) {
         let mut checks = Vec::new();
         let path = key.replace('.', "::") + if handle.is_some() { "<Async>" } else { "" };
         let name = key.split('.').next_back().unwrap_or(key);
-        let snake: String = crate::node_types::snake(name).trim_start_matches('_').to_owned();
+        let snake: String = crate::docs::snake(name).trim_start_matches('_').to_owned();
         let _ = writeln!(
             rust,
             "pub(crate) fn {snake}(&mut self, mut of: {path}) -> napi::Result<{path}> {{\n\

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::docs::{Docs, Renderer, Words, camel, grouped, wrap};
+use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Model, Setting, Type, Value};
 use crate::node::js_name;
 use crate::surface::Surface;
@@ -46,7 +46,7 @@ impl Words for Declared {
         if self.0.contains(name) { format!("{{@link {name}}}") } else { self.code(text) }
     }
 
-    fn member(&self, key: &str, member: &str, text: &str) -> String {
+    fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
         let name = format!("{}.{}", node_name(key), camel(member));
         let is_name = text.rsplit("::").next() == Some(member);
         match (self.0.contains(&name), is_name) {
@@ -346,15 +346,4 @@ fn setting_text(renderer: &Renderer<'_>, of: &Setting) -> Vec<String> {
 
 fn indent_of(line: &str) -> &'static str {
     if line.starts_with(' ') { "  " } else { "" }
-}
-
-/// `leaseMs` as `lease_ms`.
-pub(crate) fn snake(name: &str) -> String {
-    name.chars().fold(String::new(), |mut all, letter| {
-        if letter.is_uppercase() {
-            all.push('_');
-        }
-        all.extend(letter.to_lowercase());
-        all
-    })
 }

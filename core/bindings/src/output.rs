@@ -9,11 +9,13 @@ use std::process::{Command, ExitCode, Stdio};
 pub(crate) struct Output {
     root: PathBuf,
     files: BTreeMap<String, String>,
+    /// How many lines of comments are the core's in the files by hand.
+    comments: BTreeMap<String, usize>,
 }
 
 impl Output {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), files: BTreeMap::new() }
+        Self { root: root.to_owned(), files: BTreeMap::new(), comments: BTreeMap::new() }
     }
 
     /// Adds a file. `comment` is how a line of comment begins in its language, for the head.
@@ -36,6 +38,50 @@ impl Output {
     /// Adds a Rust file, formatted.
     pub(crate) fn add_rust(&mut self, path: &str, text: impl AsRef<str>) {
         self.add(path, "//", rustfmt(&self.root, text.as_ref()));
+    }
+
+    /// A file by hand: replaces the comments above what the core knows. `marks` are how a line of a comment
+    /// begins, and what may stand between a comment and its item. `comment` gets each other line with those
+    /// after it, and returns the lines of the comment that belongs above it, without their indentation; none if
+    /// what is there is by hand.
+    pub(crate) fn revise(
+        &mut self,
+        path: &str,
+        marks: (&[&str], &[&str]),
+        mut comment: impl FnMut(&[&str]) -> Option<Vec<String>>,
+    ) {
+        let text = self.text(path);
+        let lines: Vec<_> = text.lines().collect();
+        let begins = |line: &str, marks: &[&str]| {
+            marks.iter().any(|mark| line.trim_start().starts_with(mark))
+        };
+        let (mut out, mut above, mut between) = (Vec::new(), Vec::new(), Vec::new());
+        let mut count = 0;
+        for (index, line) in lines.iter().enumerate() {
+            if begins(line, marks.0) && between.is_empty() {
+                above.push((*line).to_owned());
+            } else if begins(line, marks.1) {
+                between.push((*line).to_owned());
+            } else {
+                if let Some(made) = comment(&lines[index..]) {
+                    let indent = &line[..line.len() - line.trim_start().len()];
+                    count += made.len();
+                    above = made.iter().map(|text| format!("{indent}{text}")).collect();
+                }
+                out.append(&mut above);
+                out.append(&mut between);
+                out.push((*line).to_owned());
+            }
+        }
+        out.append(&mut above);
+        out.append(&mut between);
+        *self.comments.entry(path.to_owned()).or_default() += count;
+        self.files.insert(path.to_owned(), out.join("\n") + "\n");
+    }
+
+    /// The files by hand with comments of the core's, and how many lines those have.
+    pub(crate) fn comments(&self) -> impl Iterator<Item = (&String, &usize)> {
+        self.comments.iter()
     }
 
     /// A file as it is generated, or else as it is on disk.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::c_abi::{CAbi, CStruct, CType};
-use crate::docs::{Docs, Renderer, Words, camel, pascal, wrap};
+use crate::docs::{Docs, Renderer, Words, camel, pascal, snake, wrap};
 use crate::model::{ErrorKind, Model, Setting, Type, Value};
 use crate::output::Output;
 use crate::overlay::{Note, Overlay};
@@ -406,7 +406,7 @@ final class Layouts
     }
 
     fn comment(&self, key: &str, docs: &Docs, note: &Note) -> String {
-        let words = PhpWords { model: self.model, owner: key };
+        let words = PhpWords { model: self.model };
         let renderer = Renderer { model: self.model, words: &words, owner: key };
         let core = if note.replaces { Vec::new() } else { renderer.text(docs) };
         let texts = core.iter().chain(&note.paragraphs).map(|text| wrap(text, 106));
@@ -416,7 +416,7 @@ final class Layouts
 
     /// What follows the name of a parameter: a part of a sentence.
     fn phrase(&self, key: &str, name: &str, docs: &str, ty: &str) -> String {
-        let words = PhpWords { model: self.model, owner: key };
+        let words = PhpWords { model: self.model };
         let note = self.overlay.of(&format!("{key}.{name}"));
         let text = match note.paragraphs.first() {
             Some(text) => text.clone(),
@@ -500,7 +500,7 @@ final class Layouts
             self.model.handles[key].methods.iter().find(|method| camel(&method.name) == name);
         let method =
             method.unwrap_or_else(|| panic!("the core has no {key}.{name}: it needs a comment"));
-        let words = PhpWords { model: self.model, owner: key };
+        let words = PhpWords { model: self.model };
         let renderer = Renderer { model: self.model, words: &words, owner: key };
         let note = self.overlay.of(&format!("{key}.{}", method.name));
         let core = if note.replaces { Vec::new() } else { renderer.text(&method.docs) };
@@ -533,7 +533,6 @@ final class Layouts
 
 struct PhpWords<'a> {
     model: &'a Model,
-    owner: &'a str,
 }
 
 impl Words for PhpWords<'_> {
@@ -549,14 +548,14 @@ impl Words for PhpWords<'_> {
         if text.ends_with(class(key)) { format!("`{}`", class(key)) } else { text.to_owned() }
     }
 
-    fn member(&self, key: &str, member: &str, text: &str) -> String {
+    fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String {
         let fields = self.model.records.get(key).map_or(&[][..], |record| &record.fields);
         let settings = self.model.handles.get(key).map_or(&[][..], |handle| &handle.settings);
         let is_property = self.model.options.contains_key(key)
             || fields.iter().any(|field| field.name == member)
             || settings.iter().any(|setting| setting.name == member);
         let name = property(member);
-        match (is_property, key == self.owner) {
+        match (is_property, key == owner) {
             _ if !text.ends_with(member) => text.to_owned(),
             (true, _) => format!("`{name}`"),
             (false, true) => format!("{name}()"),
@@ -652,14 +651,6 @@ fn doc_type(native: &str, name: &str) -> String {
         (_, _, Some((one, _))) => format!("{one}|iterable<{one}>"),
         _ => native.strip_prefix('?').map_or(native.to_owned(), |inner| format!("{inner}|null")),
     }
-}
-
-fn snake(name: &str) -> String {
-    let letter = |letter: char| match letter.is_uppercase() {
-        true => format!("_{}", letter.to_lowercase()),
-        false => letter.to_string(),
-    };
-    name.chars().map(letter).collect()
 }
 
 /// A line of code with interfaces in place of their classes.

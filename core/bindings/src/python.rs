@@ -359,7 +359,7 @@ impl Host<'_> {
         let method = methods.iter().find(|method| method.name == name);
         let method = method.unwrap_or_else(|| panic!("{class} has no {name}"));
         let renderer =
-            Renderer { model: self.model, words: &Python(self.model, &key), owner: &key };
+            Renderer { model: self.model, words: &Python(self.model), owner: &key };
         let mut paragraphs = renderer.blocks(&method.docs.blocks);
         for text in renderer.blocks(method.docs.section("Delivery")) {
             paragraphs.push(text.replacen(
@@ -387,7 +387,7 @@ impl Host<'_> {
     /// The paragraphs of an item: the core's, and what the page has.
     fn paragraphs(&self, owner: &str, key: &str, docs: &Docs) -> Vec<String> {
         let note = self.overlay.of(key);
-        let renderer = Renderer { model: self.model, words: &Python(self.model, owner), owner };
+        let renderer = Renderer { model: self.model, words: &Python(self.model), owner };
         let own = match note.replaces {
             true => Vec::new(),
             false => renderer.text(docs),
@@ -496,7 +496,7 @@ fn annotation(ty: &Type) -> String {
 }
 
 /// How Python's docs say things.
-struct Python<'a>(&'a Model, &'a str);
+struct Python<'a>(&'a Model);
 
 impl Words for Python<'_> {
     fn none(&self) -> String {
@@ -515,12 +515,12 @@ impl Words for Python<'_> {
         }
     }
 
-    fn member(&self, key: &str, member: &str, text: &str) -> String {
+    fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String {
         let handle = self.0.handles.get(key);
         let is_method =
             handle.is_some_and(|handle| handle.methods.iter().any(|one| one.name == member));
         match (text.rsplit("::").next() == Some(member), is_method) {
-            (true, true) if self.1 == key => format!(":meth:`{member}`"),
+            (true, true) if owner == key => format!(":meth:`{member}`"),
             (true, true) => format!(":meth:`{}.{member}`", class_name(key)),
             (true, false) => self.code(member),
             (false, _) => text.to_owned(),

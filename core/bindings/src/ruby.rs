@@ -326,7 +326,7 @@ impl Words for Ruby<'_> {
         }
     }
 
-    fn member(&self, key: &str, member: &str, text: &str) -> String {
+    fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
         let name = self.name(key);
         match (self.model.options.contains_key(key), name.contains('#')) {
             (_, true) => format!("{{{name}}}"),
