@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::c_functions::function_name;
 use crate::docs::{self, Block, Docs, Renderer, Words};
-use crate::model::{ErrorKind, Model, Setting, Type, Value};
+use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::surface::Surface;
@@ -205,7 +205,7 @@ impl C<'_> {
 
     /// What a call returns: its structure, which texts it has, and how it is made of them.
     fn record(&self, key: &str, name: &str) -> String {
-        let record = &self.model.records[key];
+        let record = &self.model.types[key];
         let core = &format!("millpond::{}", key.replace('.', "::"));
         let is_fixed = key.ends_with("Id") || key.ends_with("Position");
         let [mut fields, mut values, mut reads, mut texts] = [const { String::new() }; 4];
@@ -278,19 +278,16 @@ impl C<'_> {
     /// What a call takes: its structure, its defaults, how it is read, and the function that fills it.
     fn options(&self, key: &str, name: &str) -> String {
         let none = Docs::default();
-        let (docs, required, settings) =
-            match (self.model.options.get(key), self.model.handles.get(key)) {
-                (Some(of), _) => (&of.docs, of.required.as_slice(), &of.settings),
-                (_, Some(of)) => (&none, [].as_slice(), &of.settings),
-                _ => panic!("the core has no {key}"),
-            };
+        let of = &self.model.types[key];
+        let (required, settings) = (&of.required, &of.settings);
+        let docs = if of.kind == Kind::Options { &of.docs } else { &none };
         let core = &format!("millpond::{}", key.replace('.', "::"));
         let [mut fields, mut defaults, mut reads, mut made] = [const { String::new() }; 4];
         for param in required {
             let own = &c_name(&param.name, &param.ty);
             let (ty, default, read) = match &param.ty {
                 Type::Named(of) => {
-                    let default = self.model.records[of].fields.iter().map(|field| {
+                    let default = self.model.types[of.as_str()].fields.iter().map(|field| {
                         let none =
                             if field.ty == Type::Text { "millpond_bytes::NONE" } else { "0" };
                         format!("{}: {none},", c_name(&field.name, &field.ty))
@@ -334,7 +331,7 @@ impl C<'_> {
             }
             reads += &read;
         }
-        let (param, start) = match required.is_empty() && !self.model.options.contains_key(key) {
+        let (param, start) = match required.is_empty() && !self.model.is(key, Kind::Options) {
             true => {
                 (format!("mut it: {core}"), "let (_, of) = (caller, str::to_owned);".to_owned())
             }
@@ -500,7 +497,12 @@ impl Words for InC<'_> {
         if text != member && !text.ends_with(&format!("::{member}")) {
             return text.to_owned();
         }
-        let settings = self.model.handles.get(key).map_or(&[][..], |of| &of.settings);
+        let settings = self
+            .model
+            .types
+            .get(key)
+            .filter(|of| of.kind == Kind::Handle)
+            .map_or(&[][..], |of| &of.settings);
         let setting = settings.iter().find(|setting| setting.name == member);
         let name = match setting.and_then(|setting| setting.params.first()) {
             Some(param) => c_name(member, &param.ty),

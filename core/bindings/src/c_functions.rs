@@ -147,7 +147,7 @@ impl C<'_> {
 
     fn function(&self, (key, name, out): &(&str, &str, &str)) -> String {
         let (owner, method) = key.rsplit_once('.').expect("a method has a type");
-        let method = self.model.handles[owner].methods.iter().find(|of| of.name == method);
+        let method = self.model.types[owner].methods.iter().find(|of| of.name == method);
         let method = method.unwrap_or_else(|| panic!("the core has no {key}"));
         let (_, prefix, handle, held) =
             HANDLES.iter().find(|(of, ..)| *of == owner).expect("C has it");
@@ -184,9 +184,8 @@ impl C<'_> {
 
     /// How a parameter is declared, and what the core gets.
     fn argument(&self, name: &str, ty: &Type) -> (String, String) {
-        let has_required = |key: &String| {
-            self.model.options.get(key).is_some_and(|options| !options.required.is_empty())
-        };
+        let has_required =
+            |key: &String| self.model.types.get(key).is_some_and(|of| !of.required.is_empty());
         let one = name.trim_end_matches('s');
         let (declared, argument) = match ty {
             Type::Text => (

@@ -96,14 +96,9 @@ impl<'a> Comments<'a> {
         self.renderer(owner).inline(text)
     }
 
-    /// What `owner` has by this name in a host: a method, a setting, a field or a getter.
+    /// The method of the core that `owner` has by this name.
     pub(crate) fn method(&self, owner: &str, name: &str) -> Option<&'a Method> {
-        let model = self.model;
-        let of_handle = model.handles.get(owner).map(|of| &of.methods);
-        let of_options = model.options.get(owner).map(|of| &of.methods);
-        let of_record = model.records.get(owner).map(|of| &of.methods);
-        let all = [of_handle, of_options, of_record].into_iter().flatten().flatten();
-        all.into_iter().find(|method| method.name == name)
+        self.model.types.get(owner)?.methods.iter().find(|method| method.name == name)
     }
 
     fn renderer<'b>(&'b self, owner: &'b str) -> Renderer<'b> {
@@ -113,9 +108,7 @@ impl<'a> Comments<'a> {
     /// The type that an item belongs to, its comment, and the method that it is.
     fn item<'b>(&self, key: &'b str) -> Option<(&'b str, Docs, Option<&'a Method>)> {
         let model = self.model;
-        let of_type = model.records.get(key).map(|of| &of.docs);
-        let of_type = of_type.or_else(|| model.options.get(key).map(|of| &of.docs));
-        let of_type = of_type.or_else(|| model.handles.get(key).map(|of| &of.docs));
+        let of_type = model.types.get(key).map(|of| &of.docs);
         let of_type = of_type.or_else(|| model.enums.get(key).map(|of| &of.docs));
         let of_type = of_type.or_else(|| {
             let ident = key.strip_prefix("client.")?;
@@ -128,13 +121,10 @@ impl<'a> Comments<'a> {
         if let Some(method) = self.method(owner, name) {
             return Some((owner, method.docs.clone(), Some(method)));
         }
-        let settings = model.options.get(owner).map(|of| &of.settings);
-        let settings = settings.or_else(|| model.handles.get(owner).map(|of| &of.settings));
-        let setting = settings.into_iter().flatten().find(|of| of.name == name);
-        let fields = model.records.get(owner).map(|of| &of.fields);
-        let field = || fields.into_iter().flatten().find(|of| of.name == name);
-        let docs = setting.map(|of| &of.docs).or_else(|| field().map(|of| &of.docs))?;
-        Some((owner, docs.clone(), None))
+        let of = model.types.get(owner)?;
+        let setting = of.settings.iter().find(|of| of.name == name).map(|of| &of.docs);
+        let field = of.fields.iter().find(|of| of.name == name).map(|of| &of.docs);
+        Some((owner, setting.or(field)?.clone(), None))
     }
 
     /// What is said of a parameter: on the host's page (`# tasks.TaskStore.claim.lease`), or else in `surface.md`.

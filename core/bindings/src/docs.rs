@@ -22,6 +22,13 @@ pub(crate) enum Block {
     Code,
 }
 
+/// For people: the first paragraph.
+impl std::fmt::Debug for Docs {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(self.first())
+    }
+}
+
 impl Docs {
     pub(crate) fn parse(text: &str) -> Self {
         let mut docs = Self::default();

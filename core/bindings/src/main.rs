@@ -54,7 +54,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         other => {
-            eprintln!("millpond-bindings: {other:?} is not known; there are --check, comments and model");
+            eprintln!(
+                "millpond-bindings: {other:?} is not known; there are --check, comments and model"
+            );
             ExitCode::FAILURE
         }
     }

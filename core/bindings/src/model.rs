@@ -11,12 +11,7 @@ pub(crate) struct Model {
     pub(crate) errors: Vec<ErrorKind>,
     pub(crate) constants: BTreeMap<String, Constant>,
     pub(crate) enums: BTreeMap<String, Enum>,
-    /// Structs whose fields are public: what calls return, and handles of what a store holds.
-    pub(crate) records: BTreeMap<String, Record>,
-    /// Structs with setters: what calls take.
-    pub(crate) options: BTreeMap<String, Options>,
-    /// The structs that are blocking or async: clients, queues, loops, jobs.
-    pub(crate) handles: BTreeMap<String, Handle>,
+    pub(crate) types: BTreeMap<String, Struct>,
 }
 
 /// A kind of error.
@@ -55,31 +50,40 @@ pub(crate) struct Enum {
     pub(crate) variants: Vec<(String, Docs)>,
 }
 
-pub(crate) struct Record {
+/// A public struct of the core.
+pub(crate) struct Struct {
+    pub(crate) kind: Kind,
     pub(crate) queue: String,
     pub(crate) name: String,
     pub(crate) docs: Docs,
+    /// Those of a record.
     pub(crate) fields: Vec<Field>,
+    /// What the constructor of options takes.
+    pub(crate) required: Vec<Param>,
+    /// What setters set, in their order.
+    pub(crate) settings: Vec<Setting>,
     pub(crate) methods: Vec<Method>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// Its fields are public: what calls return, and what names something in a store.
+    Record,
+    /// It has setters: what calls take.
+    Options,
+    /// It is blocking or async: clients, queues, loops, jobs. It can have setters too.
+    Handle,
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) docs: Docs,
 }
 
-pub(crate) struct Options {
-    pub(crate) docs: Docs,
-    /// What its constructor takes.
-    pub(crate) required: Vec<Param>,
-    /// What its setters set, in their order.
-    pub(crate) settings: Vec<Setting>,
-    pub(crate) methods: Vec<Method>,
-}
-
 /// A setter. One without a parameter sets a flag; one with two, two things at once.
+#[derive(Debug)]
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) params: Vec<Param>,
@@ -87,12 +91,7 @@ pub(crate) struct Setting {
     pub(crate) docs: Docs,
 }
 
-pub(crate) struct Handle {
-    pub(crate) docs: Docs,
-    pub(crate) settings: Vec<Setting>,
-    pub(crate) methods: Vec<Method>,
-}
-
+#[derive(Debug)]
 pub(crate) struct Method {
     pub(crate) name: String,
     pub(crate) docs: Docs,
@@ -106,7 +105,7 @@ pub(crate) struct Method {
     pub(crate) can_fail: bool,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) name: String,
     pub(crate) ty: Type,
@@ -133,7 +132,7 @@ pub(crate) enum Type {
     Other(String),
 }
 
-impl Record {
+impl Struct {
     /// The methods that hosts have as fields: those that return a number or a truth.
     pub(crate) fn getters(&self) -> impl Iterator<Item = &Method> {
         self.methods.iter().filter(|method| {
@@ -155,12 +154,7 @@ impl Record {
 impl Model {
     /// The key of a name that is mentioned in a queue.
     pub(crate) fn resolve(&self, queue: &str, name: &str) -> Option<String> {
-        let known = |key: &String| {
-            self.enums.contains_key(key)
-                || self.records.contains_key(key)
-                || self.options.contains_key(key)
-                || self.handles.contains_key(key)
-        };
+        let known = |key: &String| self.enums.contains_key(key) || self.types.contains_key(key);
         let queues = [queue, "client", "ick", "shuffle", "tasks", "step"];
         queues.iter().map(|queue| format!("{queue}.{name}")).find(known)
     }
@@ -174,92 +168,26 @@ impl Model {
         self.errors.iter().find(|error| error.name == name)
     }
 
+    /// Whether there is a struct of this kind.
+    pub(crate) fn is(&self, key: &str, kind: Kind) -> bool {
+        self.types.get(key).is_some_and(|of| of.kind == kind)
+    }
+
     /// For people: each item whose key contains this.
     pub(crate) fn describe(&self, part: &str) -> String {
         let mut out = String::new();
-        for error in &self.errors {
-            let _ = writeln!(
-                out,
-                "error {} {} {} {}: {}",
-                error.ident,
-                error.code,
-                error.name,
-                error.retry,
-                error.docs.first()
-            );
+        for (key, constant) in self.constants.iter().filter(|(key, _)| key.contains(part)) {
+            let _ = writeln!(out, "{key} = {:?}: {:?}", constant.value, constant.docs);
         }
-        for (key, constant) in &self.constants {
-            let _ = writeln!(out, "const {key} = {:?}: {}", constant.value, constant.docs.first());
+        for (key, of) in self.enums.iter().filter(|(key, _)| key.contains(part)) {
+            let _ = writeln!(out, "enum {key}: {:?} {:?}", of.docs, of.variants);
         }
-        for (key, of) in &self.enums {
-            let _ = writeln!(out, "enum {key} ({}.{}): {}", of.queue, of.name, of.docs.first());
-            for (variant, docs) in &of.variants {
-                let _ = writeln!(out, "    {variant}: {}", docs.first());
-            }
+        for (key, of) in self.types.iter().filter(|(key, _)| key.contains(part)) {
+            let _ = writeln!(out, "{:?} {key}({:?}): {:?}", of.kind, of.required, of.docs);
+            of.fields.iter().for_each(|field| out += &format!("    {field:?}\n"));
+            of.settings.iter().for_each(|setting| out += &format!("    {setting:?}\n"));
+            of.methods.iter().for_each(|method| out += &format!("    {method:?}\n"));
         }
-        for (key, record) in &self.records {
-            let _ = writeln!(out, "record {key}: {}", record.docs.first());
-            for field in &record.fields {
-                let _ = writeln!(out, "    {}: {:?}: {}", field.name, field.ty, field.docs.first());
-            }
-            describe_methods(&mut out, &record.methods);
-        }
-        for (key, options) in &self.options {
-            let _ = writeln!(out, "options {key}: {}", options.docs.first());
-            for param in &options.required {
-                let _ = writeln!(out, "    required {}: {:?}", param.name, param.ty);
-            }
-            describe_settings(&mut out, &options.settings);
-            describe_methods(&mut out, &options.methods);
-        }
-        for (key, handle) in &self.handles {
-            let _ = writeln!(out, "handle {key}: {}", handle.docs.first());
-            describe_settings(&mut out, &handle.settings);
-            describe_methods(&mut out, &handle.methods);
-        }
-        let mut is_wanted = false;
-        let wanted = out.lines().filter(|line| {
-            if !line.starts_with(' ') {
-                is_wanted = line.contains(part);
-            }
-            is_wanted
-        });
-        wanted.fold(String::new(), |all, line| all + line + "\n")
-    }
-}
-
-fn describe_settings(out: &mut String, settings: &[Setting]) {
-    for setting in settings {
-        let params: Vec<_> =
-            setting.params.iter().map(|param| format!("{}: {:?}", param.name, param.ty)).collect();
-        let _ = writeln!(
-            out,
-            "    set {}({}) = {:?}: {}",
-            setting.name,
-            params.join(", "),
-            setting.default,
-            setting.docs.first()
-        );
-    }
-}
-
-fn describe_methods(out: &mut String, methods: &[Method]) {
-    for method in methods {
-        let params: Vec<_> =
-            method.params.iter().map(|param| format!("{}: {:?}", param.name, param.ty)).collect();
-        let kind = match (method.is_call, method.can_fail, method.has_self) {
-            (true, ..) => "call",
-            (_, true, _) => "try",
-            (_, _, true) => "fn",
-            _ => "static",
-        };
-        let _ = writeln!(
-            out,
-            "    {kind} {}({}) -> {:?}: {}",
-            method.name,
-            params.join(", "),
-            method.returns,
-            method.docs.first()
-        );
+        out
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Model, Type};
+use crate::model::{Field, Kind, Model, Type};
 use crate::node_types::declarations;
 use crate::output::Output;
 use crate::surface::Surface;
@@ -81,7 +81,7 @@ fn writers(model: &Model) -> String {
          use crate::list::{Done, List, Push};\n",
     );
     for key in RECORDS {
-        let record = &model.records[key];
+        let record = &model.types[key];
         let path = if record.queue == "client" { "" } else { &format!("{}::", record.queue) };
         let _ = writeln!(
             out,
@@ -94,7 +94,7 @@ fn writers(model: &Model) -> String {
         let _ = writeln!(out, "{}", pushed.join("?;\n"));
         out.push_str("}\n}\n");
     }
-    let others = model.records["tasks.Task"]
+    let others = model.types["tasks.Task"]
         .fields
         .iter()
         .filter(|field| !["id", "version"].contains(&&*field.name));
@@ -120,7 +120,7 @@ fn readers(model: &Model) -> String {
     );
     let mut names = vec!["made".to_owned()];
     for key in RECORDS {
-        let record = &model.records[key];
+        let record = &model.types[key];
         let fields = record.fields_and_getters();
         let lines =
             fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
@@ -203,10 +203,9 @@ fn options(model: &Model, output: &mut Output) {
          use crate::tasks_entries::Reader;\n\nimpl Reader<'_> {\n",
     );
     for (key, left_out) in OPTIONS {
-        let handle = model.handles.get(key);
-        let settings = handle.map_or_else(|| &model.options[key].settings, |of| &of.settings);
+        let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
-        let path = key.replace('.', "::") + if handle.is_some() { "<Async>" } else { "" };
+        let path = key.replace('.', "::") + if is_handle { "<Async>" } else { "" };
         let name = key.split('.').next_back().unwrap_or(key);
         let snake: String = crate::docs::snake(name).trim_start_matches('_').to_owned();
         let _ = writeln!(
@@ -267,8 +266,8 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
                 format!("match self.text()? {{ {arms} other => return Err(unexpected(other)) }}");
             return Some((format!("check.oneOf({})", js.join(", ")), rust));
         }
-        Type::Named(key) if model.records.contains_key(key) => {
-            let fields = model.records[key].fields.iter().map(|field| {
+        Type::Named(key) if model.is(key, Kind::Record) => {
+            let fields = model.types[key].fields.iter().map(|field| {
                 let into = if field.ty == Type::Text { ".into()" } else { "" };
                 Some(format!("{}: {}{into}", field.name, taken(model, &field.ty)?.1))
             });

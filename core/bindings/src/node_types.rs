@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
-use crate::model::{ErrorKind, Model, Setting, Type, Value};
+use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value};
 use crate::node::js_name;
 use crate::surface::Surface;
 
@@ -184,29 +184,20 @@ impl Page<'_> {
     fn core(&self, name: &str, line: &str) -> Option<Vec<String>> {
         let (model, key) = (self.model, self.owner.key.as_str());
         let renderer = Renderer { model, words: self.words, owner: key };
-        let handle = model.handles.get(key);
+        let of = model.types.get(key)?;
         if line.starts_with("export ") {
-            let docs = handle.map(|of| &of.docs);
-            let docs = docs.or_else(|| model.records.get(key).map(|of| &of.docs));
-            let docs = docs.or_else(|| model.options.get(key).map(|of| &of.docs))?;
-            return Some(renderer.text(docs));
+            return Some(renderer.text(&of.docs));
         }
         let snake = snake(name);
         let names = [&*snake, snake.trim_end_matches("_ms"), "value", "content"];
         let names = &names[..if name == "json" { 4 } else { 2 }];
-        let options = model.options.get(key);
-        let methods = handle.map(|of| &of.methods).or(options.map(|of| &of.methods));
-        let methods = methods.or_else(|| model.records.get(key).map(|of| &of.methods));
-        if let Some(method) = methods.into_iter().flatten().find(|of| names.contains(&&*of.name)) {
+        if let Some(method) = of.methods.iter().find(|of| names.contains(&&*of.name)) {
             return Some(self.method(&renderer, &method.name, &method.docs, line));
         }
-        let settings = handle.map(|of| &of.settings).or(options.map(|of| &of.settings));
-        if let Some(setting) = settings.into_iter().flatten().find(|of| names.contains(&&*of.name))
-        {
+        if let Some(setting) = of.settings.iter().find(|of| names.contains(&&*of.name)) {
             return Some(setting_text(&renderer, setting));
         }
-        let record = model.records.get(key)?;
-        let field = record.fields.iter().find(|field| names.contains(&&*field.name))?;
+        let field = of.fields.iter().find(|field| names.contains(&&*field.name))?;
         Some(renderer.text(&field.docs))
     }
 
@@ -237,7 +228,7 @@ impl Page<'_> {
         match kind {
             Some("fields") => {
                 let only_read = if self.owner.is_class { "readonly " } else { "" };
-                let all = self.model.records[key].fields_and_getters().into_iter();
+                let all = self.model.types[key].fields_and_getters().into_iter();
                 for field in all.filter(|field| !skipped.contains(&&*field.name)) {
                     let ty = self.ty(&field.ty);
                     let line = format!("  {only_read}{}: {ty}", js_name(key, &field));
@@ -282,8 +273,8 @@ impl Page<'_> {
                     .collect::<Vec<_>>()
                     .join(" | ")
             }
-            Type::Named(key) if self.model.records.contains_key(key) => {
-                let parts = self.model.records[key].fields_and_getters().into_iter();
+            Type::Named(key) if self.model.is(key, Kind::Record) => {
+                let parts = self.model.types[key].fields_and_getters().into_iter();
                 let parts = parts.map(|of| format!("{}: {}", js_name(key, &of), self.ty(&of.ty)));
                 format!("{{ {} }}", parts.collect::<Vec<_>>().join("; "))
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::c_abi::{CAbi, CStruct, CType};
 use crate::docs::{Docs, Renderer, Words, camel, pascal, snake, wrap};
-use crate::model::{ErrorKind, Model, Setting, Type, Value};
+use crate::model::{ErrorKind, Kind, Model, Type, Value};
 use crate::output::Output;
 use crate::overlay::{Note, Overlay};
 use crate::surface::Surface;
@@ -127,7 +127,7 @@ impl Php<'_> {
     }
 
     fn record(&self, key: &str, required: usize, output: &mut Output) {
-        let (record, name) = (&self.model.records[key], class(key));
+        let (record, name) = (&self.model.types[key], class(key));
         let property = |(index, field): (usize, &crate::model::Field)| {
             let ty = php_type(&field.ty);
             let default = match (field.name.as_str(), ty.0.as_str()) {
@@ -187,7 +187,7 @@ trait ReadsRecords
                 };
                 format!("                {},\n", value.replace(" + 0]", "]"))
             };
-            let values: String = self.model.records[*key].fields.iter().map(value).collect();
+            let values: String = self.model.types[*key].fields.iter().map(value).collect();
             body += &format!(
                 "
     /**
@@ -214,10 +214,8 @@ trait ReadsRecords
     }
 
     fn options(&self, key: &str, name: &str, structure: &str, output: &mut Output) {
-        let (docs, required, settings): (_, &[_], &[Setting]) = match self.model.options.get(key) {
-            Some(options) => (&options.docs, &options.required, &options.settings),
-            None => (&self.model.handles[key].docs, &[], &self.model.handles[key].settings),
-        };
+        let of = &self.model.types[key];
+        let (docs, required, settings) = (&of.docs, &of.required, &of.settings);
         let said = |name: &str| {
             let words = self.surface.of(key, "new", name);
             words.unwrap_or_else(|| panic!("surface.md has no {key} {name}")).docs.clone()
@@ -490,14 +488,10 @@ final class Layouts
             .trim_start_matches("    public function ")
             .split_once('(')
             .expect("a signature");
-        let key = self
-            .model
-            .handles
-            .keys()
-            .find(|key| self::class(key) == class)
-            .expect("the core has it");
+        let key =
+            self.model.types.keys().find(|key| self::class(key) == class).expect("the core has it");
         let method =
-            self.model.handles[key].methods.iter().find(|method| camel(&method.name) == name);
+            self.model.types[key].methods.iter().find(|method| camel(&method.name) == name);
         let method =
             method.unwrap_or_else(|| panic!("the core has no {key}.{name}: it needs a comment"));
         let words = PhpWords { model: self.model };
@@ -549,9 +543,9 @@ impl Words for PhpWords<'_> {
     }
 
     fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String {
-        let fields = self.model.records.get(key).map_or(&[][..], |record| &record.fields);
-        let settings = self.model.handles.get(key).map_or(&[][..], |handle| &handle.settings);
-        let is_property = self.model.options.contains_key(key)
+        let fields = self.model.types.get(key).map_or(&[][..], |of| &of.fields);
+        let settings = self.model.types.get(key).map_or(&[][..], |of| &of.settings);
+        let is_property = self.model.is(key, Kind::Options)
             || fields.iter().any(|field| field.name == member)
             || settings.iter().any(|setting| setting.name == member);
         let name = property(member);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::{Block, Docs, Renderer, Words, wrap};
-use crate::model::{ErrorKind, Field, Model, Record, Type};
+use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::python_blocking::blocking;
@@ -107,7 +107,7 @@ impl Host<'_> {
                 error.retry.to_lowercase()
             );
             if error.ident == "Dependency" {
-                let record = &self.model.records["tasks.Dependency"];
+                let record = &self.model.types["tasks.Dependency"];
                 for field in record.fields_and_getters() {
                     self.attribute(&mut out, "tasks.Dependency", &field);
                 }
@@ -127,7 +127,7 @@ impl Host<'_> {
         let listed = sorted.iter().fold(String::new(), |all, name| all + "    \"" + name + "\",\n");
         let _ = write!(out, "\n__all__ = [\n{listed}]\n");
         for key in RECORDS {
-            let record = &self.model.records[key];
+            let record = &self.model.types[key];
             let all = record.fields_and_getters();
             let (head, name) = match is_generic(record) {
                 true => {
@@ -161,7 +161,7 @@ impl Host<'_> {
             "//! Records as Python has them.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyList, PyTuple};\n\nuse crate::to_python::{ToPython, class, data_class, named_tuple};\n",
         );
         for key in RECORDS.into_iter().chain(["tasks.Dependency"]) {
-            let record = &self.model.records[key];
+            let record = &self.model.types[key];
             let values = record.fields_and_getters().iter().fold(String::new(), |all, field| {
                 all + &format!("{}.to_python(py, text)?,", field.name)
             });
@@ -196,7 +196,7 @@ impl Host<'_> {
     fn classes(&self) -> String {
         let mut out = include_str!("python_classes.rs.in").to_owned();
         for (key, positional, needed, json) in CLASSES {
-            let record = &self.model.records[key];
+            let record = &self.model.types[key];
             let [mut signature, mut shown, mut params, mut values, mut getters, mut named] =
                 [const { String::new() }; 6];
             for (index, field) in in_order(record, positional, json).enumerate() {
@@ -288,7 +288,7 @@ impl Host<'_> {
     fn stubs(&self) -> String {
         let mut out = String::from(include_str!("python_fields.pyi"));
         for (key, positional, needed, json) in CLASSES {
-            let record = &self.model.records[key];
+            let record = &self.model.types[key];
             let (mut params, mut getters) = (String::new(), String::new());
             for (index, field) in in_order(record, positional, json).enumerate() {
                 let (name, ty) = (&field.name, annotation(&field.ty));
@@ -355,11 +355,10 @@ impl Host<'_> {
     /// The docstring of a method: what it does, what its parameters are, and its errors.
     fn method(&self, class: &str, name: &str) -> String {
         let key = self.model.resolve("", class).unwrap_or_else(|| panic!("there is no {class}"));
-        let methods = &self.model.handles[&key].methods;
+        let methods = &self.model.types[&key].methods;
         let method = methods.iter().find(|method| method.name == name);
         let method = method.unwrap_or_else(|| panic!("{class} has no {name}"));
-        let renderer =
-            Renderer { model: self.model, words: &Python(self.model), owner: &key };
+        let renderer = Renderer { model: self.model, words: &Python(self.model), owner: &key };
         let mut paragraphs = renderer.blocks(&method.docs.blocks);
         for text in renderer.blocks(method.docs.section("Delivery")) {
             paragraphs.push(text.replacen(
@@ -437,13 +436,13 @@ const DEPENDENCY: &str = "
 ";
 
 /// Whether it holds bytes, which are str for a client that decodes them.
-fn is_generic(record: &Record) -> bool {
+fn is_generic(record: &Struct) -> bool {
     record.fields.iter().any(|field| annotation(&field.ty).contains("AnyStr"))
 }
 
 /// The fields of a native class, those first that are positional, and then the one that is JSON.
 fn in_order<'a>(
-    record: &'a Record,
+    record: &'a Struct,
     positional: usize,
     json: &'a str,
 ) -> impl Iterator<Item = &'a Field> {
@@ -508,7 +507,7 @@ impl Words for Python<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        let is_public = self.0.handles.contains_key(key) || self.0.records.contains_key(key);
+        let is_public = self.0.is(key, Kind::Handle) || self.0.is(key, Kind::Record);
         match is_public {
             true => format!(":class:`{}`", class_name(key)),
             false => self.code(text),
@@ -516,9 +515,8 @@ impl Words for Python<'_> {
     }
 
     fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String {
-        let handle = self.0.handles.get(key);
-        let is_method =
-            handle.is_some_and(|handle| handle.methods.iter().any(|one| one.name == member));
+        let of = self.0.types.get(key).filter(|of| of.kind == Kind::Handle);
+        let is_method = of.is_some_and(|of| of.methods.iter().any(|one| one.name == member));
         match (text.rsplit("::").next() == Some(member), is_method) {
             (true, true) if owner == key => format!(":meth:`{member}`"),
             (true, true) => format!(":meth:`{}.{member}`", class_name(key)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::c_abi::{CAbi, CType};
 use crate::docs::{Docs, Renderer, Words, pascal, wrap};
-use crate::model::{ErrorKind, Field, Model, Record, Type};
+use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
 use crate::overlay::Overlay;
 
@@ -123,7 +123,7 @@ impl Ruby<'_> {
     /// What is wrong, as a list of each kind of reference, and questions about that.
     fn dependency(&self, out: &mut String) {
         let key = "tasks.Dependency";
-        let record = &self.model.records[key];
+        let record = &self.model.types[key];
         self.attributes(out, &self.parts(key, record));
         self.comment(out, 4, "tasks.Dependency.new", Vec::new(), Vec::new());
         *out += "    def initialize(message = nil, operation = \"\", **found)\n";
@@ -147,10 +147,10 @@ impl Ruby<'_> {
     fn records(&self, abi: &CAbi) -> String {
         let mut out = String::new();
         for key in ["tasks.Task", "tasks.Doc"] {
-            self.class(&mut out, key, &self.model.records[key]);
+            self.class(&mut out, key, &self.model.types[key]);
         }
         for key in STRUCTS.split_whitespace() {
-            let (record, name) = (&self.model.records[key], self.name(key));
+            let (record, name) = (&self.model.types[key], self.name(key));
             let parts = self.parts(key, record);
             let tag = |Part { name, types, text }: &Part| {
                 format!("@!attribute [r] {name}\n  @return [{types}] {text}")
@@ -165,7 +165,7 @@ impl Ruby<'_> {
     }
 
     /// A record whose hand-written half has methods.
-    fn class(&self, out: &mut String, key: &str, record: &Record) {
+    fn class(&self, out: &mut String, key: &str, record: &Struct) {
         let parts = self.parts(key, record);
         self.comment(out, 2, key, self.renderer(key).text(&record.docs), Vec::new());
         let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
@@ -220,7 +220,7 @@ impl Ruby<'_> {
                 let keyword = find(NAMES, &format!("{key}.{name}")).unwrap_or(name);
                 if is_struct { value } else { format!("{keyword}:\u{a0}{value}") }
             };
-            let values: Vec<_> = self.model.records[key].fields.iter().map(value).collect();
+            let values: Vec<_> = self.model.types[key].fields.iter().map(value).collect();
             let variables: Vec<_> = fields.iter().map(variable).collect();
             let freeze = if is_struct { ".freeze" } else { "" };
             *out += &format!("    def self.{structure}(row, texts)\n");
@@ -233,7 +233,7 @@ impl Ruby<'_> {
     }
 
     /// The fields of a record, and the sums that it has as methods.
-    fn parts(&self, key: &str, record: &Record) -> Vec<Part> {
+    fn parts(&self, key: &str, record: &Struct) -> Vec<Part> {
         let fields = record.fields.iter().map(|of| self.part(key, &of.name, &of.ty, &of.docs));
         let sums = record.methods.iter().filter(|of| matches!(of.returns, Type::Number(_)));
         fields.chain(sums.map(|of| self.part(key, &of.name, &of.returns, &of.docs))).collect()
@@ -320,7 +320,7 @@ impl Words for Ruby<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        match self.model.options.contains_key(key) && self.name(key) == text {
+        match self.model.is(key, Kind::Options) && self.name(key) == text {
             true => self.code(text),
             false => format!("{{{}}}", self.name(key)),
         }
@@ -328,7 +328,7 @@ impl Words for Ruby<'_> {
 
     fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
         let name = self.name(key);
-        match (self.model.options.contains_key(key), name.contains('#')) {
+        match (self.model.is(key, Kind::Options), name.contains('#')) {
             (_, true) => format!("{{{name}}}"),
             (true, _) => self.code(text),
             _ => {

@@ -13,8 +13,7 @@ use syn::{
 
 use crate::docs::Docs;
 use crate::model::{
-    Constant, Enum, ErrorKind, Field, Handle, Method, Model, Options, Param, Record, Setting, Type,
-    Value,
+    Constant, Enum, ErrorKind, Field, Kind, Method, Model, Param, Setting, Struct, Type, Value,
 };
 
 /// Reads all of `core/src`.
@@ -141,9 +140,9 @@ impl Source {
                 _ => {}
             }
         }
-        model
-            .options
-            .retain(|_, options| !options.settings.is_empty() || !options.required.is_empty());
+        model.types.retain(|_, of| {
+            of.kind != Kind::Options || !of.settings.is_empty() || !of.required.is_empty()
+        });
         model
     }
 
@@ -155,26 +154,25 @@ impl Source {
         {
             return;
         }
-        let (queue, docs) = (queue.to_owned(), docs(&of.attrs));
         let is_mode =
             |param: &GenericParam| matches!(param, GenericParam::Type(of) if of.ident == "M");
-        let public: Vec<_> =
-            of.fields.iter().filter(|field| is_public(&field.vis, &field.attrs)).collect();
-        if of.generics.params.iter().any(is_mode) {
-            model.handles.insert(key, Handle { docs, settings: Vec::new(), methods: Vec::new() });
-        } else if public.is_empty() || public[0].ident.is_none() {
-            let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
-            model.options.insert(key, Options { docs, required, settings, methods });
-        } else {
-            let field = |field: &&syn::Field| Field {
-                name: field.ident.as_ref().map_or(String::new(), ToString::to_string),
-                ty: Names { source: self, queue: &queue, owner: &name, generics: &[] }
-                    .ty(&field.ty),
-                docs: self::docs(&field.attrs),
-            };
-            let fields = public.iter().map(field).collect();
-            model.records.insert(key, Record { queue, name, docs, fields, methods: Vec::new() });
-        }
+        let is_handle = of.generics.params.iter().any(is_mode);
+        let names = Names { source: self, queue, owner: &name, generics: &[] };
+        let fields = of.fields.iter().filter_map(|field| {
+            let name = field.ident.as_ref().filter(|_| is_public(&field.vis, &field.attrs))?;
+            let docs = docs(&field.attrs);
+            Some(Field { name: name.to_string(), ty: names.ty(&field.ty), docs })
+        });
+        let fields: Vec<_> = fields.filter(|_| !is_handle).collect();
+        let kind = match (is_handle, fields.is_empty()) {
+            (true, _) => Kind::Handle,
+            (_, true) => Kind::Options,
+            _ => Kind::Record,
+        };
+        let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
+        let (queue, docs) = (queue.to_owned(), docs(&of.attrs));
+        let made = Struct { kind, queue, name, docs, fields, required, settings, methods };
+        model.types.insert(key, made);
     }
 
     fn implementation(&self, model: &mut Model, queue: &str, of: &syn::ItemImpl) {
@@ -196,25 +194,17 @@ impl Source {
                 let default = default.unwrap_or(Value::None);
                 Setting { name: method.name, params: method.params, default, docs: method.docs }
             };
-            if let Some(record) = model.records.get_mut(&key) {
-                record.methods.push(method);
-            } else if let Some(handle) = model.handles.get_mut(&key) {
-                match is_setter {
-                    true => handle.settings.push(setting(method)),
-                    false => handle.methods.push(method),
-                }
-            } else if let Some(options) = model.options.get_mut(&key) {
-                match (is_setter, method.name.as_str()) {
-                    (true, _) => options.settings.push(setting(method)),
-                    (_, "new") => options.required = method.params,
-                    _ => options.methods.push(method),
-                }
+            let Some(of) = model.types.get_mut(&key) else { continue };
+            match (is_setter && of.kind != Kind::Record, method.name.as_str()) {
+                (true, _) => of.settings.push(setting(method)),
+                (_, "new") if of.kind == Kind::Options => of.required = method.params,
+                _ => of.methods.push(method),
             }
         }
     }
 
     fn option_setters(&self, model: &mut Model, queue: &str, setters: Setters) {
-        let Some(options) = model.options.get_mut(&format!("{queue}.Options")) else { return };
+        let Some(options) = model.types.get_mut(&format!("{queue}.Options")) else { return };
         for (docs, name, ty) in setters.0 {
             let ty = Names { source: self, queue, owner: "Options", generics: &[] }.ty(&ty);
             let default = self.defaults.get(&format!("{queue}.Options.{name}"));

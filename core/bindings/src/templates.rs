@@ -28,7 +28,8 @@ impl Templates {
         env.add_filter("pascal", |text: &str| pascal(text));
         env.add_filter("snake", |text: &str| snake(text));
         let folder = root.join(folder);
-        let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let entries =
+            folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {
             let path = entry.expect("the folder can be read").path();
             let text = std::fs::read_to_string(&path)
