@@ -184,7 +184,7 @@ export class Client<T extends string | Buffer = string> {
   /**
    * The Ick of this name. Makes no call.
    *
-   * @param name - the queue's name, 1 to 65,536 bytes
+   * @param name - the queue's name, 1 to 64 KiB
    */
   ick(name: Member, options?: { returnBuffers?: undefined }): Ick<T>
   ick(name: Member, options: { returnBuffers: false }): Ick<string>
@@ -238,7 +238,7 @@ export class Client<T extends string | Buffer = string> {
   /**
    * The task store of this name. Makes no call.
    *
-   * @param name - the queue's name, 1 to 65,536 bytes
+   * @param name - the queue's name, 1 to 64 KiB
    */
   tasks<T = any>(name: Member, options?: TaskStoreOptions): TaskStore<T>
 
@@ -300,9 +300,9 @@ export class Ick<T extends string | Buffer = string> {
    * safe. Above 250,000 members it takes several steps, each atomic.
    *
    * @param pairs - scores and members; a member without a score gets the current time as its score
-   * @throws {@link InvalidArgumentError} for a NaN, a member above 16,777,216 bytes or more than
-   * 1,000,000 members, before anything is sent; {@link WrongTypeError} and
-   * {@link IncompatibleVersionError} if the keys hold something else.
+   * @throws {@link InvalidArgumentError} for a NaN, a member above 16 MiB or more than 1,000,000
+   * members, before anything is sent; {@link WrongTypeError} and {@link IncompatibleVersionError}
+   * if the keys hold something else.
    */
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
@@ -327,7 +327,7 @@ export class Ick<T extends string | Buffer = string> {
    * what is returned is work to be done. A second commit could take away a member that was dirtied
    * and reserved since. Above 250,000 members it takes several steps, each atomic.
    *
-   * @param members - members as they were reserved, each up to 16,777,216 bytes
+   * @param members - members as they were reserved, each up to 16 MiB
    * @throws {@link InvalidArgumentError} for more than 1,000,000 members; {@link WrongTypeError}
    * and {@link IncompatibleVersionError} if the keys hold something else.
    */
@@ -495,7 +495,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
   /**
    * {@link Ick.commit} for the holder alone; one step.
    *
-   * @param members - members as they were reserved, each up to 16,777,216 bytes
+   * @param members - members as they were reserved, each up to 16 MiB
    * @throws {@link LeaseLostError}, and those of {@link Ick.commit}.
    */
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
@@ -865,9 +865,9 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * @param shardKey - the tenant, whose messages all go to the same few streams
    * @param fields - the message's fields and their values, in order, 1 to 32,768
    * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or with
-   * more than 32,768 or longer than 67,108,864 bytes each, or settings that no queue can have,
-   * before anything is sent, and for a queue that has another number of `streams` than this handle
-   * was given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
+   * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
+   * anything is sent, and for a queue that has another number of `streams` than this handle was
+   * given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
    */
   write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
 
@@ -875,11 +875,11 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * Writes many messages, each for its tenant, as {@link ShuffleQueue.write} would one after the
    * other. Returns where they are, in their order.
    *
-   * One atomic step for up to 10,000 messages, 16,777,216 bytes and 262,144 strings, several for
-   * more: after an error the first of these may be done.
+   * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after
+   * an error the first of these may be done.
    *
    * @throws As {@link ShuffleQueue.write}; a message that is refused refuses all.
-   * {@link InvalidArgumentError} for more than 1,000,000 messages or 1,073,741,824 bytes.
+   * {@link InvalidArgumentError} for more than 1,000,000 messages or 1 GiB.
    */
   writeMany(
     messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
@@ -1902,7 +1902,7 @@ export class TaskStore<T = any> {
    * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
    * between two pages may be on both or on none.
    *
-   * @param queue - the queue's name, 1 to 65,536 bytes
+   * @param queue - the queue's name, 1 to 64 KiB
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
    * 10,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
    * else.
@@ -2296,7 +2296,7 @@ export class Job<T = any> {
   /**
    * Ends the job and moves the task to this queue, with one more attempt and this reason.
    *
-   * @param queue - the queue's name, 1 to 65,536 bytes
+   * @param queue - the queue's name, 1 to 64 KiB
    * @param err - what went wrong
    * @throws As {@link Job.finish}.
    */

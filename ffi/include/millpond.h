@@ -2725,10 +2725,10 @@ void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
  *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields or with
- * more than 32,768 or longer than 67,108,864 bytes each, or settings that no queue can have,
- * before anything is sent, and for a queue that has another number of `streams` than this
- * handle was given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has
- * changed; those of the connection.
+ * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
+ * anything is sent, and for a queue that has another number of `streams` than this handle was
+ * given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed;
+ * those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not
  * be written; written again it may be there twice.

@@ -154,6 +154,9 @@ impl Renderer<'_> {
             };
             out.push_str(&rendered);
             rest = &rest[length..];
+            if rendered.ends_with("iB") {
+                rest = rest.strip_prefix(" bytes").unwrap_or(rest);
+            }
         }
         out + rest
     }
@@ -198,6 +201,7 @@ impl Renderer<'_> {
         let Some(last) = parts.last() else { return label.to_owned() };
         if let Some(constant) = self.model.constant(queue, last) {
             return match &constant.value {
+                Value::Number(number) if last.contains("BYTES") => bytes(*number),
                 Value::Number(number) => grouped(*number),
                 Value::Duration(ms) => time(*ms),
                 _ => self.words.code(label),
@@ -229,6 +233,13 @@ pub(crate) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// 16777216 as 16 MiB.
+fn bytes(number: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let found = units.into_iter().find(|(unit, _)| number.is_multiple_of(*unit));
+    found.map_or(grouped(number), |(unit, name)| format!("{} {name}", grouped(number / unit)))
 }
 
 /// Milliseconds in the largest unit that has a whole number of them.

@@ -30,7 +30,7 @@ interface ConsumerLeaseInterface
     /**
      * `Ick::commit()` for the holder alone; one step.
      *
-     * @param iterable<string> $members members as they were reserved, each up to 16,777,216 bytes
+     * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
      * @throws Exception\LeaseLostException those of `Ick::commit()`
      */
@@ -40,7 +40,7 @@ interface ConsumerLeaseInterface
      * `Ick::exchange()` for the holder alone.
      *
      * @param int              $max     how many members at most, below 10^17
-     * @param iterable<string> $members members as they were reserved, each up to 16,777,216 bytes
+     * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
      * @return list<Entry>
      *

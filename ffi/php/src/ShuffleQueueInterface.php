@@ -29,8 +29,8 @@ interface ShuffleQueueInterface
      *                                                                   list
      *
      * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields or with
-     *     more than 32,768 or longer than 67,108,864 bytes each, or settings that no queue can have, before
-     *     anything is sent, and for a queue that has another number of `streams` than this handle was given
+     *     more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before anything is
+     *     sent, and for a queue that has another number of `streams` than this handle was given
      * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function write(string $shardKey, iterable $fields): Receipt;
@@ -39,15 +39,15 @@ interface ShuffleQueueInterface
      * Writes many messages, each for its tenant, as write() would one after the other. Returns where they
      * are, in their order.
      *
-     * One atomic step for up to 10,000 messages, 16,777,216 bytes and 262,144 strings, several for more:
-     * after an error the first of these may be done.
+     * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after an
+     * error the first of these may be done.
      *
      * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages `[shard key, fields]`, as for write()
      *
      * @return list<Receipt>
      *
      * @throws Exception\MillpondException as write(); a message that is refused refuses all.
-     *     InvalidArgumentException for more than 1,000,000 messages or 1,073,741,824 bytes
+     *     InvalidArgumentException for more than 1,000,000 messages or 1 GiB
      */
     public function writeMany(iterable $messages): array;
 

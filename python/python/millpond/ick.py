@@ -55,10 +55,9 @@ class Ick(Generic[AnyStr]):
 
         :param pairs: scores and members; a member without a score gets the current time as its
           score
-        :raises: :class:`~millpond.InvalidArgumentError` for a NaN, a member above 16,777,216
-          bytes or more than 1,000,000 members, before anything is sent;
-          :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if the
-          keys hold something else.
+        :raises: :class:`~millpond.InvalidArgumentError` for a NaN, a member above 16 MiB or more
+          than 1,000,000 members, before anything is sent; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return self._native.add(pairs)
 
@@ -81,7 +80,7 @@ class Ick(Generic[AnyStr]):
         away a member that was dirtied and reserved since. Above 250,000 members it takes several
         steps, each atomic.
 
-        :param members: members as they were reserved, each up to 16,777,216 bytes
+        :param members: members as they were reserved, each up to 16 MiB
         :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 members;
           :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if the
           keys hold something else.

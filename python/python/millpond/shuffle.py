@@ -67,10 +67,10 @@ class ShuffleQueue(Generic[AnyStr]):
         :param shard_key: the tenant, whose messages all go to the same few streams
         :param fields: the message's fields and their values, in order, 1 to 32,768
         :raises: :class:`~millpond.InvalidArgumentError` for an empty shard key, a message without
-          fields or with more than 32,768 or longer than 67,108,864 bytes each, or settings that no
-          queue can have, before anything is sent, and for a queue that has another number of
-          ``streams`` than this handle was given; :class:`~millpond.WrongTypeError` if a key holds
-          something else, and then nothing has changed.
+          fields or with more than 32,768 or longer than 64 MiB each, or settings that no queue can
+          have, before anything is sent, and for a queue that has another number of ``streams`` than
+          this handle was given; :class:`~millpond.WrongTypeError` if a key holds something else,
+          and then nothing has changed.
         """
         return self._native.write(shard_key, fields)
 
@@ -78,13 +78,12 @@ class ShuffleQueue(Generic[AnyStr]):
         """Writes many messages, each for its tenant, as :meth:`write` would one after the other.
         Returns where they are, in their order.
 
-        One atomic step for up to 10,000 messages, 16,777,216 bytes and 262,144 strings, several
-        for more: after an error the first of these may be done.
+        One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more:
+        after an error the first of these may be done.
 
         :param messages: of each message the shard key and the fields
         :raises: as for :meth:`write`; a message that is refused refuses all.
-          :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages or 1,073,741,824
-          bytes.
+          :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages or 1 GiB.
         """
         return self._native.write_many(messages)
 

@@ -252,7 +252,7 @@ class Job(Generic[Value]):
     def move_to(self, queue: str, err: str) -> Modified:
         """Ends the job and moves the task to this queue, with one more attempt and this reason.
 
-        :param queue: the queue's name, 1 to 65,536 bytes
+        :param queue: the queue's name, 1 to 64 KiB
         :param err: what went wrong
         :raises: as for :meth:`finish`.
         """

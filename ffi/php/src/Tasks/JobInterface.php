@@ -99,7 +99,7 @@ interface JobInterface
     /**
      * Ends the job and moves the task to this queue, with one more attempt and this reason.
      *
-     * @param string $queue the queue's name, 1 to 65,536 bytes
+     * @param string $queue the queue's name, 1 to 64 KiB
      * @param string $err   what went wrong
      *
      * @throws Exception\MillpondException as finish()

@@ -25,7 +25,7 @@ final class NewTask
     public readonly ?string $json;
 
     /**
-     * @param string      $queue    the queue's name, which need not be there: 1 to 65,536 bytes
+     * @param string      $queue    the queue's name, which need not be there: 1 to 64 KiB
      * @param mixed       $value    anything that JSON has, at most 16 MiB of it
      * @param string|null $json     its value: a JSON text, which is kept byte for byte
      * @param string|null $id       its id, unique in the store; 16 random hexadecimal digits by default

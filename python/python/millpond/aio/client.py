@@ -111,7 +111,7 @@ class Client(Generic[AnyStr]):
     def ick(self, name: Member) -> Ick[AnyStr]:
         """The Ick of this name. Makes no call.
 
-        :param name: the queue's name, 1 to 65,536 bytes
+        :param name: the queue's name, 1 to 64 KiB
         """
         return Ick(self._native.ick(name))
 
