@@ -62,30 +62,41 @@ impl States for Alone {
     }
 }
 
-/// The versions that steps made, and what was deleted.
+/// How often steps made each version of a task or a document, and how often it was deleted there. An id that
+/// was deleted can be inserted again, so each version can be made more than once.
 #[derive(Default)]
 struct Books {
-    /// Where it is, its id, when it was inserted, and its version. Documents are at their namespaces.
-    made: BTreeSet<(bool, Arc<str>, u64, u64)>,
-    /// Inserts less deletes, by id.
-    living: BTreeMap<(bool, Arc<str>), i64>,
-    /// Versions that were made, less those that were there when a task or a document ended, by id.
-    bumps: BTreeMap<(bool, Arc<str>), i64>,
+    made: BTreeMap<Version, usize>,
+    ended: BTreeMap<Version, usize>,
 }
 
+/// Whether it is a document, its id, and its version.
+type Version = (bool, Arc<str>, u64);
+
 impl Books {
-    fn make(&mut self, is_doc: bool, id: &Arc<str>, created_ms: u64, version: u64) {
-        let is_new = self.made.insert((is_doc, id.clone(), created_ms, version));
-        assert!(is_new, "version {version} of {id} was made twice");
-        match version {
-            0 => *self.living.entry((is_doc, id.clone())).or_default() += 1,
-            _ => *self.bumps.entry((is_doc, id.clone())).or_default() += 1,
-        }
+    fn make(&mut self, is_doc: bool, id: &Arc<str>, version: u64) {
+        *self.made.entry((is_doc, id.clone(), version)).or_default() += 1;
     }
 
     fn end(&mut self, is_doc: bool, id: &Arc<str>, version: u64) {
-        *self.living.entry((is_doc, id.clone())).or_default() -= 1;
-        *self.bumps.entry((is_doc, id.clone())).or_default() -= version as i64;
+        *self.ended.entry((is_doc, id.clone(), version)).or_default() += 1;
+    }
+
+    /// Each version that was made became the next one, was deleted, or is there still.
+    fn check(&self, mut living: BTreeSet<Version>) {
+        let mut followed = 0;
+        for (version @ (is_doc, id, number), made) in &self.made {
+            let next = self.made.get(&(*is_doc, id.clone(), number + 1)).copied().unwrap_or(0);
+            let ended = self.ended.get(version).copied().unwrap_or(0);
+            let is_there = usize::from(living.remove(version));
+            assert_eq!(*made, next + ended + is_there, "{version:?}: next {next}, ended {ended}");
+            followed += next;
+        }
+        let inserted = self.made.iter().filter(|((.., number), _)| *number == 0);
+        let all: usize = self.made.values().sum();
+        assert_eq!(inserted.map(|(_, made)| made).sum::<usize>() + followed, all, "a gap");
+        assert!(living.is_empty(), "nobody made {living:?}");
+        assert!(self.ended.keys().all(|version| self.made.contains_key(version)));
     }
 }
 
@@ -113,10 +124,10 @@ impl Store {
         let Ok(done) = self.run(Modify::new(STORE, claimant, of)) else { return false };
         let mut books = lock(&self.books);
         for task in done.inserted.iter().chain(&done.changed) {
-            books.make(false, &task.id, task.created_ms, task.version);
+            books.make(false, &task.id, task.version);
         }
         for doc in done.inserted_docs.iter().chain(&done.changed_docs) {
-            books.make(true, &doc.id, doc.created_ms, doc.version);
+            books.make(true, &doc.id, doc.version);
         }
         deleted.iter().for_each(|(id, version)| books.end(false, id, *version));
         deleted_docs.iter().for_each(|(id, version)| books.end(true, id, *version));
@@ -128,7 +139,7 @@ impl Store {
         let step = Claim::new(STORE, claimant, queues, LEASE, max, seed);
         let tasks = self.run(step).unwrap().tasks;
         for task in &tasks {
-            lock(&self.books).make(false, &task.id, task.created_ms, task.version);
+            lock(&self.books).make(false, &task.id, task.version);
         }
         tasks
     }
@@ -137,7 +148,7 @@ impl Store {
     fn claim_docs(&self, claimant: &str) -> Option<Vec<Doc>> {
         let docs = self.run(ClaimDocs::new(STORE, claimant, "n", "k", LEASE)).ok()?;
         for doc in &docs {
-            lock(&self.books).make(true, &doc.id, doc.created_ms, doc.version);
+            lock(&self.books).make(true, &doc.id, doc.version);
         }
         Some(docs)
     }
@@ -150,10 +161,10 @@ impl Store {
         };
         let mut books = lock(&self.books);
         for (task, renewed) in tasks.iter().zip(&renewed.tasks) {
-            books.make(false, &task.id, task.created_ms, renewed.version);
+            books.make(false, &task.id, renewed.version);
         }
         for (doc, renewed) in docs.iter().zip(&renewed.docs) {
-            books.make(true, &doc.id, doc.created_ms, renewed.version);
+            books.make(true, &doc.id, renewed.version);
         }
         true
     }
@@ -196,18 +207,9 @@ impl Store {
     fn check(&self, snapshots: &[Copied]) {
         check_state(&self.state);
         let found = contents(&self.state);
-        let mut living = BTreeMap::new();
-        for (id, version) in found.iter().map(Found::handle) {
-            assert!(living.insert(id, version).is_none(), "one is there twice");
-        }
-        let books = lock(&self.books);
-        for (id, count) in &books.living {
-            assert_eq!(i64::from(living.contains_key(id)), *count, "{id:?} is there or is not");
-            let bumps = books.bumps.get(id).copied().unwrap_or(0);
-            let version = living.remove(id).unwrap_or(0);
-            assert_eq!(version as i64, bumps, "the version of {id:?}");
-        }
-        assert!(living.is_empty(), "nobody made {living:?}");
+        let living: BTreeSet<_> = found.iter().map(Found::version).collect();
+        assert_eq!(living.len(), found.len(), "one is there twice");
+        lock(&self.books).check(living);
         for snapshot in snapshots.iter().chain([&Copied::default()]) {
             let again = self.recover(snapshot);
             check_state(&again);
@@ -264,10 +266,10 @@ enum Found {
 }
 
 impl Found {
-    fn handle(&self) -> ((bool, Arc<str>), u64) {
+    fn version(&self) -> Version {
         match self {
-            Found::Task(task) => ((false, task.id.clone()), task.version),
-            Found::Doc(doc) => ((true, doc.id.clone()), doc.version),
+            Found::Task(task) => (false, task.id.clone(), task.version),
+            Found::Doc(doc) => (true, doc.id.clone(), doc.version),
         }
     }
 }
