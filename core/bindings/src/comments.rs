@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::docs::{Block, Docs, Renderer, Words, grouped, time};
-use crate::model::{ErrorKind, Method, Model, Type, Value};
+use crate::model::{ErrorKind, Method, Model, Param, Type, Value};
 use crate::overlay::Overlay;
 use crate::surface::Surface;
 
@@ -33,6 +33,9 @@ pub(crate) struct ParamDocs {
     pub(crate) is_time: bool,
     /// What it is if it is not given, for people; empty if it has to be given or its text says it.
     pub(crate) default: String,
+    /// The core's type, unless only hosts have it.
+    #[serde(skip)]
+    pub(crate) ty: Option<Type>,
 }
 
 /// Errors, and when they come.
@@ -68,27 +71,30 @@ impl<'a> Comments<'a> {
     /// Nothing if the core does not know the item and the page has nothing on it.
     pub(crate) fn of(&self, key: &str, params: &[(&str, &str)]) -> Option<Comment> {
         let note = self.overlay.of(key);
-        let (owner, docs, method) = match self.item(key) {
-            Some(found) => found,
+        let of_type = key.rsplit_once('.').filter(|(owner, _)| owner.contains('.'));
+        let (owner, name) = of_type.unwrap_or((key, ""));
+        let docs = match self.item(key) {
+            Some(docs) => docs,
             None if note.paragraphs.is_empty() && note.examples.is_empty() => return None,
-            None => (key, Docs::default(), None),
+            None => Docs::default(),
         };
         let renderer = self.renderer(owner);
         let mut text = if note.replaces { Vec::new() } else { renderer.text(&docs) };
         let own = note.paragraphs.into_iter().map(Block::Paragraph).collect::<Vec<_>>();
         text.extend(renderer.blocks(&own));
-        let name = key.rsplit('.').next().unwrap_or(key);
-        let of = |(core, host): &(&str, &str)| {
-            let declared = method.map_or(&[][..], |method| &method.params);
-            let ty = declared.iter().find(|param| param.name == *core).map(|param| &param.ty);
-            self.param(owner, name, core, host, ty)
-        };
+        let of = |(core, host): &(&str, &str)| self.param(owner, name, core, host);
         Some(Comment {
             text,
             params: params.iter().filter_map(of).collect(),
             errors: self.errors(&renderer, docs.section("Errors")),
             examples: note.examples,
         })
+    }
+
+    /// Whether the core or the host's page has something on an item.
+    pub(crate) fn knows(&self, key: &str) -> bool {
+        let note = self.overlay.of(key);
+        self.item(key).is_some() || !note.paragraphs.is_empty() || !note.examples.is_empty()
     }
 
     /// A text of the core's in the host's words.
@@ -101,12 +107,12 @@ impl<'a> Comments<'a> {
         self.model.types.get(owner)?.methods.iter().find(|method| method.name == name)
     }
 
-    fn renderer<'b>(&'b self, owner: &'b str) -> Renderer<'b> {
+    pub(crate) fn renderer<'b>(&'b self, owner: &'b str) -> Renderer<'b> {
         Renderer { model: self.model, words: self.words, owner }
     }
 
-    /// The type that an item belongs to, its comment, and the method that it is.
-    fn item<'b>(&self, key: &'b str) -> Option<(&'b str, Docs, Option<&'a Method>)> {
+    /// The comment that the core has on an item.
+    fn item(&self, key: &str) -> Option<Docs> {
         let model = self.model;
         let of_type = model.types.get(key).map(|of| &of.docs);
         let of_type = of_type.or_else(|| model.enums.get(key).map(|of| &of.docs));
@@ -114,45 +120,70 @@ impl<'a> Comments<'a> {
             let ident = key.strip_prefix("client.")?;
             model.errors.iter().find(|error| error.ident == ident).map(|error| &error.docs)
         });
-        if let Some(docs) = of_type {
-            return Some((key, docs.clone(), None));
-        }
-        let (owner, name) = key.rsplit_once('.')?;
-        if let Some(method) = self.method(owner, name) {
-            return Some((owner, method.docs.clone(), Some(method)));
-        }
-        let of = model.types.get(owner)?;
-        let setting = of.settings.iter().find(|of| of.name == name).map(|of| &of.docs);
-        let field = of.fields.iter().find(|of| of.name == name).map(|of| &of.docs);
-        Some((owner, setting.or(field)?.clone(), None))
+        let of_member = || {
+            let (owner, name) = key.rsplit_once('.')?;
+            let of = model.types.get(owner)?;
+            let setting = of.settings.iter().find(|of| of.name == name).map(|of| &of.docs);
+            let field = of.fields.iter().find(|of| of.name == name).map(|of| &of.docs);
+            self.method(owner, name).map(|of| &of.docs).or(setting).or(field)
+        };
+        of_type.or_else(of_member).cloned()
     }
 
-    /// What is said of a parameter: on the host's page (`# tasks.TaskStore.claim.lease`), or else in `surface.md`.
-    fn param(
-        &self,
-        owner: &str,
-        method: &str,
-        core: &str,
-        host: &str,
-        ty: Option<&Type>,
-    ) -> Option<ParamDocs> {
-        let own = self.overlay.of(&format!("{owner}.{method}.{core}"));
-        let words = self.surface.of(owner, method, core);
-        let docs = match own.paragraphs.first() {
-            Some(text) => text.clone(),
-            None => words?.docs.clone(),
+    /// What a method or a setting takes, and the options and handles that it takes or returns: hosts have the
+    /// settings of those as parameters of its own.
+    fn callee(&self, owner: &str, name: &str) -> (&'a [Param], Vec<&'a str>) {
+        let setting = || {
+            Some(&self.model.types.get(owner)?.settings.iter().find(|of| of.name == name)?.params)
         };
-        let default = match words.and_then(|words| words.default.as_ref()) {
+        let (params, returns) = match self.method(owner, name) {
+            Some(method) => (&method.params, Some(&method.returns)),
+            None => (setting().unwrap_or(const { &Vec::new() }), None),
+        };
+        let named = |ty: &'a Type| match ty {
+            Type::Named(key) => Some(key.as_str()),
+            _ => None,
+        };
+        (params, params.iter().map(|param| &param.ty).chain(returns).filter_map(named).collect())
+    }
+
+    /// What is said of a parameter: on the host's page (`# tasks.TaskStore.claim.lease`), or else in `surface.md`
+    /// or where it is a setting.
+    fn param(&self, owner: &str, method: &str, core: &str, host: &str) -> Option<ParamDocs> {
+        let own = self.overlay.of(&format!("{owner}.{method}.{core}"));
+        let (params, related) = self.callee(owner, method);
+        let declared = params.iter().find(|param| param.name == core);
+        let of = related.iter().filter(|_| declared.is_none());
+        let (words, setting) = of.fold((None, None), |(words, setting), key| {
+            let settings = self.model.types.get(*key).map_or(&[][..], |of| &of.settings);
+            let found = || settings.iter().find(|of| of.name == core).map(|of| (*key, of));
+            (words.or_else(|| self.surface.own(key, core)), setting.or_else(found))
+        });
+        let general = || self.surface.of(owner, method, core);
+        let words = words.or_else(|| general().filter(|_| setting.is_none()));
+        let text = match (own.paragraphs.first(), words, setting) {
+            (Some(text), ..) => self.inline(owner, text),
+            (_, Some(words), _) => self.inline(owner, &words.docs),
+            (_, _, Some((key, setting))) => {
+                let text = self.renderer(key).text(&setting.docs).join(" ");
+                text[..1].to_lowercase() + &text[1..]
+            }
+            _ => return None,
+        };
+        let ty = declared.map(|param| &param.ty);
+        let ty = ty.or_else(|| Some(&setting?.1.params.first()?.ty)).cloned();
+        let default = words.and_then(|words| words.default.as_ref());
+        let default = match default.or_else(|| Some(&setting?.1.default)) {
             Some(Value::Number(number)) => grouped(*number),
             Some(Value::Duration(ms)) => time(*ms),
             _ => String::new(),
         };
-        let is_time = match ty {
+        let is_time = match &ty {
             Some(ty) => *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration)),
-            None => docs.starts_with("how long"),
+            None => text.starts_with("how long"),
         };
-        let text = self.inline(owner, docs.trim_end_matches('.'));
-        Some(ParamDocs { name: host.to_owned(), text, is_time, default })
+        let text = text.trim_end_matches('.').to_owned();
+        Some(ParamDocs { name: host.to_owned(), text, is_time, default, ty })
     }
 
     /// A section of errors, taken apart: ``[`CLOSED`] if …; [`TIMEOUT`] and [`CANCELLED`] …``.

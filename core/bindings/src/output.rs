@@ -41,14 +41,15 @@ impl Output {
     }
 
     /// A file by hand: replaces the comments above what the core knows. `marks` are how a line of a comment
-    /// begins, and what may stand between a comment and its item. `comment` gets each other line with those
-    /// after it, and returns the lines of the comment that belongs above it, without their indentation; none if
-    /// what is there is by hand.
+    /// begins, what may stand between a comment and its item, and how a part of a comment begins that is by
+    /// hand from there to its end, such as an example. `comment` gets the lines of the comment that is there,
+    /// and the line below with those after it. It returns the lines that belong there, without their
+    /// indentation; none if all of it is by hand.
     pub(crate) fn revise(
         &mut self,
         path: &str,
-        marks: (&[&str], &[&str]),
-        mut comment: impl FnMut(&[&str]) -> Option<Vec<String>>,
+        marks: (&[&str], &[&str], &[&str]),
+        mut comment: impl FnMut(&[String], &[&str]) -> Option<Vec<String>>,
     ) {
         let text = self.text(path);
         let lines: Vec<_> = text.lines().collect();
@@ -63,10 +64,16 @@ impl Output {
             } else if begins(line, marks.1) {
                 between.push((*line).to_owned());
             } else {
-                if let Some(made) = comment(&lines[index..]) {
+                if let Some(mut made) = comment(&above, &lines[index..]) {
+                    let by_hand = above.iter().position(|line| begins(line, marks.2));
+                    let by_hand = above.split_off(by_hand.unwrap_or(above.len()));
+                    if !by_hand.is_empty() && !made.is_empty() {
+                        made.push(marks.0[0].trim_end().to_owned());
+                    }
                     let indent = &line[..line.len() - line.trim_start().len()];
                     count += made.len();
                     above = made.iter().map(|text| format!("{indent}{text}")).collect();
+                    above.extend(by_hand);
                 }
                 out.append(&mut above);
                 out.append(&mut between);
