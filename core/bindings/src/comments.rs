@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::docs::{Block, Docs, Renderer, Words, grouped, time};
-use crate::model::{ErrorKind, Method, Model, Param, Type, Value};
+use crate::model::{ErrorKind, Method, Model, Param, Setting, Type, Value};
 use crate::overlay::Overlay;
 use crate::surface::Surface;
 
@@ -153,12 +153,19 @@ impl<'a> Comments<'a> {
         let own = self.overlay.of(&format!("{owner}.{method}.{core}"));
         let (params, related) = self.callee(owner, method);
         let declared = params.iter().find(|param| param.name == core);
-        let of = related.iter().filter(|_| declared.is_none());
-        let (words, setting) = of.fold((None, None), |(words, setting), key| {
-            let settings = self.model.types.get(*key).map_or(&[][..], |of| &of.settings);
-            let found = || settings.iter().find(|of| of.name == core).map(|of| (*key, of));
-            (words.or_else(|| self.surface.own(key, core)), setting.or_else(found))
-        });
+        let related: Vec<_> =
+            related.iter().filter_map(|key| Some((*key, self.model.types.get(*key)?))).collect();
+        let related = || related.iter().filter(|_| declared.is_none());
+        let words = related().find_map(|(key, _)| self.surface.own(key, core));
+        // One that speaks of its own parameter is of no use elsewhere.
+        let is = |of: &&Setting| {
+            let names_its_own =
+                |param: &Param| of.docs.first().contains(&format!("`{}`", param.name));
+            of.name == core && !of.params.iter().any(names_its_own)
+        };
+        let setting = related().find_map(|(key, of)| Some((*key, of.settings.iter().find(is)?)));
+        let required =
+            || related().find_map(|(_, of)| of.required.iter().find(|of| of.name == core));
         let general = || self.surface.of(owner, method, core);
         let words = words.or_else(|| general().filter(|_| setting.is_none()));
         let text = match (own.paragraphs.first(), words, setting) {
@@ -170,8 +177,8 @@ impl<'a> Comments<'a> {
             }
             _ => return None,
         };
-        let ty = declared.map(|param| &param.ty);
-        let ty = ty.or_else(|| Some(&setting?.1.params.first()?.ty)).cloned();
+        let taken = declared.or_else(|| setting?.1.params.first()).or_else(required);
+        let ty = taken.map(|param| param.ty.clone());
         let default = words.and_then(|words| words.default.as_ref());
         let default = match default.or_else(|| Some(&setting?.1.default)) {
             Some(Value::Number(number)) => grouped(*number),
