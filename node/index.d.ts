@@ -488,7 +488,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * {@link Ick.reserve} for the holder alone.
    *
    * @param max - how many members at most, below 10^17
-   * @throws {@link LeaseLostError}, and those of {@link Ick.reserve}.
+   * @throws As {@link Ick.reserve}; also {@link LeaseLostError} if the lease is lost.
    */
   reserve(max: number | bigint, options?: CallOptions): Promise<Entry<T>[]>
 
@@ -496,14 +496,14 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * {@link Ick.commit} for the holder alone; one step.
    *
    * @param members - members as they were reserved, each up to 16 MiB
-   * @throws {@link LeaseLostError}, and those of {@link Ick.commit}.
+   * @throws As {@link Ick.commit}; also {@link LeaseLostError} if the lease is lost.
    */
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
   /**
    * {@link Ick.exchange} for the holder alone.
    *
-   * @throws {@link LeaseLostError}, and those of {@link Ick.exchange}.
+   * @throws As {@link Ick.exchange}; also {@link LeaseLostError} if the lease is lost.
    */
   exchange(
     max: number | bigint,
@@ -914,7 +914,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * {@link ShuffleQueue.writeTracked} would one after the other with the same field and deadline.
    * Returns where they are, in their order.
    *
-   * As {@link ShuffleQueue.writeMany}.
+   * In steps, as {@link ShuffleQueue.writeMany}.
    *
    * @throws As {@link ShuffleQueue.writeTracked}; a message that is refused refuses all.
    *
@@ -1086,7 +1086,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * Takes up to `max` messages in one step: those that as many calls of
    * {@link ShuffleConsumer.read} would have taken.
    *
-   * As {@link ShuffleConsumer.read}.
+   * After an error it is as with {@link ShuffleConsumer.read}.
    *
    * @param max - how many messages at most, 1 to 10,000
    * @throws As {@link ShuffleConsumer.read}; also {@link InvalidArgumentError} for a `max` of 0 or
@@ -1112,7 +1112,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   /**
    * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
    *
-   * As {@link ShuffleConsumer.ack}.
+   * It can be repeated, as {@link ShuffleConsumer.ack}.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
@@ -1452,7 +1452,7 @@ export class DocChange<C = any> {
 export interface NewTaskOptions {
   /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
   json?: string | null | undefined
-  /** Its id, unique in the store; 16 random hexadecimal digits by default. */
+  /** Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default. */
   id?: string | undefined
   /**
    * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
@@ -1845,9 +1845,9 @@ export class TaskStore<T = any> {
   ): Promise<Task<V> | null>
 
   /**
-   * Leases up to `max` available tasks, as `max` {@link TaskStore.claim}s would; one step.
+   * Leases up to `max` available tasks, as `max` calls of {@link TaskStore.claim} would; one step.
    *
-   * As {@link TaskStore.claim}.
+   * After an error it is as with {@link TaskStore.claim}.
    *
    * @throws As {@link TaskStore.claim}; also {@link InvalidArgumentError} for a `max` of 0 or above
    * 1,000.

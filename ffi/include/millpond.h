@@ -926,7 +926,8 @@ typedef struct {
      */
     millpond_bytes queue;
     /**
-     * Its id, unique in the store; 16 random hexadecimal digits by default. NULL: not set.
+     * Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
+     * NULL: not set.
      */
     millpond_bytes id;
     /**
@@ -1144,7 +1145,8 @@ typedef struct {
 
 /**
  * Inserts, changes, deletes and dependencies on tasks and documents, for
- * `millpond_tasks_modify`: all happen or none does. A task or document may be named only once.
+ * `millpond_tasks_modify`: all happen or none does. At most 100,000 entries; a task or
+ * document may be named only once.
  *
  * At most 100,000 entries.
  *
@@ -2883,7 +2885,7 @@ millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
  *
  * Errors: as `millpond_shuffle_ack`.
  *
- * Delivery: as `millpond_shuffle_ack`.
+ * Delivery: it can be repeated, as `millpond_shuffle_ack`.
  *
  * Threads: any.
  */

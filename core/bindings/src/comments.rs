@@ -161,7 +161,8 @@ impl<'a> Comments<'a> {
         let is = |of: &&Setting| {
             let names_its_own =
                 |param: &Param| of.docs.first().contains(&format!("`{}`", param.name));
-            of.name == core && !of.params.iter().any(names_its_own)
+            let is_named = of.name == core || of.params.iter().any(|param| param.name == core);
+            is_named && !of.params.iter().any(names_its_own)
         };
         let setting = related().find_map(|(key, of)| Some((*key, of.settings.iter().find(is)?)));
         let required =

@@ -47,13 +47,16 @@ impl Overlay {
                 }
                 (None, "instead:") => note.replaces = true,
                 (None, "") => is_open = false,
-                (None, line) => match note.paragraphs.last_mut().filter(|_| is_open) {
-                    Some(paragraph) => *paragraph = format!("{paragraph} {}", line.trim()),
-                    None => {
-                        note.paragraphs.push(line.to_owned());
-                        is_open = true;
+                // A tag, as comments of Ruby and PHP have them, begins a paragraph.
+                (None, line) => {
+                    match note.paragraphs.last_mut().filter(|_| is_open && !line.starts_with('@')) {
+                        Some(paragraph) => *paragraph = format!("{paragraph} {}", line.trim()),
+                        None => {
+                            note.paragraphs.push(line.to_owned());
+                            is_open = true;
+                        }
                     }
-                },
+                }
             }
         }
         Self { path: path.to_owned(), notes, used: RefCell::default() }

@@ -21,8 +21,11 @@ use crate::runtime::sync::lock;
 use crate::runtime::waiters::{Audience, Listener, Topic};
 use crate::step::{Operation, StreamId};
 
-/// A server or an embedded engine, and the way to the queues on it. Cheap to clone; clones share
-/// connections. Safe to use from many threads and, on Redis, after a fork.
+/// A server or an embedded engine, and the way to the queues on it. Safe to use from many threads and, on
+/// Redis, after a fork.
+///
+/// # Rust
+/// Cheap to clone; clones share connections.
 pub struct Client<M: Mode = Blocking> {
     core: Arc<Core>,
     mode: PhantomData<M>,
@@ -99,9 +102,11 @@ impl<M: Mode> Client<M> {
         Client { core: self.core.clone(), mode: PhantomData }
     }
 
-    /// Closes the client and its clones: their steps return `CLOSED` from now on, all that wait are woken
-    /// and return it too, and what an embedded engine still holds back is written. A client that is
-    /// dropped does the same.
+    /// Closes the client: its calls fail with `CLOSED` from now on, those that wait as well, and what an
+    /// embedded engine still holds back is written. Closing twice is fine.
+    ///
+    /// # Rust
+    /// Its clones are closed too. A client that is dropped does the same.
     ///
     /// # Errors
     /// `STORAGE` if the disk refuses the last write.

@@ -29,8 +29,8 @@ pub(super) fn ttl_ms(ttl: Duration) -> Result<u64> {
 
 /// The right to consume an Ick, for as long as it is held; made by [`Ick::lease`].
 ///
-/// A native thread renews it three times a lease, so a busy handler keeps it. Steps through it
-/// carry its token: once it is lost they return `LEASE_LOST` and do nothing, so a consumer that
+/// A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
+/// carry its token: once it is lost they fail with `LEASE_LOST` and do nothing, so a consumer that
 /// was stopped for too long cannot commit what another one works on.
 ///
 /// ```
@@ -111,7 +111,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// [`Ick::reserve`] for the holder alone.
     ///
     /// # Errors
-    /// `LEASE_LOST`, and those of [`Ick::reserve`].
+    /// As [`Ick::reserve`]; also `LEASE_LOST` if the lease is lost.
     pub fn reserve(&self, max: u64) -> M::Reply<Vec<Entry>> {
         let step = self.ick.name().and_then(|name| Reserve::of(name, max));
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
@@ -120,7 +120,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// [`Ick::commit`] for the holder alone; one step.
     ///
     /// # Errors
-    /// `LEASE_LOST`, and those of [`Ick::commit`].
+    /// As [`Ick::commit`]; also `LEASE_LOST` if the lease is lost.
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
         let members = first_of(members, BATCH_MEMBERS_MAX).collect();
         let step = self.ick.name().and_then(|name| Commit::of(name, members));
@@ -130,7 +130,7 @@ impl<M: Mode> ConsumerLease<M> {
     /// [`Ick::exchange`] for the holder alone.
     ///
     /// # Errors
-    /// `LEASE_LOST`, and those of [`Ick::exchange`].
+    /// As [`Ick::exchange`]; also `LEASE_LOST` if the lease is lost.
     pub fn exchange<B: AsRef<[u8]>>(
         &self,
         max: u64,
@@ -146,8 +146,11 @@ impl<M: Mode> ConsumerLease<M> {
     }
 
     /// Gives the lease back, so that another consumer can take it at once. Returns false if it
-    /// was lost before. A lease that is dropped is given back in the background. The child of a
-    /// fork has only a copy: it gives nothing back, and this returns false.
+    /// was lost before. The child of a fork has only a copy: it gives nothing back, and this returns
+    /// false.
+    ///
+    /// # Rust
+    /// A lease that is dropped is given back in the background.
     ///
     /// # Errors
     /// Only those of the connection; the lease then runs out by itself.

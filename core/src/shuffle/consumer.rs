@@ -12,7 +12,12 @@ use crate::error::Result;
 use crate::runtime::waiters::Listener;
 use crate::step::limits::CallSize;
 
-/// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`].
+/// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`]. Any number of threads
+/// may use it at a time.
+///
+/// A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
+/// acknowledge it. When a consumer is gone, any other takes over its messages with [`reclaim`](Self::reclaim),
+/// also those that no caller received: after `CONNECTION_LOST`, `TIMEOUT` and an interrupted call.
 #[derive(Clone, Debug)]
 pub struct ShuffleConsumer<M: Mode = Blocking> {
     queue: ShuffleQueue<M>,
@@ -80,7 +85,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX).
     ///
     /// # Delivery
-    /// As [`read`](Self::read).
+    /// After an error it is as with [`read`](Self::read).
     pub fn read_many(&self, max: usize) -> M::Reply<Vec<Message>> {
         self.queue.client.run_then(self.read_step(max), |batch: Batch| batch.messages)
     }
@@ -124,7 +129,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// As [`ack`](Self::ack).
     ///
     /// # Delivery
-    /// As [`ack`](Self::ack).
+    /// It can be repeated, as [`ack`](Self::ack).
     pub fn ack_and_delete<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,

@@ -76,7 +76,12 @@ const JOINED_TTL: Duration = Duration::from_secs(86_400);
 /// The longest `ttl`: 100 years.
 pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 
-/// A multi-tenant queue by its name; made by [`Client::shuffle_queue`].
+/// A queue that many tenants share, and one tenant's burst delays only itself; made by
+/// [`Client::shuffle_queue`].
+///
+/// It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of
+/// these with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times
+/// more than the others fills its own streams, and the other tenants have others.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -243,10 +248,10 @@ impl<M: Mode> ShuffleQueue<M> {
     ///
     /// # Errors
     /// As [`write`](Self::write); also `INVALID_ARGUMENT` for an empty `track_field` and a deadline
-    /// beyond [`DEADLINE_MAX`], and `CROSS_SLOT` on a cluster with the global keys.
+    /// beyond [`DEADLINE_MAX`]; `CROSS_SLOT` on a cluster with the global keys.
     ///
     /// # Delivery
-    /// As [`write`](Self::write).
+    /// After an error it is as with [`write`](Self::write).
     pub fn write_tracked<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         shard_key: impl AsRef<[u8]>,
@@ -279,7 +284,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// As [`write_tracked`](Self::write_tracked); a message that is refused refuses all.
     ///
     /// # Delivery
-    /// As [`write_many`](Self::write_many).
+    /// In steps, as [`write_many`](Self::write_many).
     pub fn write_tracked_many<K: AsRef<[u8]>, F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         messages: impl IntoIterator<Item = (K, impl IntoIterator<Item = (F, V)>)>,
@@ -318,8 +323,8 @@ impl<M: Mode> ShuffleQueue<M> {
     /// whatever the name of its queue.
     ///
     /// # Errors
-    /// `WRONG_TYPE` if a key holds something else, `CORRUPT` if the record of this value names no
-    /// message, and `CROSS_SLOT` on a cluster with the global keys; then nothing has changed.
+    /// `WRONG_TYPE` if a key holds something else; `CORRUPT` if the record of this value names no
+    /// message; `CROSS_SLOT` on a cluster with the global keys, and then nothing has changed.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it returns nothing then. A

@@ -22,9 +22,9 @@ const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::
 ///
 /// A native thread renews it, and the documents that it [claims](Self::claim_docs), three times a lease,
 /// so a busy handler keeps them. A job ends by one of the methods that say what becomes of the task, which
-/// waits for a renewal that is under way and happens to the newest versions. A job that is dropped
-/// without that leaves the task leased until the lease is over. It belongs to its process: in the child of
-/// a fork what ends it returns `FORKED`.
+/// waits for a renewal that is under way and happens to the newest versions. A job that nobody ends
+/// leaves the task leased until the lease is over. It belongs to its process: in the child of a fork what
+/// ends it fails with `FORKED`.
 ///
 /// It holds all that under a [claimant](TaskStore::claimant) of its own, the task's. So no two jobs hold
 /// the same, and nobody but the job can change or delete what it holds: end it by its own methods, not by

@@ -72,6 +72,14 @@ pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 /// A store of tasks and documents by its name; made by [`Client::tasks`]. Everything that
 /// one modification spans is in one store.
 ///
+/// There are two ways to change it: a *claim* leases an available task to one claimant, and a
+/// *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a worker
+/// deletes the task that it has done and inserts what follows in one step, and nothing is lost or done
+/// twice if it dies before or after.
+///
+/// Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed,
+/// but the oldest tasks of the highest priority come first, nearly.
+///
 /// ```
 /// use millpond::tasks::{LEASE_DEFAULT, Modification, NewTask};
 ///
@@ -207,14 +215,14 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |claimed| claimed.tasks.into_iter().next())
     }
 
-    /// Leases up to `max` available tasks, as `max` [`claim`](Self::claim)s would; one step.
+    /// Leases up to `max` available tasks, as `max` calls of [`claim`](Self::claim) would; one step.
     ///
     /// # Errors
     /// As [`claim`](Self::claim); also `INVALID_ARGUMENT` for a `max` of 0 or above
     /// [`CLAIM_TASKS_MAX`].
     ///
     /// # Delivery
-    /// As [`claim`](Self::claim).
+    /// After an error it is as with [`claim`](Self::claim).
     pub fn claim_many<Q: AsRef<str>>(
         &self,
         queues: impl IntoIterator<Item = Q>,

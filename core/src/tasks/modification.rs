@@ -14,8 +14,9 @@ pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
 pub const MODIFICATION_BYTES_MAX: usize = 256 << 20;
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
-/// [`TaskStore::modify`](super::TaskStore::modify): all happen or none does. A task or document may be
-/// named only once.
+/// [`TaskStore::modify`](super::TaskStore::modify): all happen or none does. At most
+/// [`MODIFICATION_ENTRIES_MAX`](super::MODIFICATION_ENTRIES_MAX) entries; a task or document may be named
+/// only once.
 ///
 /// ```
 /// use millpond::tasks::{Modification, NewTask};

@@ -133,7 +133,8 @@ impl NewTask {
         }
     }
 
-    /// Its id, unique in the store; 16 random hexadecimal digits by default.
+    /// Its id, unique in the store: 1 to [`ID_CHARS_MAX`](super::ID_CHARS_MAX) characters. 16 random hexadecimal
+    /// digits by default.
     pub fn id(self, id: impl AsRef<str>) -> Self {
         Self { id: Some(id.as_ref().into()), ..self }
     }

@@ -62,7 +62,7 @@ interface ShuffleConsumerInterface
     /**
      * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
      *
-     * As ack().
+     * It can be repeated, as ack().
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *

@@ -155,7 +155,7 @@ interface ShuffleQueueInterface
      * nothing in it, is written and not tracked; of two messages with the same value the later one is
      * tracked.
      *
-     * As write().
+     * After an error it is as with write().
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->writeTracked('tenant-7', ['job' => 'j-1', 'task' => 'resize'], 'job');
@@ -173,7 +173,8 @@ interface ShuffleQueueInterface
      *
      * @throws Exception\MillpondException as write()
      * @throws Exception\InvalidArgumentException for an empty `trackField` and a deadline beyond
-     *     9,007,199,254,740,992, and CrossSlotException on a cluster with the global keys
+     *     9,007,199,254,740,992
+     * @throws Exception\CrossSlotException on a cluster with the global keys
      */
     public function writeTracked(
         string $shardKey,
@@ -186,7 +187,7 @@ interface ShuffleQueueInterface
      * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would one
      * after the other with the same field and deadline. Returns where they are, in their order.
      *
-     * As writeMany().
+     * In steps, as writeMany().
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->writeTrackedMany([['a', ['job' => 'j-1']], ['b', ['job' => 'j-2']]], 'job');
@@ -215,9 +216,9 @@ interface ShuffleQueueInterface
      *
      * @param string $value the value that a message is tracked by
      *
-     * @throws Exception\WrongTypeException if a key holds something else, CorruptException if the record of
-     *     this value names no message, and CrossSlotException on a cluster with the global keys; then nothing
-     *     has changed
+     * @throws Exception\WrongTypeException if a key holds something else
+     * @throws Exception\CorruptException if the record of this value names no message
+     * @throws Exception\CrossSlotException on a cluster with the global keys, and then nothing has changed
      */
     public function deleteTracked(string $value): ?Receipt;
 

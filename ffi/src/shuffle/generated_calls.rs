@@ -286,7 +286,7 @@ pub unsafe extern "C" fn millpond_shuffle_ack(
 ///
 /// Errors: as `millpond_shuffle_ack`.
 ///
-/// Delivery: as `millpond_shuffle_ack`.
+/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -385,7 +385,8 @@ pub struct millpond_new_task {
     pub size: usize,
     /// The queue, which need not be there.
     pub queue: millpond_bytes,
-    /// Its id, unique in the store; 16 random hexadecimal digits by default. NULL: not set.
+    /// Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
+    /// NULL: not set.
     pub id: millpond_bytes,
     /// Its value: a JSON text, which is kept byte for byte. NULL: not set.
     pub value: millpond_bytes,
@@ -618,7 +619,8 @@ impl millpond_doc_change {
 }
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
-/// `millpond_tasks_modify`: all happen or none does. A task or document may be named only once.
+/// `millpond_tasks_modify`: all happen or none does. At most 100,000 entries; a task or
+/// document may be named only once.
 ///
 /// At most 100,000 entries.
 ///

@@ -79,7 +79,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         """Acknowledges messages and deletes them, for all groups: what a queue with one group
         wants.
 
-        Delivery is as for :meth:`ack`.
+        It can be repeated, as :meth:`ack`.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.

@@ -28,7 +28,8 @@ final class NewTask
      * @param string      $queue    the queue's name, which need not be there: 1 to 64 KiB
      * @param mixed       $value    anything that JSON has, at most 16 MiB of it
      * @param string|null $json     its value: a JSON text, which is kept byte for byte
-     * @param string|null $id       its id, unique in the store; 16 random hexadecimal digits by default
+     * @param string|null $id       its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits
+     *                              by default
      * @param int|null    $atMs     from when on it can be claimed, in milliseconds since the Unix epoch; a time in
      *                              the past counts for its age
      * @param float|null  $delay    how long in seconds from now it can be claimed, by the engine's clock

@@ -83,9 +83,9 @@ interface TaskStoreInterface
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task;
 
     /**
-     * Leases up to `max` available tasks, as `max` claim()s would; one step.
+     * Leases up to `max` available tasks, as `max` calls of claim() would; one step.
      *
-     * As claim().
+     * After an error it is as with claim().
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
      * @param int                     $max    how many tasks at most, 1 to 1,000

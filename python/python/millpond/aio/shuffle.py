@@ -96,7 +96,7 @@ class ShuffleQueue(Generic[AnyStr]):
         without one. A message without that field, or with nothing in it, is written and not
         tracked; of two messages with the same value the later one is tracked.
 
-        Delivery is as for :meth:`write`.
+        After an error it is as with :meth:`write`.
 
         :param shard_key: the tenant, whose messages all go to the same few streams
         :param fields: the message's fields and their values, in order, 1 to 32,768
@@ -104,7 +104,7 @@ class ShuffleQueue(Generic[AnyStr]):
         :param deadline: from when on the record may be collected, in seconds since the Unix
           epoch; 1 day from now by default
         :raises: as for :meth:`write`; also :class:`~millpond.InvalidArgumentError` for an empty
-          ``track_field`` and a deadline beyond 9,007,199,254,740,992, and
+          ``track_field`` and a deadline beyond 9,007,199,254,740,992;
           :class:`~millpond.CrossSlotError` on a cluster with the global keys.
         """
         return await self._native.write_tracked(shard_key, fields, track_field, deadline)
@@ -116,7 +116,7 @@ class ShuffleQueue(Generic[AnyStr]):
         :meth:`write_tracked` would one after the other with the same field and deadline. Returns
         where they are, in their order.
 
-        Delivery is as for :meth:`write_many`.
+        In steps, as :meth:`write_many`.
 
         :param messages: of each message the shard key and the fields
         :param track_field: the field whose value tracks the message
@@ -152,9 +152,9 @@ class ShuffleQueue(Generic[AnyStr]):
         stopped.
 
         :param value: the value that a message is tracked by
-        :raises: :class:`~millpond.WrongTypeError` if a key holds something else,
-          :class:`~millpond.CorruptError` if the record of this value names no message, and
-          :class:`~millpond.CrossSlotError` on a cluster with the global keys; then nothing has
+        :raises: :class:`~millpond.WrongTypeError` if a key holds something else;
+          :class:`~millpond.CorruptError` if the record of this value names no message;
+          :class:`~millpond.CrossSlotError` on a cluster with the global keys, and then nothing has
           changed.
         """
         return await self._native.delete_tracked(value)

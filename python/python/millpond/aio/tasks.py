@@ -208,9 +208,10 @@ class TaskStore:
         return await self._native.claim(queues, lease)
 
     async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
-        """Leases up to ``max`` available tasks, as ``max`` :meth:`claim`s would; one step.
+        """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would; one
+        step.
 
-        Delivery is as for :meth:`claim`.
+        After an error it is as with :meth:`claim`.
 
         :param queues: names of queues, 1 to 1,000
         :param lease: how long to lease, at most 100 years, in seconds
