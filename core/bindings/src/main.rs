@@ -25,6 +25,7 @@ mod php;
 mod python;
 mod python_blocking;
 mod ruby;
+mod ruby_comments;
 mod source;
 mod surface;
 mod templates;
@@ -70,7 +71,7 @@ fn generate(root: &Path, model: &Model) -> Output {
     python::emit(root, model, &surface, &mut output);
     node::emit(root, model, &surface, &mut output);
     let abi = CAbi::read(root, &output);
-    ruby::emit(root, model, &abi, &mut output);
+    ruby::emit(root, model, &surface, &abi, &mut output);
     php::emit(root, model, &surface, &abi, &mut output);
     output
 }

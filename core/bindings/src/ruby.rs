@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::c_abi::{CAbi, CType};
-use crate::docs::{Docs, Renderer, Words, pascal, wrap};
+use crate::comments::Comments;
+use crate::docs::{Docs, Renderer, Words, pascal, snake, wrap};
 use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
-use crate::overlay::Overlay;
+use crate::surface::Surface;
 
 const FOLDER: &str = "ffi/ruby/lib/millpond/generated";
 const WIDTH: usize = 112;
@@ -17,7 +18,13 @@ const PARENTS: &str = "InvalidArgument=ArgumentError InvalidUrl=ArgumentError Co
 
 /// What Ruby calls otherwise: types, and parts of records.
 const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=Modification#insert_doc \
-    shuffle.Stats=ShuffleStats ick.Lease=ConsumerLease tasks.Dependency=DependencyError \
+    shuffle.Stats=ShuffleStats tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
+    tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
+    ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
+    ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
+    tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
+    tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \
+    tasks.Job.retry_after=retry tasks.Job.release_after=release tasks.Job.claim_docs_within=claim_docs \
     shuffle.ShuffleConsumer.extend=renew tasks.Task.value=json tasks.Doc.content=json";
 
 /// Records that are a Struct.
@@ -29,8 +36,10 @@ const STRUCTS: &str = "ick.Added client.Recovery shuffle.Receipt shuffle.Reclaim
 const READ: &str = "tasks.Task=task tasks.Doc=doc tasks.Position=task_position tasks.DocPosition=doc_position \
     tasks.QueueStats=task_queue_stats tasks.NamespaceStats=task_namespace_stats";
 
-pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) {
-    let ruby = Ruby { model, overlay: Overlay::read(root, "ffi/ruby/docs.md") };
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
+    let words = Yard { model };
+    let ruby =
+        Ruby { model, comments: Comments::new(root, model, surface, "ffi/ruby/docs.md", &words) };
     let mut add = |name: &str, text: String| {
         let text = format!("# frozen_string_literal: true\n\nmodule Millpond\n{text}end\n");
         output.add(&format!("{FOLDER}/{name}.rb"), "#", text);
@@ -38,7 +47,8 @@ pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) 
     add("native", native(abi));
     add("errors", ruby.errors());
     add("records", ruby.records(abi));
-    ruby.overlay.finish();
+    ruby.revise(root, output);
+    ruby.comments.overlay.finish();
 }
 
 /// What `millpond/native` makes structures, handles and functions of.
@@ -95,9 +105,14 @@ fn ffi(ty: &CType, has_length: bool) -> &'static str {
     }
 }
 
-struct Ruby<'a> {
+pub(crate) struct Ruby<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) comments: Comments<'a>,
+}
+
+/// What Ruby calls things.
+struct Yard<'a> {
     model: &'a Model,
-    overlay: Overlay,
 }
 
 impl Ruby<'_> {
@@ -150,7 +165,7 @@ impl Ruby<'_> {
             self.class(&mut out, key, &self.model.types[key]);
         }
         for key in STRUCTS.split_whitespace() {
-            let (record, name) = (&self.model.types[key], self.name(key));
+            let (record, name) = (&self.model.types[key], name(key));
             let parts = self.parts(key, record);
             let tag = |Part { name, types, text }: &Part| {
                 format!("@!attribute [r] {name}\n  @return [{types}] {text}")
@@ -169,7 +184,7 @@ impl Ruby<'_> {
         let parts = self.parts(key, record);
         self.comment(out, 2, key, self.renderer(key).text(&record.docs), Vec::new());
         let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
-        *out += &format!("  class {}\n    include Record\n\n    # @api private\n", self.name(key));
+        *out += &format!("  class {}\n    include Record\n\n    # @api private\n", name(key));
         code(out, 4, &format!("PARTS = %i[{}].freeze", names.join(" ")));
         self.attributes(out, &parts);
         self.comment(out, 4, &format!("{key}.new"), Vec::new(), Vec::new());
@@ -225,7 +240,7 @@ impl Ruby<'_> {
             let freeze = if is_struct { ".freeze" } else { "" };
             *out += &format!("    def self.{structure}(row, texts)\n");
             code(out, 6, &format!("{} = row", variables.join(", ")));
-            code(out, 6, &format!("{}.new({}){freeze}", self.name(key), values.join(", ")));
+            code(out, 6, &format!("{}.new({}){freeze}", name(key), values.join(", ")));
             *out += "    end\n\n";
         }
         out.truncate(out.len() - 1);
@@ -255,7 +270,7 @@ impl Ruby<'_> {
     }
 
     /// A type in the words of YARD.
-    fn yard(&self, ty: &Type) -> String {
+    pub(crate) fn yard(&self, ty: &Type) -> String {
         match ty {
             Type::Number(_) | Type::Signed => "Integer".to_owned(),
             Type::Float | Type::Duration => "Float".to_owned(),
@@ -263,22 +278,47 @@ impl Ruby<'_> {
             Type::Text | Type::Bytes => "String".to_owned(),
             Type::Option(of) => format!("{}, nil", self.yard(of)),
             Type::List(of) => format!("Array<{}>", self.yard(of)),
+            Type::Tuple(parts) => {
+                let parts: Vec<_> = parts.iter().map(|part| self.yard(part)).collect();
+                format!("Array({})", parts.join(", "))
+            }
+            Type::Unit => "nil".to_owned(),
             Type::Named(key) => match key.as_str() {
+                "ick.Entry" => "Array(String, Float)".to_owned(),
                 "shuffle.Stream" => "Integer, nil".to_owned(),
                 "step.StreamId" => "String".to_owned(),
-                key => self.name(key),
+                key => name(key),
             },
             other => panic!("Ruby has no word for {other:?}"),
         }
     }
 
-    fn name(&self, key: &str) -> String {
-        let own = key.split_once('.').map_or(key, |(_, name)| name);
-        find(NAMES, key).unwrap_or(own).to_owned()
+    /// Whether the comment of a class is above its generated half.
+    pub(crate) fn generates(&self, key: &str) -> bool {
+        ["tasks.Task", "tasks.Doc"]
+            .into_iter()
+            .chain(STRUCTS.split_whitespace())
+            .any(|of| of == key)
+    }
+
+    /// The key of a class.
+    pub(crate) fn key(&self, class: &str) -> Option<String> {
+        let renamed = pairs(NAMES).find(|(_, name)| *name == class).map(|(key, _)| key.to_owned());
+        let found = renamed.or_else(|| self.model.resolve("client", class));
+        found.filter(|key| self.model.types.contains_key(key))
+    }
+
+    /// What the core calls a method that Ruby calls so.
+    pub(crate) fn renamed(&self, owner: &str, method: &str) -> String {
+        let is = |(key, name): &(&'static str, &str)| {
+            *name == method && key.starts_with(&format!("{owner}."))
+        };
+        let found = pairs(NAMES).find(is).and_then(|(key, _)| key.rsplit_once('.'));
+        found.map_or(method, |(_, name)| name).to_owned()
     }
 
     fn renderer<'a>(&'a self, owner: &'a str) -> Renderer<'a> {
-        Renderer { model: self.model, words: self, owner }
+        self.comments.renderer(owner)
     }
 
     /// The core's paragraphs with what the page of Ruby has on them, and tags.
@@ -290,7 +330,7 @@ impl Ruby<'_> {
         text: Vec<String>,
         tags: Vec<String>,
     ) {
-        let note = self.overlay.of(key);
+        let note = self.comments.overlay.of(key);
         let own = if note.replaces { Vec::new() } else { text };
         comment(out, indent, &[own, note.paragraphs, tags].concat());
         for lines in note.examples {
@@ -310,7 +350,7 @@ struct Part {
     text: String,
 }
 
-impl Words for Ruby<'_> {
+impl Words for Yard<'_> {
     fn none(&self) -> String {
         "nil".to_owned()
     }
@@ -320,20 +360,26 @@ impl Words for Ruby<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        match self.model.is(key, Kind::Options) && self.name(key) == text {
+        match self.model.is(key, Kind::Options) && name(key) == text {
             true => self.code(text),
-            false => format!("{{{}}}", self.name(key)),
+            false => link(&name(key), text, key),
         }
     }
 
     fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
-        let name = self.name(key);
-        match (self.model.is(key, Kind::Options), name.contains('#')) {
-            (_, true) => format!("{{{name}}}"),
-            (true, _) => self.code(text),
-            _ => {
-                format!("{{{name}#{}}}", find(NAMES, &format!("{key}.{member}")).unwrap_or(member))
+        let method = find(NAMES, &format!("{key}.{member}"));
+        let is_setting = || self.model.types[key].settings.iter().any(|of| of.name == member);
+        match name(key) {
+            _ if self.model.enums.contains_key(key) => {
+                self.code(&format!(":{}", snake(member).trim_start_matches('_')))
             }
+            class if class.contains('#') => link(&class, text, key),
+            class if class == "Modification" => link(&format!("{class}#{member}"), text, member),
+            _ if self.model.is(key, Kind::Options) => {
+                method.map_or_else(|| self.code(text), |to| link(to, text, member))
+            }
+            _ if is_setting() && method.is_none() => self.code(member),
+            class => link(&format!("{class}#{}", method.unwrap_or(member)), text, member),
         }
     }
 
@@ -342,8 +388,19 @@ impl Words for Ruby<'_> {
     }
 }
 
+/// A link, with the core's text unless that is no more than the item's name.
+fn link(to: &str, text: &str, name: &str) -> String {
+    let is_name = text.is_empty() || name.ends_with(text.rsplit("::").next().unwrap_or(text));
+    if is_name { format!("{{{to}}}") } else { format!("{{{to} {text}}}") }
+}
+
+pub(crate) fn name(key: &str) -> String {
+    let own = key.split_once('.').map_or(key, |(_, name)| name);
+    find(NAMES, key).unwrap_or(own).to_owned()
+}
+
 /// What a table says of a key.
-fn find(table: &'static str, key: &str) -> Option<&'static str> {
+pub(crate) fn find(table: &'static str, key: &str) -> Option<&'static str> {
     pairs(table).find(|(of, _)| *of == key).map(|(_, value)| value)
 }
 
@@ -352,7 +409,7 @@ fn pairs(table: &'static str) -> impl Iterator<Item = (&'static str, &'static st
 }
 
 /// Paragraphs as a comment. A line of a tag goes on two spaces to the right.
-fn comment(out: &mut String, indent: usize, paragraphs: &[String]) {
+pub(crate) fn comment(out: &mut String, indent: usize, paragraphs: &[String]) {
     let is_tag = |text: &str| text.starts_with('@');
     for (index, paragraph) in paragraphs.iter().enumerate() {
         if index > 0 && !(is_tag(paragraph) && is_tag(&paragraphs[index - 1])) {

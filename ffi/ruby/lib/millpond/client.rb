@@ -6,8 +6,8 @@ require "millpond/shuffle_queue"
 require "millpond/task_store"
 
 module Millpond
-  # A server or an embedded engine, and the access to its queues; made by {Millpond.connect}.
-  # Safe to use from many threads and, on Redis, in the children of a fork.
+  # A server or an embedded engine, and the way to the queues on it. Safe to use from many threads and, on Redis,
+  # after a fork.
   class Client
     # @return [Encoding] the encoding of returned members and names, as far as they are valid in it
     attr_reader :encoding
@@ -23,9 +23,9 @@ module Millpond
 
     # The Ick of this name. Makes no call.
     #
-    # @param name [String] any bytes, at most 64 KiB; a longer one is refused by the first call
+    # @param name [String] the queue's name, 1 to 64 KiB
     # @return [Ick]
-    # @raise [TypeError] for anything but a String
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").ick("files").name # => "files"
@@ -33,13 +33,13 @@ module Millpond
       Ick.new(self, name)
     end
 
-    # The channel of this name. Makes no call.
+    # The channel of `shards` Icks of this name. Makes no call.
     #
-    # @param name [String] its Icks are named name/0, name/1 and so on
-    # @param shards [Integer] how many Icks members are spread over, 1 to 65,536
+    # @param name [String] the queue's name, 1 to 64 KiB
+    # @param shards [Integer] how many Icks, 1 to 65,536
     # @return [IckChannel]
-    # @raise [InvalidArgumentError] for another number
-    # @raise [TypeError] for a name that is no String or a number that is no Integer
+    # @raise [InvalidArgumentError] for no Ick or more than 65,536
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).shards # => 4
@@ -47,28 +47,26 @@ module Millpond
       IckChannel.new(self, name, Convert.small_size("shards", shards))
     end
 
-    # The shuffle queue of this name. Makes no call: invalid settings are refused by the first call
-    # that needs them.
+    # The shuffle queue of this name. Makes no call.
     #
-    # @param name [String] any bytes, at most 64 KiB
-    # @param streams [Integer, nil] how many streams the queue has, 1 to 65,536. The first write to a
-    #   queue sets it; a write to one that has another number is refused, and {ShuffleQueue#resize}
-    #   changes it. By default writers use the number that the queue has, and a new queue gets 16.
-    #   Readers need not set it.
-    # @param streams_per_shard [Integer, nil] how many of them a tenant may write to (2, or 1 if the queue has one stream)
-    # @param ttl [Numeric, nil] how many seconds a stream lives after it was last written to, from a
-    #   second to 100 years. **When that time is over the stream is deleted with all that is in it,
-    #   unprocessed messages too.** By default nothing that is written expires. All writers of a queue
-    #   should have the same.
-    # @param dead_ttl [Numeric, nil] how many seconds a dead letter is kept, from a second to 100 years:
-    #   each {ShuffleConsumer#reclaim} deletes those that are older. By default they stay until
-    #   {ShuffleQueue#delete_dead_letters}.
-    # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all
-    #   queues of a server share, or `:queue`. All programs that write, delete or collect tracked
-    #   messages of a queue have to set the same.
+    # Invalid settings are refused by the first call that needs them.
+    #
+    # @param name [String] the queue's name, 1 to 64 KiB
+    # @param streams [Integer, nil] how many streams the queue has. The first write to a queue makes it so; a write to
+    #   one that has another number is refused with both numbers, and {ShuffleQueue#resize} changes it. By default
+    #   writers take the number that the queue has, and a new queue gets 16. Readers need not know
+    # @param streams_per_shard [Integer, nil] how many of the streams a tenant may write to; by default 2
+    # @param ttl [Numeric, nil] how long a stream lives after it was last written to, in seconds. **When that time is
+    #   over the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that is
+    #   written expires. At least a second, at most 100 years. All writers of a queue should have the same
+    # @param dead_ttl [Numeric, nil] how long a dead letter is kept, in seconds. By default dead letters stay until
+    #   they are {ShuffleQueue#delete_dead_letters deleted}. Each {ShuffleConsumer#reclaim} of this handle's consumers
+    #   deletes those that are older. At least a second, at most 100 years
+    # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all queues of a
+    #   server share, or `:queue`. All programs that write, delete or collect tracked messages of a queue have to set
+    #   the same
     # @return [ShuffleQueue]
-    # @raise [InvalidArgumentError] for a negative number, or other keys
-    # @raise [TypeError] for a name that is no String or a number that is no Integer
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   client = Millpond.connect("memory:")
@@ -88,18 +86,18 @@ module Millpond
       ShuffleQueue.new(self, name, settings)
     end
 
-    # The store of tasks of this name. Makes no call: an invalid name is refused by the first call.
+    # The task store of this name. Makes no call.
     #
-    # @param name [String] any bytes, at most 64 KiB
-    # @param claimant [String, nil] the name that claims are made under: 1 to 64 characters. Without it,
-    #   16 random hexadecimal digits for each store that is made. It is no secret: any program that uses
-    #   a claimant's name can do what that claimant can. Each job of a worker has a claimant of its own:
-    #   this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the
-    #   same task or document, and {TaskStore#modify} is refused for what a job holds. What a job's end
-    #   delays to a time in the future, this claimant holds until then.
+    # @param name [String] the queue's name, 1 to 64 KiB
+    # @param claimant [String, nil] who claims, and holds what is claimed: 1 to 64 characters. By default 16 random
+    #   hexadecimal digits for each handle that is made. It is no secret: a program that takes a claimant's name can do
+    #   what it could. What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of a
+    #   {TaskStore#worker} has a claimant of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal
+    #   digits. So two jobs never hold the same, whatever they share, and what a job holds only the job can change:
+    #   {TaskStore#modify} is refused for it, and {Job#finish} is the way. What a job's end puts off to a time in the
+    #   future, this claimant holds until then
     # @return [TaskStore]
-    # @raise [TypeError] for anything but a String
-    # @raise [InvalidArgumentError] for a claimant that is not UTF-8
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   client = Millpond.connect("memory:")
@@ -109,11 +107,10 @@ module Millpond
       TaskStore.new(self, name, claimant)
     end
 
-    # What opening the engine of a `file:` found. Makes no call. Clients of one process that share a
-    # directory get the same. What is not detected is listed in the documentation of the Rust method
-    # `Client::recovery`.
+    # What opening the engine of a `file:` found; nil for another URL. Makes no call. Clients of one process that
+    # share a directory get the same.
     #
-    # @return [Recovery, nil] nil for another URL
+    # @return [Recovery, nil]
     #
     # @example
     #   Millpond.connect("memory:").recovery # => nil
@@ -126,8 +123,8 @@ module Millpond
       Native.millpond_recovery_free(out.read_pointer) if out
     end
 
-    # Closes the client: calls raise {ClosedError} from now on, waiting calls too, and what an
-    # embedded engine has buffered is written. Closing twice is fine.
+    # Closes the client: its calls fail with {ClosedError} from now on, those that wait as well, and what an embedded
+    # engine still holds back is written. Closing twice is fine.
     #
     # @return [nil]
     # @raise [StorageError] if the disk refuses the last write

@@ -6,10 +6,11 @@ require "millpond/convert"
 module Millpond
   # The right to consume an Ick, for as long as it is held; made by {Ick#lease}.
   #
-  # A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once it
-  # is lost they raise {LeaseLostError} and do nothing, so a consumer that was paused for too long
-  # cannot commit what another one works on. One thread at a time uses it. A lease that is not
-  # referenced any more is released in the background.
+  # A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it carry its token:
+  # once it is lost they fail with {LeaseLostError} and do nothing, so a consumer that was stopped for too long
+  # cannot commit what another one works on.
+  #
+  # One thread at a time uses it. A lease that is not referenced any more is released in the background.
   #
   # @example
   #   ick = Millpond.connect("memory:").ick("files")
@@ -25,7 +26,8 @@ module Millpond
       @released = false
     end
 
-    # Whether the lease was lost or released: stop working on the batch. Sends nothing.
+    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole term: stop
+    # working on the batch. The next step through the lease would find out as well.
     #
     # @return [Boolean]
     #
@@ -40,9 +42,9 @@ module Millpond
       out.get(:bool, 0)
     end
 
-    # The token that the lease's steps carry, for steps that are sent by hand.
+    # The token, for steps that are sent by hand.
     #
-    # @return [String] bytes
+    # @return [String]
     #
     # @example
     #   Millpond.connect("memory:").ick("files").lease(ttl: 30).token.empty? # => false
@@ -54,10 +56,10 @@ module Millpond
 
     # {Ick#reserve} for the holder alone.
     #
-    # @param max [Integer] members, below 10^17
-    # @return [Array<Array(String, Float)>] members and scores
-    # @raise [LeaseLostError] if the lease is lost
+    # @param max [Integer] how many members at most, below 10^17
+    # @return [Array<Array(String, Float)>]
     # @raise (see Ick#reserve)
+    # @raise [LeaseLostError] if the lease is lost
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -72,10 +74,10 @@ module Millpond
 
     # {Ick#commit} for the holder alone; one step.
     #
-    # @param members [Enumerable<String>] at most 250,000
-    # @return [Integer] how many of them were reserved
-    # @raise [LeaseLostError] if the lease is lost
+    # @param members [Enumerable<String>] members as they were reserved, each up to 16 MiB
+    # @return [Integer]
     # @raise (see Ick#commit)
+    # @raise [LeaseLostError] if the lease is lost
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -93,11 +95,11 @@ module Millpond
 
     # {Ick#exchange} for the holder alone.
     #
-    # @param max [Integer] members to reserve, below 10^17
-    # @param members [Enumerable<String>] members to commit, at most 250,000
-    # @return [Array<Array(String, Float)>] members and scores
-    # @raise [LeaseLostError] if the lease is lost
+    # @param max [Integer] how many members at most, below 10^17
+    # @param members [Enumerable<String>] members to commit, each up to 16 MiB
+    # @return [Array<Array(String, Float)>]
     # @raise (see Ick#exchange)
+    # @raise [LeaseLostError] if the lease is lost
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -116,12 +118,14 @@ module Millpond
 
     # {Ick#each_batch} for the holder alone.
     #
-    # @param max [Integer] members
-    # @param wait [Numeric, nil] as in {Ick#each_batch}
+    # @param max [Integer] how many members at most, below 10^17
+    # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
+    #   ends then; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise [LeaseLostError] if the lease is lost
     # @raise (see Ick#each_batch)
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -137,9 +141,10 @@ module Millpond
       self
     end
 
-    # Releases the lease, so that another consumer can take it at once.
+    # Gives the lease back, so that another consumer can take it at once. Returns false if it was lost before. The
+    # child of a fork has only a copy: it gives nothing back, and this returns false.
     #
-    # @return [Boolean] false if it was not held any more
+    # @return [Boolean]
     #
     # @example
     #   lease = Millpond.connect("memory:").ick("files").lease(ttl: 30)

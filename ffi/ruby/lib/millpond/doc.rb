@@ -5,7 +5,6 @@ require "millpond/record"
 require "millpond/task_arguments"
 
 module Millpond
-  # What a document holds and how it is changed.
   class Doc
     # Its content, of its JSON text, which is parsed when it is first used.
     #
@@ -18,7 +17,7 @@ module Millpond
       parsed
     end
 
-    # The document at its version, for a caller that keeps only this.
+    # What a modification needs to delete this document or to depend on it.
     #
     # @return [DocId]
     #
@@ -30,14 +29,16 @@ module Millpond
 
     # A change of it, for {Modification#change_doc}. What is not given stays.
     #
-    # @param content [Object] a content that JSON has; nil is `null`
-    # @param json [String, nil] a JSON text instead of a content; nil leaves it
-    # @param at_ms [Integer, nil] until when the claimant that changes it holds it, in milliseconds
-    #   since the Unix epoch; a time in the past releases it
-    # @param delay [Numeric, nil] how many seconds from now, by the engine's clock; the same
-    # @param release [Boolean] whether to release it
+    # @param content [Object] the new content, which is anything that JSON has
+    # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte
+    # @param at_ms [Integer, nil] until when the claimant that changes it holds it, in milliseconds since the Unix
+    #   epoch. A time in the past releases it
+    # @param delay [Numeric, nil] how long from now the claimant that changes it holds it, by the engine's clock, in
+    #   seconds
+    # @param release [Boolean] releases it
     # @return [DocChange]
-    # @raise [InvalidArgumentError, TypeError] for invalid values
+    # @raise [InvalidArgumentError] for invalid values
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -54,7 +55,7 @@ module Millpond
     end
   end
 
-  # A change of a document; made by {Doc#change}.
+  # What becomes of a document; made by {Doc#change}.
   class DocChange
     # @api private
     attr_reader :row

@@ -3,11 +3,13 @@
 require "millpond/shuffle_results"
 
 module Millpond
-  # Values of tracked messages whose deadline has passed, in batches; made by {ShuffleQueue#gc}. Asking
-  # for the next batch deletes what is recorded of the last one. A loop that is left by an exception,
-  # an interrupt or `break` leaves its batch, and the next loop brings that again, whether it is over
-  # the same object or another: at least once. The messages themselves stay. One thread at a time
-  # uses it.
+  # Values of tracked messages whose deadline has passed, in batches. Made by {ShuffleQueue#gc}.
+  #
+  # Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one for the
+  # next collection. The messages themselves stay in their streams.
+  #
+  # A loop that is left by an exception, an interrupt or `break` leaves its batch, and the next loop brings that
+  # again, whether it is over the same object or another: at least once. One thread at a time uses it.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

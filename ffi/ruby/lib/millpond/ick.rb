@@ -6,12 +6,12 @@ require "millpond/convert"
 require "millpond/values"
 
 module Millpond
-  # A dirty list with write-folding and two-phase commit; made by {Client#ick}.
+  # A dirty list with write-folding and two-phase commit, by its name; made by {Client#ick}.
   #
-  # For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
-  # as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
-  # it is worked on is processed again, and one that is dirtied often does not move back in the
-  # order, since a member keeps the lowest of its scores.
+  # It is for sync pipelines, such as from a database to a search index: producers flag documents as dirty, one
+  # consumer takes batches, works, and commits. A document that is dirtied again while it is worked on is processed
+  # again, and one that is dirtied often does not move back in the order, since a member keeps the lowest of its
+  # scores.
   #
   # Members are Strings: their bytes are what counts.
   #
@@ -57,19 +57,19 @@ module Millpond
       @length = @name.bytesize
     end
 
-    # Flags members as dirty: each keeps the lower of its old and its new score.
+    # Flags members as dirty: each keeps the lower of its old and its new score. The score nil is the server's time in
+    # seconds, with microseconds.
     #
-    # After {ConnectionLostError} or {TimeoutError} the members may or may not be flagged; adding
-    # them again is safe. Above 250,000 members it takes several steps, each atomic.
-    # A call takes up to 1,000,000 members.
+    # After {ConnectionLostError} the members may or may not be flagged; adding them again is safe. Above 250,000
+    # members it takes several steps, each atomic.
     #
-    # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and
-    #   members; a score that is nil or left out is the server's time in seconds
-    # @return [Added] how many members are new, and of how many the score went down
-    # @raise [InvalidArgumentError] for a score that is NaN or no real number, or a member of more
-    #   than 16 MiB, before anything is sent
-    # @raise [TypeError] for anything but a pair, a number or a String
+    # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and members; a member
+    #   without a score gets the current time as its score
+    # @return [Added]
+    # @raise [InvalidArgumentError] for a NaN, a member above 16 MiB or more than 1,000,000 members, before anything
+    #   is sent
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -83,16 +83,17 @@ module Millpond
       end
     end
 
-    # Moves the lowest members to the consumer set until that holds `max`, and returns its first
-    # `max`, lowest first. What was reserved before and not committed is part of the batch: a
-    # consumer that crashed gets it again.
+    # Moves the lowest members to the consumer set until that holds `max` and returns its first `max`, lowest first.
+    # What was reserved before and not committed is part of the batch.
     #
-    # @param max [Integer] members, below 10^17
-    # @param backwash [Boolean] first fold everything that is reserved back, so that the batch holds
-    #   the lowest scores of both sets
-    # @return [Array<Array(String, Float)>] members and scores
-    # @raise [InvalidArgumentError, TypeError] for a wrong size
+    # At least once: a batch stays reserved until it is committed, whatever happens to its consumer.
+    #
+    # @param max [Integer] how many members at most, below 10^17
+    # @param backwash [Boolean] whether to fold the whole consumer set back into the producer set first
+    # @return [Array<Array(String, Float)>]
+    # @raise [InvalidArgumentError] for a size from 100,000,000,000,000,000 on
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -108,17 +109,18 @@ module Millpond
       end
     end
 
-    # Removes members that are done from the consumer set. A member that was added again meanwhile
-    # stays dirty.
+    # Removes members that are done from the consumer set; returns how many were there. A member that was added again
+    # meanwhile stays dirty.
     #
-    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: it returns
-    # what is left to do. Above 250,000 members it takes several steps, each atomic. A call takes
-    # up to 1,000,000 members.
+    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: what is returned is work to be
+    # done. A second commit could take away a member that was dirtied and reserved since. Above 250,000 members it
+    # takes several steps, each atomic.
     #
-    # @param members [Enumerable<String>]
-    # @return [Integer] how many of them were reserved
-    # @raise [TypeError] for anything but a list of Strings
+    # @param members [Enumerable<String>] members as they were reserved, each up to 16 MiB
+    # @return [Integer]
+    # @raise [InvalidArgumentError] for more than 1,000,000 members
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -134,11 +136,15 @@ module Millpond
 
     # Commits one batch and reserves the next in one step: one round trip a batch.
     #
-    # @param max [Integer] members to reserve, below 10^17
-    # @param members [Enumerable<String>] members to commit, at most 250,000
-    # @param backwash [Boolean] as in {#reserve}
-    # @return [Array<Array(String, Float)>] members and scores
+    # As {#reserve} and {#commit}: after {ConnectionLostError} or {TimeoutError} go on with an exchange that commits
+    # nothing.
+    #
+    # @param max [Integer] how many members at most, below 10^17
+    # @param members [Enumerable<String>] members to commit, each up to 16 MiB
+    # @param backwash [Boolean] whether to fold the whole consumer set back into the producer set first
+    # @return [Array<Array(String, Float)>]
     # @raise (see #reserve)
+    # @raise [InvalidArgumentError] for more than 250,000 members
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -153,9 +159,9 @@ module Millpond
       end
     end
 
-    # The sizes and score ranges of both sets.
+    # The sizes and score ranges of both sets, or nil if there is no such Ick.
     #
-    # @return [Stats, nil] nil if there is no such Ick
+    # @return [Stats, nil]
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
     #
     # @example
@@ -174,11 +180,10 @@ module Millpond
 
     # The lowest members of one set; moves nothing.
     #
-    # @param max [Integer] members, below 10^17
+    # @param max [Integer] how many members at most, below 10^17
     # @param set [Symbol] `:producer` for what is flagged, `:consumer` for what is reserved
-    # @return [Array<Array(String, Float)>] members and scores
-    # @raise [InvalidArgumentError, TypeError] for a wrong size, or a set that there is not
-    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @return [Array<Array(String, Float)>]
+    # @raise (see #reserve)
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -195,9 +200,9 @@ module Millpond
       end
     end
 
-    # Removes the Ick's keys, whatever they hold, so it also removes a broken Ick.
+    # Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many keys there were.
     #
-    # @return [Integer] how many keys there were
+    # @return [Integer]
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -209,7 +214,7 @@ module Millpond
 
     # {#delete}, but Redis frees the memory in the background.
     #
-    # @return [Integer] how many keys there were
+    # @return [Integer]
     #
     # @example
     #   Millpond.connect("memory:").ick("files").unlink # => 0
@@ -217,15 +222,16 @@ module Millpond
       remove(true)
     end
 
-    # Takes the consumer lease, which keeps two consumers from working on one batch by mistake; see
-    # {ConsumerLease}.
+    # Takes the consumer lease, which keeps two consumers from working on one batch by mistake. Returns nil if another
+    # consumer holds it. A native thread renews it until it is released or dropped; if it is lost all the same (a
+    # stopped process, a partition), the steps that go through it are refused.
     #
-    # @param ttl [Numeric] its term in seconds, from a millisecond to a day; a native thread renews
-    #   it until it is released, and a consumer that crashed loses it after a term at most
-    # @yield [lease] releases the lease when the block ends, in the process that took it; not called
-    #   if another consumer holds it
+    # @param ttl [Numeric] how long the lease lasts without a renewal, in seconds
+    # @yield [lease] releases the lease when the block ends, in the process that took it; not called if another
+    #   consumer holds it
     # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, what that returns
-    # @raise [InvalidArgumentError, TypeError] for a wrong term
+    # @raise [InvalidArgumentError] for a `ttl` under a millisecond or over a day
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")
@@ -252,18 +258,17 @@ module Millpond
       end
     end
 
-    # The consumer's loop: batches of up to `max` members, each committed when the block returns, in
-    # the same round trip that asks for the next. A loop that is left by an exception or by `break`
-    # leaves its batch reserved, and the next reserve returns it again: at least once.
+    # The consumer's loop: batches of up to `max` members, each committed when the block returns, in the same round
+    # trip that asks for the next. A loop that is left by an exception or by `break` leaves its batch reserved, and
+    # the next reserve returns it again: at least once.
     #
-    # @param max [Integer] members
-    # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
-    #   nothing has come for `wait` seconds; `Float::INFINITY` waits without limit, at almost no cost for
-    #   the server. An interrupt held back by `Thread.handle_interrupt` ends it with {CancelledError}
+    # @param max [Integer] how many members at most, below 10^17
+    # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
+    #   ends then; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
-    # @raise [InvalidArgumentError, TypeError] for a wrong size or time
     # @raise (see #exchange)
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   ick = Millpond.connect("memory:").ick("files")

@@ -5,13 +5,11 @@ require "millpond/convert"
 require "millpond/ick"
 
 module Millpond
-  # Several Icks that share the members of one dirty list, so that as many consumers can work at
-  # once; made by {Client#ick_channel}. The Icks are named name/0, name/1 and so on; a member always
-  # lives in the same one.
+  # Several Icks that share the members of one dirty list, so that as many consumers can work at once; made by
+  # {Client#ick_channel}. A member lives in the Ick numbered FNV-1a-64(member) mod n, named `<name>/<number>`.
   #
-  # Resizing is safe at any time: producers and consumers go to the new number when they like, and
-  # consumers also read the Icks of the old one, by {#draining}, until they are empty. A member may
-  # be processed twice on the way; none is lost.
+  # Resizing is safe at any time: producers and consumers go to the new number when they like, and consumers
+  # {#draining also drain} the old one until it is empty. A member may be processed twice on the way; none is lost.
   #
   # @example
   #   channel = Millpond.connect("memory:").ick_channel("files", 4)
@@ -31,7 +29,7 @@ module Millpond
       end
     end
 
-    # How many Icks consumers have to read, more than that while an earlier size is drained.
+    # How many Icks consumers have to read, which is more while an earlier size is drained.
     #
     # @return [Integer]
     #
@@ -41,11 +39,11 @@ module Millpond
       Call.number(:uint32) { |out, error| Native.millpond_ick_channel_readable(@native, out, error) }
     end
 
-    # The same channel for a consumer that also reads the Icks of an earlier, larger size.
+    # The same channel for a consumer that also reads the Icks of an earlier, larger number.
     #
-    # @param earlier [Integer] the earlier number of Icks
+    # @param earlier [Integer] how many Icks the channel had before
     # @return [IckChannel]
-    # @raise [InvalidArgumentError, TypeError] for anything but a number of Icks
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).draining(8).readable # => 8
@@ -55,9 +53,9 @@ module Millpond
 
     # The Ick with this number.
     #
-    # @param number [Integer] from 0
+    # @param number [Integer] which Ick, from 0
     # @return [Ick]
-    # @raise [InvalidArgumentError, TypeError] for an invalid number
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).ick(3).name # => "files/3"
@@ -72,9 +70,9 @@ module Millpond
 
     # The number of the Ick in which this member lives.
     #
-    # @param member [String]
-    # @return [Integer] FNV-1a-64 of its bytes, modulo the number of Icks
-    # @raise [TypeError] for anything but a String
+    # @param member [String] a member
+    # @return [Integer]
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).ick_of("a.txt") # => 2
@@ -85,11 +83,11 @@ module Millpond
       end
     end
 
-    # Flags members as dirty, each in its Ick; see {Ick#add}. One step an Ick: after an error some
-    # may have their members already; adding all of them again is safe.
+    # Flags members as dirty, each in its Ick; see {Ick#add}.
     #
-    # @param pairs (see Ick#add)
-    # @return (see Ick#add)
+    # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and members; a member
+    #   without a score gets the current time as its score
+    # @return [Added]
     # @raise (see Ick#add)
     #
     # @example
@@ -102,16 +100,19 @@ module Millpond
       end
     end
 
-    # The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
-    # else is as in {Ick#each_batch}.
+    # The loop of a consumer of the Icks with these numbers: takes from each in turn.
     #
-    # @param numbers [Enumerable<Integer>]
-    # @param max [Integer] members
-    # @param wait [Numeric, nil] as in {Ick#each_batch}
+    # Everything else is as in {Ick#each_batch}.
+    #
+    # @param numbers [Enumerable<Integer>] which Icks, from 0
+    # @param max [Integer] how many members at most, below 10^17
+    # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
+    #   ends then; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
-    # @raise [InvalidArgumentError] for a number that the channel does not have, or no number
     # @raise (see Ick#each_batch)
+    # @raise [InvalidArgumentError] for a number that the channel does not have, no number, or more than 65,536
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   channel = Millpond.connect("memory:").ick_channel("files", 2)

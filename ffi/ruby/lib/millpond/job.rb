@@ -3,20 +3,17 @@
 require "millpond/task_results"
 
 module Millpond
-  # A task that is being worked on; made by {Worker#jobs} and {Worker#run}.
+  # A task that is being worked on; made by {Worker#jobs}.
   #
-  # A native thread renews it, and the documents that it claims, three times a lease, so a busy program keeps
-  # them. It ends by one of the methods that decide what happens to the task ({#finish}, {#done},
-  # {#fail}, {#retry}, {#move_to}, {#release}), which waits for a renewal that is under way and happens
-  # to the newest versions. They raise {DependencyError} if the lease was lost or something else that
-  # they name is not as it has to be. They can be tried again then, or the job ended in another way,
-  # while the lease lasts, which is not renewed any more.
+  # A native thread renews it, and the documents that it {#claim_docs claims}, three times a lease, so a busy
+  # handler keeps them. A job ends by one of the methods that say what becomes of the task, which waits for a
+  # renewal that is under way and happens to the newest versions. A job that nobody ends leaves the task leased
+  # until the lease is over. It belongs to its process: in the child of a fork what ends it fails with
+  # {ForkedError}.
   #
-  # It leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same task or
-  # document, and only the job can end its task: {TaskStore#modify} is refused for it.
-  #
-  # Any number of threads may use one job at a time. After a fork it stays the parent's: in the child, what
-  # ends it raises {ForkedError}.
+  # It holds all that under a {TaskStore#claimant} of its own, the task's. So no two jobs hold the same, and nobody
+  # but the job can change or delete what it holds: end it by its own methods, not by {TaskStore#modify}, which is
+  # refused.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -38,7 +35,7 @@ module Millpond
       @task = TaskResults::Contents.new(Native.millpond_tasks_job_data(native)).tasks.first
     end
 
-    # The task at its newest version.
+    # The task at its newest version; in the child of a fork, as it was claimed.
     #
     # @return [TaskId]
     #
@@ -53,8 +50,8 @@ module Millpond
       TaskId.new(@task.id, version).freeze
     end
 
-    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-    # lease: stop working. What ends the job is refused then. Makes no call.
+    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease: stop
+    # working. What ends the job is refused then.
     #
     # @return [Boolean]
     #
@@ -66,7 +63,7 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
-    # Whether one of the methods that end the job has succeeded. Makes no call.
+    # Whether one of the methods that end the job has succeeded. Sends nothing.
     #
     # @return [Boolean]
     #
@@ -82,7 +79,6 @@ module Millpond
     end
 
     # A modification that deletes the task: the usual end of a job, to add to and to {#finish} with.
-    # Makes no call.
     #
     # @return [Modification]
     #
@@ -96,18 +92,17 @@ module Millpond
       Modification.new.delete(handle)
     end
 
-    # Leases all documents of this primary key while the job runs; no other job gets them meanwhile. What
-    # ends the job releases them, unless it deletes them or sets until when they are held.
+    # Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are the job's
+    # alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes them or says until
+    # when they are to be held.
     #
-    # @param namespace [String]
-    # @param key [String]
-    # @param wait [Numeric, nil] up to how many seconds to wait while another claimant holds one of them.
-    #   Waiters have no order: the claimant that held the documents may get them again first
-    # @return [Array<Doc>] by secondary key
-    # @raise [LeaseLostError] once the job has ended
-    # @raise [DependencyError] if another claimant holds one of them; then none is leased. A handler that
-    #   lets this error through has not failed: the task is released with a delay of some milliseconds,
-    #   as {#fail} says
+    # @param namespace [String] the namespace of documents, up to 64 characters
+    # @param key [String] the primary key of documents, up to 256 characters
+    # @param wait [Numeric, nil] how long to wait for documents that others hold, in seconds; without it the call is
+    #   refused at once; `Float::INFINITY` waits without limit
+    # @return [Array<Doc>]
+    # @raise [DependencyError] if another claimant holds one of them; then none is leased. A handler that lets this
+    #   error through has not failed: the task is released with a delay of some milliseconds, as {#fail} says
     # @raise (see TaskStore#claim_docs)
     #
     # @example
@@ -124,13 +119,16 @@ module Millpond
       end
     end
 
-    # Ends the job with a modification, in which the task and the documents that the job holds are taken
-    # at their newest versions. If it does not name the task, that stays leased until the lease is over.
+    # Ends the job with a modification, in which the task and the documents that the job holds are taken at their
+    # newest versions.
     #
-    # @param modification [Modification]
-    # @return [Modified] with the documents that were released in the end
-    # @raise [DependencyError] if something is not as it has to be, or if the lease was lost
+    # As {TaskStore#modify}. After an error it can be tried again, or ended in another way, while the lease lasts,
+    # which is not renewed any more.
+    #
+    # @param modification [Modification] what is to happen, all of it or nothing
+    # @return [Modified]
     # @raise (see TaskStore#modify)
+    # @raise [DependencyError] also if the lease was lost
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -147,7 +145,7 @@ module Millpond
     # Ends the job and deletes the task.
     #
     # @return [nil]
-    # @raise [DependencyError] if the lease was lost
+    # @raise (see #finish)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -158,15 +156,13 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_done(@native, error) }
     end
 
-    # Ends the job as an error of its handler does: as {#retry}, with this reason. If that contains the
-    # message of the error with which the job's last {#claim_docs} was refused, this is no failure: the
-    # task is released without counting an attempt, after a random delay of 8 to 16 milliseconds that
-    # doubles each time its worker is refused again, up to 128.
+    # Ends the job as its handler's error does: as {#retry}, with this text as the reason. If that has in it what the
+    # job's last claim of documents said of one that is taken, nothing has failed: the task is given back untried for
+    # a short random time, of 8 to 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
     #
-    # @param err [String] why
+    # @param err [String] what went wrong
     # @return [nil]
-    # @raise [TypeError] for anything but text
-    # @raise [DependencyError] if the lease was lost
+    # @raise (see #finish)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -178,14 +174,13 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_fail(@native, err, err.bytesize, error) }
     end
 
-    # Ends the job and schedules another attempt, after the worker's `backoff`; if that was the last
-    # attempt, moves the task to its error queue.
+    # Ends the job and puts the task off for another attempt, as the {Worker} says, or into its error queue if that
+    # was the last.
     #
-    # @param err [String] why
-    # @param delay [Numeric, nil] the delay in seconds, instead of the worker's
+    # @param err [String] what went wrong
+    # @param delay [Numeric, nil] how long until the task is available again, in seconds
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for a wrong time, or anything but text
-    # @raise [DependencyError] if the lease was lost
+    # @raise (see #finish)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -198,14 +193,12 @@ module Millpond
       finished { |error| Native.millpond_tasks_job_retry(@native, err, err.bytesize, delay_ms, error) }
     end
 
-    # Ends the job and moves the task to this queue, with one more attempt and with the reason in its
-    # `err`.
+    # Ends the job and moves the task to this queue, with one more attempt and this reason.
     #
-    # @param queue [String]
-    # @param err [String] why
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param err [String] what went wrong
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for anything but a queue or text
-    # @raise [DependencyError] if the lease was lost
+    # @raise (see #finish)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -220,14 +213,12 @@ module Millpond
       end
     end
 
-    # Ends the job and releases the task without counting an attempt. It does not count for
-    # `max_claims` either.
+    # Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up to half of
+    # it less, so that it is not given and given back all the time. This is no attempt, and no claim without an end.
     #
-    # @param delay [Numeric, nil] after how many seconds it is available; 0 is at once, and nil a random
-    #   time of 0.05 to 0.1 seconds, so that a task is not claimed and released in a tight loop
+    # @param delay [Numeric, nil] how long until the task is available again, in seconds
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for a wrong time
-    # @raise [DependencyError] if the lease was lost
+    # @raise (see #finish)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -4,9 +4,10 @@ require "millpond/doc"
 require "millpond/task"
 
 module Millpond
-  # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all
-  # happen or none does. At most 100,000 entries; a task or document may be named only once. Each method
-  # adds an entry and returns the modification itself.
+  # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all happen or none
+  # does. At most 100,000 entries; a task or document may be named only once.
+  #
+  # Each method adds an entry and returns the modification itself.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -29,24 +30,24 @@ module Millpond
 
     # Inserts a task. Refused if a task of that id is there, in any queue.
     #
-    # @param queue [String] at most 64 KiB; it need not be there
-    # @param value [Object] a value that JSON has, at most 16 MiB as a text
-    # @param json [String, nil] a JSON text instead of a value, which is kept byte for byte
-    # @param id [String, nil] unique in the store, 1 to 64 characters; without it, 16 random
-    #   hexadecimal digits
-    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a
-    #   time in the past counts for its age
-    # @param delay [Numeric, nil] in how many seconds it can be claimed, by the engine's clock
+    # @param queue [String] the queue's name, which need not be there: 1 to 64 KiB
+    # @param value [Object] anything that JSON has, at most 16 MiB of it
+    # @param json [String, nil] its value: a JSON text, which is kept byte for byte
+    # @param id [String, nil] its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default
+    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a time in the
+    #   past counts for its age
+    # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds
     # @param attempt [Integer] how often it was tried before
     # @param err [String] what went wrong before
-    # @param priority [Integer] 0 to 9: of the available tasks of a queue those with the highest are
+    # @param priority [Integer] 0, by default, to 9: of the available tasks of a queue those with the highest are
     #   claimed first
-    # @param ttl [Numeric, nil] after how many seconds it is deleted, done or not, leased or not
-    # @param skip_colliding [Boolean] whether to leave this task out if its id is taken, instead of
-    #   refusing the whole modification
+    # @param ttl [Numeric, nil] how long until it is deleted, done or not, leased or not, in seconds; without limit by
+    #   default
+    # @param skip_colliding [Boolean] leaves this task out if its id is taken, instead of refusing the whole
+    #   modification
     # @return [self]
-    # @raise [InvalidArgumentError, TypeError] for a wrong type, a negative number, and what JSON does not
-    #   have; what is beyond its limits is refused by the step
+    # @raise [InvalidArgumentError] for what JSON does not have; what is beyond its limits is refused by the step
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -65,9 +66,9 @@ module Millpond
 
     # Changes a task. Refused if it is not there at that version, or held by another claimant.
     #
-    # @param change [TaskChange] made by {Task#change}
+    # @param change [TaskChange] what becomes of it
     # @return [self]
-    # @raise [TypeError] for anything else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -79,9 +80,9 @@ module Millpond
 
     # Deletes a task. Refused if it is not there at that version, or held by another claimant.
     #
-    # @param task [Task, TaskId]
+    # @param task [Task, TaskId] the task
     # @return [self]
-    # @raise [TypeError] for anything else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -92,11 +93,11 @@ module Millpond
       add(:deletes, TaskArguments.task_id("task", task))
     end
 
-    # Is refused if this task is not there at that version, claimed or not.
+    # Is refused if this task is not there at that version; who holds it does not matter.
     #
-    # @param (see #delete)
+    # @param task [Task, TaskId] the task
     # @return [self]
-    # @raise (see #delete)
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -108,23 +109,22 @@ module Millpond
       add(:depends, TaskArguments.task_id("task", task))
     end
 
-    # Inserts a document. Refused if one of that id is there in its namespace; without an id of its own, if
-    # one of its keys is.
+    # Inserts a document. Refused if one of that id is there in its namespace; without an {#insert_doc id} of its own,
+    # if one of its keys is.
     #
-    # @param namespace [String] 1 to 64 characters; it need not be there
-    # @param key [String] its primary key, at most 256 characters
-    # @param content [Object] a content that JSON has, at most 16 MiB as a text
-    # @param json [String, nil] a JSON text instead of a content, which is kept byte for byte
-    # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, it is made of the
-    #   keys: the primary key, followed by `|` and the secondary key if there is one. In the primary key
-    #   `%` and `|` are percent-encoded, so that different keys never make the same id. Several documents
-    #   of the same keys need ids of their own, and so does a document whose primary key is empty.
-    # @param secondary_key [String] at most 256 characters: the order of documents with the same primary
-    #   key
-    # @param skip_colliding [Boolean] whether to leave this document out if its id is taken, instead of
-    #   refusing the whole modification
+    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param key [String] the primary key, up to 256 characters
+    # @param content [Object] anything that JSON has, at most 16 MiB of it; a document that is put has to have one
+    # @param json [String, nil] its content: a JSON text, which is kept byte for byte
+    # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, it is made of the keys: the
+    #   primary key, followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+    #   percent-encoded, so that different keys never make the same id. Several documents of the same keys need ids of
+    #   their own, and so does a document whose primary key is empty
+    # @param secondary_key [String] its secondary key: the order of documents with the same primary key
+    # @param skip_colliding [Boolean] leaves this document out if its id is taken, instead of refusing the whole
+    #   modification
     # @return [self]
-    # @raise (see #insert)
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -135,19 +135,23 @@ module Millpond
       add_doc(:doc_inserts, namespace, key, content, json, id, secondary_key, skip_colliding)
     end
 
-    # Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
-    # one of its keys. The document's claimant stays the same. Refused if another claimant holds it, and
-    # as an id that is taken if it has other keys. It is among the inserted documents of what the
-    # modification did, after the inserts.
+    # Inserts a document, or replaces the content of the one of that id. It has to have a content. Refused if another
+    # claimant holds it, and as a collision if it has other keys. Its holder stays the same. It is among the inserted
+    # documents of what the modification did.
     #
-    # @param namespace (see #insert_doc)
-    # @param key (see #insert_doc)
-    # @param content [Object] a content that JSON has, at most 16 MiB as a text; there has to be one
-    # @param json [String] a JSON text instead of a content, which is kept byte for byte
-    # @param id (see #insert_doc)
-    # @param secondary_key (see #insert_doc)
+    # In the modification that ends a {Job}, a put of a document that the job holds is a change: the document has to
+    # be at the version that is held, is released, and is among the changed documents.
+    #
+    # It is among the inserted documents of what the modification did, after the inserts.
+    #
+    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param key [String] the primary key, up to 256 characters
+    # @param content [Object] anything that JSON has, at most 16 MiB of it; a document that is put has to have one
+    # @param json [String] a JSON text in place of a content, which is kept byte for byte
+    # @param id [String, nil] as in {#insert_doc}
+    # @param secondary_key [String] its secondary key: the order of documents with the same primary key
     # @return [self]
-    # @raise (see #insert)
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -160,9 +164,9 @@ module Millpond
 
     # Changes a document. Refused if it is not there at that version, or held by another claimant.
     #
-    # @param change [DocChange] made by {Doc#change}
+    # @param change [DocChange] what becomes of it
     # @return [self]
-    # @raise [TypeError] for anything else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -176,9 +180,9 @@ module Millpond
 
     # Deletes a document. Refused if it is not there at that version, or held by another claimant.
     #
-    # @param doc [Doc, DocId]
+    # @param doc [Doc, DocId] the document
     # @return [self]
-    # @raise [TypeError] for anything else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -190,11 +194,11 @@ module Millpond
       add(:doc_deletes, TaskArguments.doc_id("doc", doc))
     end
 
-    # Is refused if this document is not there at that version, claimed or not.
+    # Is refused if this document is not there at that version; who holds it does not matter.
     #
-    # @param (see #delete_doc)
+    # @param doc [Doc, DocId] the document
     # @return [self]
-    # @raise (see #delete_doc)
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -4,16 +4,12 @@ require "millpond/batches"
 require "millpond/shuffle_results"
 
 module Millpond
-  # One consumer of a group of a shuffle queue's consumers; made by {ShuffleQueue#consumer}.
+  # One consumer of a group of a queue's consumers; made by {ShuffleQueue#consumer}. Any number of threads may use
+  # it at a time.
   #
-  # A message is delivered at least once: a delivered message belongs to its consumer until it is
-  # acknowledged, and asking for the next does not acknowledge it. When a consumer is killed, any
-  # other takes over its messages with {#reclaim}. The same holds for messages that no caller
-  # received: what interrupts a thread (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call
-  # that waits, and if it comes just when messages are delivered, they stay pending until they are
-  # reclaimed. After {ConnectionLostError} and {TimeoutError} there may be such messages too.
-  #
-  # Any number of threads may use one consumer at a time.
+  # A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
+  # acknowledge it. When a consumer is gone, any other takes over its messages with {#reclaim}, also those that no
+  # caller received: after {ConnectionLostError}, {TimeoutError} and an interrupted call.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -30,17 +26,19 @@ module Millpond
       @encoding = encoding
     end
 
-    # Reads the next message, if there is one.
+    # Takes the next message, if there is one.
     #
-    # @param wait [Numeric, nil] how many seconds to wait for one if there is none, `Float::INFINITY`
-    #   waits without limit. Waiting costs the server almost nothing. An interrupt that the program
-    #   holds back with `Thread.handle_interrupt` ends the wait with {CancelledError}, also one that
-    #   came before it.
+    # At least once: a message that was taken is the consumer's until it is acknowledged. After {ConnectionLostError}
+    # or {TimeoutError} a message may be the consumer's that it never saw.
+    #
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
+    #   once; `Float::INFINITY` waits without limit
     # @return [Message, nil]
-    # @raise [InvalidArgumentError] for an empty group or consumer, and invalid settings
-    # @raise [TypeError] for a time that is no number
-    # @raise [CancelledError] for an interrupt that is held back
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back, also one that came before
+    #   the wait
+    # @raise [InvalidArgumentError] for an empty group or consumer
     # @raise [WrongTypeError] if a key holds something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -52,13 +50,16 @@ module Millpond
       read_many(1, wait: wait).first
     end
 
-    # Reads up to `max` messages in one step: the same ones that as many calls of {#read} would return.
+    # Takes up to `max` messages in one step: those that as many calls of {#read} would have taken.
     #
-    # @param max [Integer] messages, 1 to 10,000
-    # @param wait [Numeric, nil] as in {#read}
-    # @return [Array<Message>] none if there are none
-    # @raise [InvalidArgumentError, TypeError] for a wrong size
+    # After an error it is as with {#read}.
+    #
+    # @param max [Integer] how many messages at most, 1 to 10,000
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
+    #   once; `Float::INFINITY` waits without limit
+    # @return [Array<Message>]
     # @raise (see #read)
+    # @raise [InvalidArgumentError] for a `max` of 0 or above 10,000
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -72,16 +73,17 @@ module Millpond
       end
     end
 
-    # The consumer's loop: batches of messages. Asking for the next batch does not acknowledge the
-    # last one, so a loop that is left by an exception or by `break` leaves its group what was not
-    # done.
+    # The consumer's loop: batches of messages. Asking for the next batch does not acknowledge the last one, so a loop
+    # that is left by an exception or by `break` leaves its group what was not done. Waiting costs the server almost
+    # nothing.
     #
-    # @param max [Integer] the most messages of a batch, 1 to 10,000
-    # @param wait [Numeric, nil] without it the loop ends when there is nothing left; otherwise when
-    #   nothing has come for `wait` seconds; `Float::INFINITY` waits without limit
+    # @param max [Integer] how many messages at most, 1 to 10,000
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
+    #   once; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Message>]
     # @return [self] or, without a block, an Enumerator
     # @raise (see #read_many)
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -116,14 +118,16 @@ module Millpond
       messages&.free
     end
 
-    # Acknowledges messages, so that they are not delivered to the group again. They stay in the
-    # queue, for other groups. Acknowledging twice is safe. Above 100,000 messages it takes several
-    # steps, each atomic. A call takes up to 1,000,000 messages.
+    # Acknowledges messages, so that the group does not get them again. Returns how many were waiting for that. The
+    # entries stay in the queue, for other groups.
     #
-    # @param messages [Message, Receipt, Enumerable<Message, Receipt>]
-    # @return [Integer] how many of them were waiting for that
-    # @raise [InvalidArgumentError, TypeError] for anything but a message or a receipt
+    # Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @return [Integer]
+    # @raise [InvalidArgumentError] for more than 1,000,000 messages
     # @raise [WrongTypeError] if a key holds something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -138,10 +142,11 @@ module Millpond
     end
 
     # Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
-    # Otherwise as {#ack}.
     #
-    # @param (see #ack)
-    # @return (see #ack)
+    # It can be repeated, as {#ack}.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @return [Integer]
     # @raise (see #ack)
     #
     # @example
@@ -154,11 +159,11 @@ module Millpond
       count(:millpond_shuffle_ack_and_delete, messages)
     end
 
-    # Resets the idle time of messages that are still being worked on, so that no consumer reclaims
-    # them.
+    # Says that messages are still being worked on, so that nobody {#reclaim reclaims} them. Returns how many are this
+    # consumer's; those that are not have been taken over.
     #
-    # @param (see #ack)
-    # @return [Integer] how many are this consumer's; those that are not have been taken over
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @return [Integer]
     # @raise (see #ack)
     #
     # @example
@@ -172,16 +177,16 @@ module Millpond
       count(:millpond_shuffle_extend, messages)
     end
 
-    # Takes over messages that were delivered a while ago and neither acknowledged nor renewed
-    # since: those of consumers that are gone. What was delivered `max_deliveries` times becomes a
-    # dead letter instead; see {ShuffleQueue#consumer}.
+    # Takes over up to `max` messages that were delivered at least `min_idle` ago and neither acknowledged nor {#renew
+    # extended} since: those of consumers that are gone. After `max_deliveries` a message becomes a dead letter
+    # instead.
     #
-    # A slow consumer may still be working on a message that is taken over: the time has to be longer
-    # than its work, or it has to {#renew} what it works on.
+    # A consumer that is only slow may be working on a message that is taken over: `min_idle` has to be longer than
+    # its work, or it has to extend what it works on.
     #
-    # @param min_idle [Numeric] how many seconds ago, at most 100 years
-    # @param max [Integer] messages, 1 to 10,000
-    # @return [Reclaimed] the messages, each with its deliveries, and how many became dead letters
+    # @param min_idle [Numeric] how long a message has been with its consumer at least, in seconds
+    # @param max [Integer] how many messages at most, 1 to 10,000
+    # @return [Reclaimed]
     # @raise (see #read_many)
     #
     # @example

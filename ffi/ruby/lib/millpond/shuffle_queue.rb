@@ -28,18 +28,15 @@ module Millpond
     numbers.read_array_of_uint32(size)
   end
 
-  # A shuffle queue: many tenants share it, and one tenant's burst delays only itself; made by
-  # {Client#shuffle_queue}.
+  # A queue that many tenants share, and one tenant's burst delays only itself; made by {Client#shuffle_queue}.
   #
-  # A queue is a number of streams, and each tenant writes to a few of them only, its shard: always
-  # to the one of these with the least to do. Consumers read from all streams in turn. A tenant that
-  # writes a thousand times more than the others fills its own streams, and the other tenants have
-  # others.
+  # It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of these
+  # with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times more than
+  # the others fills its own streams, and the other tenants have others.
   #
-  # Names, keys, fields and values are Strings: their bytes are what counts. Calls raise
-  # {WrongTypeError} if a key of the queue holds something else, and then nothing has changed; and
-  # {CrossSlotError} on a cluster if the name holds no `{tag}` or, for tracked messages, if their
-  # records are in the global keys.
+  # Names, keys, fields and values are Strings: their bytes are what counts. Calls raise {WrongTypeError} if a key
+  # of the queue holds something else, and then nothing has changed; and {CrossSlotError} on a cluster if the name
+  # holds no `{tag}` or, for tracked messages, if their records are in the global keys.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 64, streams_per_shard: 4)
@@ -83,20 +80,20 @@ module Millpond
       end
     end
 
-    # Writes one message of a tenant, to the stream of its shard that has the least to do.
+    # Writes one message of a tenant, to the stream of its shard that has the least to do. Returns where it is.
     #
-    # After {ConnectionLostError} or {TimeoutError} the message may or may not be written; written
-    # again it may be there twice.
+    # After {ConnectionLostError} or {TimeoutError} the message may or may not be written; written again it may be
+    # there twice.
     #
-    # @param shard_key [String] the key of the tenant
-    # @param fields [Hash, Enumerable<Array(String, String)>] 1 to 32,768 fields and their values, each
-    #   at most 64 MiB; pairs may have a field several times. Their order is kept.
-    # @return [Receipt] where it is
-    # @raise [InvalidArgumentError] for an empty key, what is beyond the limits, and invalid
-    #   settings, before anything is sent; and for a queue that has another number of streams than
-    #   this client set
-    # @raise [TypeError] for anything but a pair or a String
-    # @raise [WrongTypeError] if a key holds something else
+    # @param shard_key [String] the tenant, whose messages all go to the same few streams
+    # @param fields [Hash, Enumerable<Array(String, String)>] the message's fields and their values, 1 to 32,768, each
+    #   at most 64 MiB; pairs may have a field several times. Their order is kept
+    # @return [Receipt]
+    # @raise [InvalidArgumentError] for an empty shard key, a message without fields or with more than 32,768 or
+    #   longer than 64 MiB each, or settings that no queue can have, before anything is sent, and for a queue that has
+    #   another number of `streams` than this handle was given
+    # @raise [WrongTypeError] if a key holds something else, and then nothing has changed
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -111,12 +108,14 @@ module Millpond
       end
     end
 
-    # Writes many messages, each for its tenant, as {#write} would one after the other. One atomic
-    # step for up to 10,000 messages and 16 MiB, several for more: after an error the first of these
-    # may be done.
+    # Writes many messages, each for its tenant, as {#write} would one after the other. Returns where they are, in
+    # their order.
     #
-    # @param messages [Enumerable<Array(String, Object)>] pairs of a shard key and fields
-    # @return [Array<Receipt>] where they are, in their order
+    # One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after an error the
+    # first of these may be done.
+    #
+    # @param messages [Enumerable<Array(String, Object)>] of each message the shard key and the fields
+    # @return [Array<Receipt>]
     # @raise (see #write)
     #
     # @example
@@ -130,18 +129,20 @@ module Millpond
       end
     end
 
-    # A consumer of a group. Each message goes to one consumer of each group; a group begins with what
-    # the queue holds when it first reads. Makes no call.
+    # A consumer of a group. Each message goes to one consumer of each group; a group begins with what the queue holds
+    # when it first reads.
     #
-    # @param group [String] the name of the group
-    # @param consumer [String] the name of the consumer
-    # @param prefer_stream [Integer, nil] the stream to read from first, as long as it has messages
-    # @param default_stream [Boolean] read also from the stream at the queue's own name, where messages
-    #   were before the queue was sharded; the group there has the queue's name
-    # @param max_deliveries [Integer] the number of deliveries after which a reclaimed message becomes
-    #   a dead letter; 0 is never
+    # @param group [String] the group of consumers
+    # @param consumer [String] the consumer's name, its own in the group
+    # @param prefer_stream [Integer, nil] takes from this stream first, as much as it has; for a consumer to which one
+    #   tenant's messages are cheaper together
+    # @param default_stream [Boolean] takes also from the stream at the queue's own name, in turn with the others: a
+    #   plain stream becomes a sharded queue while its writers move. The group there has the queue's name
+    # @param max_deliveries [Integer] the number of deliveries after which a {ShuffleConsumer#reclaim reclaimed}
+    #   message becomes a dead letter instead: a message that kills its consumers must not kill all of them. 0, the
+    #   default, for never
     # @return [ShuffleConsumer]
-    # @raise [InvalidArgumentError, TypeError] for anything but a stream, a number or a String
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -160,7 +161,7 @@ module Millpond
       ShuffleConsumer.new(native, @encoding)
     end
 
-    # How many entries the streams hold, finished ones that were not deleted included.
+    # How many entries the streams hold, finished ones that nobody deleted included.
     #
     # @return [Integer]
     # @raise [WrongTypeError] if a key holds something else
@@ -171,7 +172,7 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_len(@native, out, error) }
     end
 
-    # How many messages are not yet delivered to some group, or not acknowledged by it.
+    # How many messages some group still has to get or to acknowledge.
     #
     # @return [Integer]
     # @raise (see #len)
@@ -182,12 +183,12 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_backlog(@native, out, error) }
     end
 
-    # How many messages were delivered to a group and are not acknowledged.
+    # How many messages were delivered to a group and not acknowledged.
     #
-    # @param group [String]
+    # @param group [String] the group of consumers
     # @return [Integer]
-    # @raise [InvalidArgumentError, TypeError] for anything but a name of a group
     # @raise (see #len)
+    # @raise [InvalidArgumentError] for an empty group
     #
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").pending_count("workers") # => 0
@@ -198,9 +199,9 @@ module Millpond
       end
     end
 
-    # What each stream holds for a group, and the sums.
+    # What each stream holds for a group.
     #
-    # @param group [String]
+    # @param group [String] the group of consumers
     # @return [ShuffleStats]
     # @raise (see #pending_count)
     #
@@ -213,14 +214,13 @@ module Millpond
       end
     end
 
-    # Messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They
-    # stay in the stream at the queue's name and `:dead` until they are deleted or the queue's
-    # `dead_ttl` is over.
+    # Up to `max` messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They lie in
+    # the stream `<queue>:dead`, and stay until they are {#delete_dead_letters deleted} or their `dead_ttl` is over.
     #
-    # @param max [Integer] 1 to 10,000
+    # @param max [Integer] how many dead letters at most
     # @return [Array<DeadLetter>]
-    # @raise [InvalidArgumentError, TypeError] for a wrong size
     # @raise (see #len)
+    # @raise [InvalidArgumentError] for a `max` of 0 or above 10,000
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -236,12 +236,12 @@ module Millpond
       end
     end
 
-    # Deletes dead letters. Deleting twice is safe; above 10,000 letters it takes several steps.
+    # Deletes dead letters. Returns how many of these there were.
     #
-    # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] as they were read, or their ids
-    # @return [Integer] how many of these there were
-    # @raise [InvalidArgumentError] for an id that is none
-    # @raise [TypeError] for anything else
+    # Deleting twice is safe. Above 100,000 letters it takes several steps.
+    #
+    # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] dead letters or their ids
+    # @return [Integer]
     # @raise (see #len)
     #
     # @example
@@ -258,15 +258,18 @@ module Millpond
       end
     end
 
-    # Changes the number of streams: more at once, fewer as soon as those beyond have nothing left to
-    # deliver or to acknowledge. Until then writers spread over the new number already and readers still
-    # read from all; a later write or resize removes the others. A queue that was never written to is
-    # created with this number. Clients with another number of `streams` are refused from then on.
+    # Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing left to
+    # deliver or to acknowledge. Until then writers spread over the new number already and readers still take from
+    # all; a later write or resize takes the others away. Returns how many streams the queue has now. A queue that
+    # nobody has written to is made with this number.
     #
-    # @param streams [Integer] 1 to 65,536
-    # @return [Integer] how many streams the queue has now
-    # @raise [InvalidArgumentError, TypeError] for a wrong number
-    # @raise (see #len)
+    # Handles with another number of `streams` are refused from then on.
+    #
+    # @param streams [Integer] how many streams, 1 to 65,536
+    # @return [Integer]
+    # @raise [InvalidArgumentError] for no stream or more than 65,536
+    # @raise [WrongTypeError] if a key holds something else, and then nothing has changed
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

@@ -4,8 +4,6 @@ require "millpond/garbage"
 require "millpond/shuffle_results"
 
 module Millpond
-  # Tracked messages: the queue remembers where a message is by the value of one of its fields, so
-  # that it can be deleted by that.
   class ShuffleQueue
     # The Redis keys of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired`
     # and `shuffle.forget_expired`. A `shuffle.write` of a tracked message has the first two after
@@ -26,17 +24,23 @@ module Millpond
       end
     end
 
-    # Writes one message as {#write}, and remembers where it is by the value of one of its fields, so
-    # that {#delete_tracked} finds it. Of two messages with the same value the later one is tracked;
-    # one without that field, or with nothing in it, is written and not tracked.
+    # Writes one message of a tenant, and remembers where it is by the value of its field `track_field`. The
+    # `deadline`, in seconds since the Unix epoch, says from when on that record may be {#gc collected}; nil (or 0) is
+    # the server's time and the `ttl`, or 1 day without one. A message without that field, or with nothing in it, is
+    # written and not tracked; of two messages with the same value the later one is tracked.
     #
-    # @param shard_key [String] the key of the tenant
-    # @param fields (see #write)
-    # @param track_field [String] the name of the field
-    # @param deadline [Integer, nil] in seconds since the Unix epoch, at most 2^53 from it; without it
-    #   or with 0, the server's time and the queue's `ttl`, or a day without one. From then on {#gc} collects the record.
-    # @return [Receipt] where it is
+    # After an error it is as with {#write}.
+    #
+    # @param shard_key [String] the tenant, whose messages all go to the same few streams
+    # @param fields [Hash, Enumerable<Array(String, String)>] the message's fields and their values, in order, 1 to
+    #   32,768
+    # @param track_field [String] the field whose value tracks the message
+    # @param deadline [Integer, nil] from when on the record may be collected, in seconds since the Unix epoch; 1 day
+    #   from now by default
+    # @return [Receipt]
     # @raise (see #write)
+    # @raise [InvalidArgumentError] for an empty `track_field` and a deadline beyond 9,007,199,254,740,992
+    # @raise [CrossSlotError] on a cluster with the global keys
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -53,14 +57,17 @@ module Millpond
       end
     end
 
-    # Writes many messages, each for its tenant, and remembers where they are, as {#write_tracked} would
-    # one after the other with the same field and deadline. In steps as {#write_many}.
+    # Writes many messages, each for its tenant, and remembers where they are, as {#write_tracked} would one after the
+    # other with the same field and deadline. Returns where they are, in their order.
     #
-    # @param messages (see #write_many)
-    # @param track_field [String] the name of the field
-    # @param deadline (see #write_tracked)
-    # @return [Array<Receipt>] where they are, in their order
-    # @raise (see #write)
+    # In steps, as {#write_many}.
+    #
+    # @param messages [Enumerable<Array(String, Object)>] of each message the shard key and the fields
+    # @param track_field [String] the field whose value tracks the message
+    # @param deadline [Integer, nil] from when on the record may be collected, in seconds since the Unix epoch; 1 day
+    #   from now by default
+    # @return [Array<Receipt>]
+    # @raise (see #write_tracked)
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -77,16 +84,18 @@ module Millpond
       end
     end
 
-    # Deletes the message that is tracked by this value, for all groups, delivered or not; a consumer
-    # that works on it is not stopped. With the global keys it is found in any queue.
+    # Deletes the message that is tracked by this value, for all groups, taken or not. Returns where it was, or
+    # nothing if there is none (any more). With the global keys it is found whatever the name of its queue.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; repeated, it returns nil then.
+    # After {ConnectionLostError} or {TimeoutError} it may be done; done again it returns nothing then. A consumer
+    # that has taken the message is not stopped.
     #
-    # @param value [String]
-    # @return [Receipt, nil] where it was; nil if there is none (any more)
-    # @raise [TypeError] for anything but a String
+    # @param value [String] the value that a message is tracked by
+    # @return [Receipt, nil]
     # @raise [WrongTypeError] if a key holds something else
-    # @raise [CorruptError] if the record of this value names no message; it is left as it is
+    # @raise [CorruptError] if the record of this value names no message
+    # @raise [CrossSlotError] on a cluster with the global keys, and then nothing has changed
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -102,17 +111,17 @@ module Millpond
       receipt if deleted.get(:bool, 0)
     end
 
-    # Takes the values whose deadline passed lately out of the deadlines, in one step, so that of
-    # several callers one gets each. They are garbage from then on; their messages stay until they
-    # are deleted.
+    # Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of the deadlines, in
+    # one step, so that of several callers one gets each. Returns them by deadline. They are garbage from then on;
+    # their messages stay until they are deleted. The step has no limit, and the server does nothing else meanwhile: a
+    # million values take seconds.
     #
-    # After {ConnectionLostError} or {TimeoutError} values may be cordoned that no caller
-    # received; {#gc} returns them again.
+    # After {ConnectionLostError} or {TimeoutError} values may be cordoned that no caller received; {#gc} returns them
+    # again.
     #
-    # @param within [Numeric] how many seconds ago at most; a part of one counts as one
-    # @return [Array<String>] the values, by deadline
-    # @raise [InvalidArgumentError, TypeError] for a wrong time
-    # @raise [WrongTypeError] if a key holds something else
+    # @param within [Numeric] how long ago the deadline may have passed, in seconds
+    # @return [Array<String>]
+    # @raise (see #delete_tracked)
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -126,15 +135,16 @@ module Millpond
       end
     end
 
-    # Collects what is recorded of tracked messages whose deadline has passed, those that were
-    # cordoned first; see {Garbage}.
+    # Collects what is recorded of tracked messages whose deadline has passed, in batches of values, those that were
+    # {#cordon_deadline_exceeded cordoned} first. See {Garbage}.
     #
-    # @param time_digits [Integer, nil] scan only deadlines that begin with as many of the first
-    #   digits of the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is
-    #   scanned in any case.
+    # At least once: what was returned and not deleted yet is returned by the next collection.
+    #
+    # @param time_digits [Integer, nil] scans only deadlines that begin with this many of the first digits of the
+    #   time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case
     # @yieldparam values [Array<String>] a batch; its records are deleted when the block has returned
     # @return [Garbage] with a block, after the collection
-    # @raise [InvalidArgumentError, TypeError] for a wrong number
+    # @raise (see #delete_tracked)
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

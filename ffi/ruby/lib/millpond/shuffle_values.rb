@@ -3,8 +3,9 @@
 require "millpond/convert"
 
 module Millpond
-  # A message of a shuffle queue that was delivered to a consumer. Two are equal if all of their parts
-  # are.
+  # A message that a consumer took.
+  #
+  # Two are equal if all of their parts are.
   class Message
     # @return [Integer, nil] the number of its stream; nil for the default stream
     attr_reader :stream
@@ -38,9 +39,9 @@ module Millpond
 
     # The value of the first field of this name.
     #
-    # @param name [String] its bytes are what counts
-    # @return [String, nil] nil if there is none
-    # @raise [TypeError] for anything but a String
+    # @param name [String] the name of a field
+    # @return [String, nil]
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   message = Millpond::Message.new(3, "1-0", [["tag", "new"], ["tag", "large"]])
@@ -90,7 +91,6 @@ module Millpond
     protected :parts
   end
 
-  # Made by {ShuffleConsumer#reclaim}.
   class Reclaimed
     alias to_ary to_a
   end

@@ -5,7 +5,6 @@ require "millpond/record"
 require "millpond/task_arguments"
 
 module Millpond
-  # What a task is worth and how it is changed.
   class Task
     # Its value, of its JSON text, which is parsed when it is first used.
     #
@@ -19,7 +18,7 @@ module Millpond
       parsed
     end
 
-    # The task at its version, for a caller that keeps only this.
+    # What a modification needs to delete this task or to depend on it.
     #
     # @return [TaskId]
     #
@@ -29,19 +28,21 @@ module Millpond
       TaskId.new(@id, @version).freeze
     end
 
-    # A change of it, for {Modification#change}. What is not given stays; but without a time the
-    # task is released, available at once.
+    # A change of it, for {Modification#change}. What is not given stays; but without a time the task is released,
+    # available at once.
     #
-    # @param queue [String, nil] moves the task there; it keeps its id
-    # @param value [Object] a value that JSON has
-    # @param json [String, nil] a JSON text instead of a value; nil removes the value
-    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch;
-    #   until a time in the future the claimant that changes it holds it
-    # @param delay [Numeric, nil] in how many seconds it can be claimed, by the engine's clock; the same
-    # @param attempt [Integer, nil] how often it was tried
+    # @param queue [String, nil] moves the task to this queue; it keeps its id
+    # @param value [Object] the new value, which is anything that JSON has
+    # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte
+    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
+    #   in the future the claimant that changes it holds it
+    # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds. Until then
+    #   the claimant that changes it holds it
+    # @param attempt [Integer, nil] how often it was tried; 0 by default
     # @param err [String, nil] what went wrong
     # @return [TaskChange]
-    # @raise [InvalidArgumentError, TypeError] for invalid values
+    # @raise [InvalidArgumentError] for invalid values
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -71,12 +72,12 @@ module Millpond
       freeze
     end
 
-    # The same with one more attempt, and with what went wrong in it on a line of its own behind what
-    # went wrong before.
+    # One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
     #
-    # @param err [String]
+    # @param err [String] what went wrong
     # @return [TaskChange]
     # @raise [InvalidArgumentError] if it says so already
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -87,11 +88,11 @@ module Millpond
       retry_or_quarantine(err, "", 0)
     end
 
-    # {#retry}, and with the attempt `max` a move to this queue.
+    # `retry`, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a name.
     #
-    # @param err [String]
-    # @param queue [String]
-    # @param max [Integer] 0 for never
+    # @param err [String] what went wrong
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param max [Integer] how many tasks at most, 1 to 1,000
     # @return [TaskChange]
     # @raise (see #retry)
     #
@@ -109,10 +110,10 @@ module Millpond
       ))
     end
 
-    # {#retry}, and a move to this queue.
+    # `retry`, and a move to this queue.
     #
-    # @param err [String]
-    # @param queue [String]
+    # @param err [String] what went wrong
+    # @param queue [String] the queue's name, 1 to 64 KiB
     # @return [TaskChange]
     # @raise (see #retry)
     #

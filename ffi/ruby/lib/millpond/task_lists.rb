@@ -3,13 +3,14 @@
 require "millpond/task_results"
 
 module Millpond
-  # What a store holds: tasks and documents by id and in pages, and statistics.
   class TaskStore
-    # The tasks of these ids, from any queue, in the same order.
+    # The tasks of these ids, from any queue, in the same order; missing ones are left out.
     #
-    # @param ids [String, Enumerable<String>] 1 to 10,000
-    # @return [Array<Task>] missing ones are left out
-    # @raise [InvalidArgumentError, TypeError] for anything but ids
+    # @param ids [String, Enumerable<String>] ids, 1 to 10,000
+    # @return [Array<Task>]
+    # @raise [InvalidArgumentError] for no id, more than 10,000 and ids beyond their limits
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -20,18 +21,20 @@ module Millpond
       TaskResults.tasks { |out, error| Native.millpond_tasks_fetch(@native, list, count, out, error) }
     end
 
-    # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
-    # between two pages may be on both or on none.
+    # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two pages
+    # may be on both or on none.
     #
-    # @param queue [String]
-    # @param after [Position, Task, nil] what the page comes after, such as the `next` of the one before;
-    #   without it, the first
-    # @param limit [Integer, nil] how many tasks to read (1,000), at most 10,000
-    # @param claimant [String, nil] only tasks that are this claimant's or available; a page may hold fewer
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param after [Position, Task, nil] what the page comes after, such as the `next` of the one before; without it,
+    #   the first
+    # @param limit [Integer, nil] reads at most this many tasks; 1,000 by default, at most 10,000
+    # @param claimant [String, nil] only tasks that are this claimant's or available. A page may hold fewer tasks
     #   then, or none, and still have a next one
-    # @param omit_values [Boolean] whether to leave the values out
+    # @param omit_values [Boolean] leaves the values out. A change that is made of such a task removes its value
     # @return [TaskPage]
-    # @raise [InvalidArgumentError, TypeError] for anything but a queue, a position or a number
+    # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 10,000
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -49,14 +52,13 @@ module Millpond
       TaskPage.new(page.tasks, page.next).freeze
     end
 
-    # The queues that hold tasks, with how many: those with one of these names or prefixes, or all if
-    # none is given.
+    # The queues that hold tasks, by name, with how many.
     #
-    # @param exact [String, Enumerable<String>] names
+    # @param exact [String, Enumerable<String>] also the one of this name
     # @param prefixes [String, Enumerable<String>] what names begin with
-    # @param limit [Integer, nil] how many at most, the first by name (100,000, which is the most)
+    # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Hash{String => Integer}] by name
-    # @raise [InvalidArgumentError, TypeError] for anything but names or a number
+    # @raise (see #queue_stats)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -67,12 +69,13 @@ module Millpond
       queue_stats(exact: exact, prefixes: prefixes, limit: limit).to_h { |stats| [stats.queue, stats.size] }
     end
 
-    # Whether none of the queues with one of these names or prefixes holds a task.
+    # Whether none of these queues holds a task.
     #
-    # @param exact (see #queues)
-    # @param prefixes (see #queues)
+    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param prefixes [String, Enumerable<String>] what names begin with
     # @return [Boolean]
-    # @raise [InvalidArgumentError, TypeError] for no name and no prefix, and for what are none
+    # @raise (see #queue_stats)
+    # @raise [InvalidArgumentError] for a filter that names nothing
     #
     # @example
     #   Millpond.connect("memory:").tasks("shop").are_empty?(prefixes: "mail/") # => true
@@ -81,14 +84,16 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_are_empty(@native, filter, out, error) }
     end
 
-    # What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
-    # counted without reading the tasks.
+    # What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted without
+    # reading the tasks.
     #
-    # @param exact (see #queues)
-    # @param prefixes (see #queues)
-    # @param limit (see #queues)
+    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<QueueStats>]
-    # @raise (see #queues)
+    # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 100,000
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -100,16 +105,18 @@ module Millpond
       TaskResults.of { |out, error| Native.millpond_tasks_queue_stats(@native, filter, out, error) }.queues
     end
 
-    # Leases all documents of this primary key, or none if another claimant holds one of them. The
-    # claimant that holds them can claim them again, also after {ConnectionLostError} or
-    # {TimeoutError}.
+    # Leases all documents of this primary key, by secondary key, or none if another claimant holds one of them. Their
+    # holder can claim them again.
     #
-    # @param namespace [String]
-    # @param key [String] not empty
-    # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
-    # @return [Array<Doc>] by secondary key
-    # @raise [InvalidArgumentError, TypeError] for anything but a name or a time
+    # After {ConnectionLostError} or {TimeoutError} they may be leased; claiming them again is safe.
+    #
+    # @param namespace [String] the namespace of documents, up to 64 characters
+    # @param key [String] the primary key of documents, up to 256 characters
+    # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
+    # @return [Array<Doc>]
+    # @raise [InvalidArgumentError] for an empty key and names beyond their limits
     # @raise [DependencyError] if another claimant holds one of them
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   client = Millpond.connect("memory:")
@@ -127,14 +134,17 @@ module Millpond
       end
     end
 
-    # The document of these keys that was inserted without an id of its own. One with an id of its own is
-    # found by that, with {#fetch_docs}.
+    # The document of these keys that was inserted without an id of its own, or nil if it is not there. The key is a
+    # text, or the primary and the secondary key as a pair. A document with an id of its own is found by that
+    # ({#fetch_docs}).
     #
-    # @param namespace [String]
-    # @param key [String] not empty
-    # @param secondary_key [String]
-    # @return [Doc, nil] nil if it is not there
-    # @raise [InvalidArgumentError, TypeError] for anything but a name
+    # @param namespace [String] the namespace of documents, up to 64 characters
+    # @param key [String] the primary key of documents, up to 256 characters
+    # @param secondary_key [String] the secondary key
+    # @return [Doc, nil]
+    # @raise [InvalidArgumentError] for an empty key and names beyond their limits
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -148,12 +158,12 @@ module Millpond
       TaskResults.docs { |out, error| Native.millpond_tasks_get_doc(@native, *arguments, out, error) }.first
     end
 
-    # The documents of these ids, in the same order.
+    # The documents of these ids, in the same order; missing ones are left out.
     #
-    # @param namespace [String]
-    # @param ids [String, Enumerable<String>] 1 to 10,000
-    # @return [Array<Doc>] missing ones are left out
-    # @raise [InvalidArgumentError, TypeError] for anything but a namespace or ids
+    # @param namespace [String] the namespace of documents, up to 64 characters
+    # @param ids [String, Enumerable<String>] ids, 1 to 10,000
+    # @return [Array<Doc>]
+    # @raise (see #fetch)
     #
     # @example
     #   Millpond.connect("memory:").tasks("shop").fetch_docs("accounts", %w[a b]) # => []
@@ -167,16 +177,15 @@ module Millpond
 
     # A page of a namespace's documents, by primary key, secondary key and id.
     #
-    # @param namespace [String]
-    # @param keys [Range<String>, nil] primary keys, such as `"b"..."d"`, `"b"...` or `..."d"`: from the first
-    #   one on, and up to the last one without it, by their bytes
-    # @param after [DocPosition, Doc, nil] what the page comes after, such as the `next` of the one before;
-    #   without it, the first
-    # @param limit [Integer, nil] how many documents (1,000), at most 10,000
-    # @param omit_contents [Boolean] whether to leave the contents out
+    # @param namespace [String] the namespace of documents, up to 64 characters
+    # @param keys [Range<String>, nil] primary keys, such as `"b"..."d"`, `"b"...` or `..."d"`: from the first one on,
+    #   and up to the last one without it, by their bytes
+    # @param after [DocPosition, Doc, nil] what the page comes after, such as the `next` of the one before; without
+    #   it, the first
+    # @param limit [Integer, nil] at most this many; 1,000 by default, at most 10,000
+    # @param omit_contents [Boolean] leaves the contents out
     # @return [DocPage]
-    # @raise [InvalidArgumentError, TypeError] for anything but a name, a position or a number,
-    #   and for a range with its end
+    # @raise (see #list)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -198,11 +207,11 @@ module Millpond
 
     # What is in the namespaces that hold documents, by name.
     #
-    # @param exact (see #queues)
-    # @param prefixes (see #queues)
-    # @param limit (see #queues)
+    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<NamespaceStats>]
-    # @raise (see #queues)
+    # @raise (see #queue_stats)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -5,20 +5,19 @@ require "millpond/task_lists"
 require "millpond/worker"
 
 module Millpond
-  # A store of tasks and documents by its name; made by {Client#tasks}. Everything that one modification
-  # spans is in one store.
+  # A store of tasks and documents by its name; made by {Client#tasks}. Everything that one modification spans is in
+  # one store.
   #
-  # There are two ways to change it: a *claim* leases an available task to one claimant, and a
-  # *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a worker
-  # deletes the task that it has done and inserts what follows in one step, and nothing is lost or
-  # doubled if it dies before or after.
+  # There are two ways to change it: a *claim* leases an available task to one claimant, and a *modification*
+  # inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task that it has
+  # done and inserts what follows in one step, and nothing is lost or done twice if it dies before or after.
   #
-  # Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed,
-  # but the oldest tasks of the highest priority come first, nearly.
+  # Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed, but the
+  # oldest tasks of the highest priority come first, nearly.
   #
-  # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents
-  # 1,025), values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before
-  # anything is sent, and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
+  # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents 1,025),
+  # values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before anything is
+  # sent, and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -67,15 +66,15 @@ module Millpond
 
     # Inserts one task. For more than one, see {Modification}.
     #
-    # After {ConnectionLostError} or {TimeoutError} the task may or may not be there; with an id of its
-    # own it can be inserted again.
+    # After {ConnectionLostError} or {TimeoutError} the task may or may not be there; with an id of its own it can be
+    # inserted again.
     #
-    # @param queue [String]
-    # @param settings [Hash] as {Modification#insert} has them: `value` or `json`, `id`, `at_ms` or
-    #   `delay`, `attempt`, `err`, `priority`, `ttl`, `skip_colliding`
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param settings [Hash] as {Modification#insert} has them: `value` or `json`, `id`, `at_ms` or `delay`,
+    #   `attempt`, `err`, `priority`, `ttl`, `skip_colliding`
     # @return [Task, nil] nil if it was skipped
     # @raise [DependencyError] if the id is taken
-    # @raise (see Modification#insert)
+    # @raise (see #modify)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -86,18 +85,18 @@ module Millpond
       modify(Modification.new.insert(queue, **settings)).inserted.first
     end
 
-    # Inserts a document, or replaces the content of the one of its id, in one step. Without an id of its
-    # own that is the document of its keys. The document's claimant stays the same.
+    # Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is now.
+    # Without an {Modification#insert_doc id} of its own that is the document of its keys. A claimant that holds the
+    # document still does.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; sent again, it replaces what others put
-    # meanwhile.
+    # After {ConnectionLostError} or {TimeoutError} it may be done; sent again, it replaces what others put meanwhile.
     #
-    # @param namespace [String]
-    # @param key [String]
+    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param key [String] the primary key, up to 256 characters
     # @param settings [Hash] as {Modification#put_doc} has them: `content` or `json`, `id`, `secondary_key`
-    # @return [Doc] as it is now
-    # @raise [DependencyError] if another claimant holds it, or a document of other keys has its id
-    # @raise (see Modification#put_doc)
+    # @return [Doc]
+    # @raise (see #modify)
+    # @raise [DependencyError] if another claimant holds the document, or one with other keys has its id
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -108,19 +107,21 @@ module Millpond
       modify(Modification.new.put_doc(namespace, key, **settings)).inserted_docs.first
     end
 
-    # Does all of a modification, or nothing.
+    # Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks and
+    # documents that have to be as they were seen.
     #
-    # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} shows
-    # which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
-    # done twice unless it only inserts tasks; give those an id of your own then.
+    # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} tells which. Sent
+    # again, what it changed or deleted is not there at that version any more, so nothing is done twice unless it only
+    # inserts tasks; give those an id of your own then.
     #
-    # @param modification [Modification]
+    # @param modification [Modification] what is to happen, all of it or nothing
     # @return [Modified]
-    # @raise [DependencyError] if something is not as it has to be, with a list of all that is not; then
+    # @raise [InvalidArgumentError] for names, values and times beyond their limits, values that are no JSON texts,
+    #   and what is named twice, before anything is sent
+    # @raise [DependencyError] if something is not as it has to be, with all that is not ({DependencyError}), and then
     #   nothing has changed
-    # @raise [InvalidArgumentError] for what is beyond its limits, texts that are not JSON, and what is
-    #   named twice
-    # @raise [TypeError] for anything but a Modification
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -136,18 +137,19 @@ module Millpond
       TaskResults.modified { |out, error| Native.millpond_tasks_modify(@native, native, out, error) }
     end
 
-    # Leases one available task of these queues; see {#claims} to wait for one.
+    # Leases one available task of these queues, or returns nil if there is none now; see {#claims} for more tasks,
+    # and to wait. Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
+    # that a task that fails again and again does not block the others; the order of the queues is random too.
     #
-    # Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
-    # that a task that fails again and again does not block the others; the order of the queues is random
-    # too. The task is available again when the lease is over, unless it was deleted or changed before.
-    # After {ConnectionLostError}, {TimeoutError} or an interrupt a task may be leased that no caller
-    # received.
+    # At least once: the task is available again when the lease is over, unless it was deleted or changed before.
+    # After {ConnectionLostError} or {TimeoutError} a task may be leased that no caller received.
     #
-    # @param queues [String, Enumerable<String>] 1 to 1,000
-    # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
-    # @return [Task, nil] nil if none is available now
-    # @raise [InvalidArgumentError, TypeError] for anything but a queue or a time
+    # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
+    # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
+    # @return [Task, nil]
+    # @raise [InvalidArgumentError] for no queue and names beyond their limits
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -160,11 +162,14 @@ module Millpond
 
     # Leases up to `max` available tasks, as `max` calls of {#claim} would; one step.
     #
-    # @param queues [String, Enumerable<String>] 1 to 1,000
-    # @param max [Integer] tasks, 1 to 1,000
-    # @param lease (see #claim)
-    # @return [Array<Task>] none if none is available now
+    # After an error it is as with {#claim}.
+    #
+    # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
+    # @param max [Integer] how many tasks at most, 1 to 1,000
+    # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
+    # @return [Array<Task>]
     # @raise (see #claim)
+    # @raise [InvalidArgumentError] for a `max` of 0 or above 1,000
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -179,21 +184,19 @@ module Millpond
       end
     end
 
-    # The loop of a claimant: batches of leased tasks. Asking for the next batch changes nothing about
-    # the one before: its tasks are leased until they are deleted or changed, or until the lease is
-    # over. So a loop that is left by an exception or by `break` leaves its tasks leased.
+    # The loop of a claimant: batches of leased tasks. Asking for the next batch changes nothing about the one before:
+    # its tasks are leased until they are deleted or changed, or until the lease is over. So a loop that is left by an
+    # exception or by `break` leaves its tasks leased. Waiting costs the server almost nothing.
     #
-    # @param queues [String, Enumerable<String>] 1 to 1,000
-    # @param max [Integer] the most tasks of a batch, 1 to 1,000
-    # @param wait [Numeric, nil] without it the loop ends when nothing is available; otherwise when
-    #   nothing was available for `wait` seconds; `Float::INFINITY` waits without limit. Waiting costs
-    #   the server almost nothing. An interrupt that the program holds back with
-    #   `Thread.handle_interrupt` ends the wait with {CancelledError}, also one that came before it.
-    # @param lease (see #claim)
+    # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
+    # @param max [Integer] how many tasks at most, 1 to 1,000
+    # @param wait [Numeric, nil] how long to wait when no task is available, in seconds; without it the loop ends
+    #   then; `Float::INFINITY` waits without limit
+    # @param lease [Numeric, nil] how long tasks are leased, in seconds; 30 seconds by default
     # @yieldparam tasks [Array<Task>]
     # @return [self] or, without a block, an Enumerator
-    # @raise [CancelledError] for an interrupt that is held back
     # @raise (see #claim)
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -221,24 +224,25 @@ module Millpond
       claims&.free
     end
 
-    # A worker for these queues, which renews what it works on, retries what failed, and moves what
-    # fails too often to the error queue. Makes no call.
+    # A worker for these queues, which renews what it works on, retries what failed, and moves what fails too often to
+    # the error queue. See {Worker}.
     #
-    # @param queues [String, Enumerable<String>] 1 to 1,000
-    # @param wait [Numeric, nil] how many seconds to wait for a task when none is available, as in
-    #   {#claims}, instead of ending at once
-    # @param lease [Numeric, nil] for how many seconds a task is leased (30); it is renewed three times a lease
-    # @param backoff [Numeric, nil] how many seconds a task is delayed after its first failure (30); then
-    #   twice as long each time, each time minus a random part of up to a half
-    # @param backoff_max [Numeric, nil] how many seconds it is delayed at most (an hour)
-    # @param max_attempts [Integer] after this many a task goes to the error queue; 0 is never
-    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed
-    #   or released goes to the error queue and to no handler, as it may be what kills the workers: only
-    #   expired leases count; 0 is never
-    # @param error_queue [String, nil] without it, the queue that a task is in with `/err` appended
+    # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
+    # @param wait [Numeric, nil] how long to wait for a task when none is available, in seconds; without it the work
+    #   ends then; `Float::INFINITY` waits without limit
+    # @param lease [Numeric, nil] how long a task is leased, in seconds; 30 seconds by default. A native thread renews
+    #   it three times a lease
+    # @param backoff [Numeric, nil] how long a task is delayed after its first failure, in seconds; then twice as long
+    #   each time, each time minus a random part of up to a half; 30 seconds by default
+    # @param backoff_max [Numeric, nil] how long a failed task is delayed at most, in seconds; 1 hour by default
+    # @param max_attempts [Integer] after this many attempts a task goes to the error queue; 0 is never
+    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed or released
+    #   goes to the error queue and to no handler, as it may be what kills the workers: only leases that ran out count;
+    #   0 is never
+    # @param error_queue [String, nil] where tasks go that failed too often; the queue that each is in with `/err`
+    #   behind it, by default
     # @return [Worker]
-    # @raise [InvalidArgumentError, TypeError] for anything but a queue, a time or a number; what is beyond
-    #   its limits is refused when the work begins
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -252,18 +256,19 @@ module Millpond
       Worker.new(@native, TaskArguments.names("queues", queues, Convert::LIMITS[:queues]), options)
     end
 
-    # Renews the leases of tasks and documents from now, all of them or none. A {Worker} does so by
-    # itself. After {ConnectionLostError} or {TimeoutError} all may be renewed, to versions that no
-    # caller received.
+    # Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new
+    # versions.
     #
-    # @param tasks [Task, TaskId, Enumerable<Task, TaskId>]
-    # @param docs [Doc, DocId, Enumerable<Doc, DocId>]
-    # @param lease [Numeric, nil] for how many seconds (30), at most 100 years
-    # @return [Renewed] with their new versions
-    # @raise [InvalidArgumentError, TypeError] for nothing to renew, what is named twice, and what is no task,
-    #   no document or no time
-    # @raise [DependencyError] if one of them is not there at that version or another claimant holds it,
-    #   and then nothing has changed
+    # After {ConnectionLostError} or {TimeoutError} all may be renewed, at versions that no caller received.
+    #
+    # @param tasks [Task, TaskId, Enumerable<Task, TaskId>] tasks, or their ids and versions
+    # @param docs [Doc, DocId, Enumerable<Doc, DocId>] documents, or their namespaces, ids and versions
+    # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
+    # @return [Renewed]
+    # @raise [InvalidArgumentError] for nothing to renew, more than 100,000 and what is named twice
+    # @raise [DependencyError] if one of them is not there at that version or another claimant holds it, and then
+    #   nothing has changed
+    # @raise [TypeError] for arguments of other types
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -280,10 +285,10 @@ module Millpond
       end
     end
 
-    # The time on the clock that decides when tasks are available and leases are over.
+    # The time on the clock that decides when tasks are available and leases are over, in milliseconds since the Unix
+    # epoch.
     #
-    # @return [Integer] in milliseconds since the Unix epoch
-    # @raise [InvalidArgumentError] for an invalid name
+    # @return [Integer]
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -3,7 +3,6 @@
 require "millpond/record"
 
 module Millpond
-  # Made by {Ick#add}.
   class Added
     alias to_ary to_a
 
@@ -53,7 +52,6 @@ module Millpond
                      :pset_min, :pset_max, :cset_min, :cset_max, :total_min, :total_max,
                      keyword_init: true)
 
-  # See above.
   class Stats
     SIZES = %i[pset_size cset_size total_size].freeze
     private_constant :SIZES
@@ -72,7 +70,6 @@ module Millpond
     end
   end
 
-  # Made by {Client#recovery}.
   class Recovery
     # @api private
     def self.of(found)

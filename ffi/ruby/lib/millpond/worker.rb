@@ -74,8 +74,8 @@ module Millpond
     end
   end
 
-  # Says how tasks are worked on; made by {TaskStore#worker}. {#jobs} or {#run} begin the work; run
-  # several, in threads of their own, for several tasks at a time.
+  # Says how tasks are worked on; made by {TaskStore#worker}. {#jobs} or {#run} begin the work; run several for
+  # several tasks at a time.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -96,12 +96,14 @@ module Millpond
       @options = options
     end
 
-    # The jobs, one after the other. One that the block neither ends nor takes along by `break` is left
-    # when the block has returned, and its task leased until the lease is over.
+    # The jobs, one after the other. One that the block neither ends nor takes along by `break` is left when the block
+    # has returned, and its task leased until the lease is over. An Enumerator leaves a job when it is requested the
+    # next.
     #
     # @yieldparam job [Job]
-    # @return [self] or, without a block, an Enumerator, which leaves a job when it is requested the next
+    # @return [self] or, without a block, an Enumerator
     # @raise (see TaskStore#claims)
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -134,20 +136,19 @@ module Millpond
 
     # Works until there is nothing left to do and the `wait` is over.
     #
-    # The handler gets a {Job}. A {Modification} that it returns happens in one step, with the job's own
-    # versions; after any other value the task is done and is deleted. It can raise {Retry}, {Move} and
-    # {Release}; any other error is a failure with its class and message, as {Job#fail} says. What ends a
-    # program or a thread, such as an Interrupt or SystemExit, ends the run and releases the task at
-    # once, and so does `break`. Nothing is done to a job that the handler ended itself.
+    # The handler gets a {Job}. A {Modification} that it returns happens in one step, with the job's own versions;
+    # after any other value the task is done and is deleted. It can raise {Retry}, {Move} and {Release}; any other
+    # error is a failure with its class and message, as {Job#fail} says. What ends a program or a thread, such as an
+    # Interrupt or SystemExit, ends the run and releases the task at once, and so does `break`. Nothing is done to a
+    # job that the handler ended itself.
     #
-    # A modification that the store refuses with a {DependencyError}, or that is invalid, is a failure
-    # too: the task is released at once, unless its lease was lost, and `on_error` is called. By default
-    # it is a warning, as of `Kernel#warn`. The run continues. Other errors of the store end the run,
-    # and so does what `on_error` raises.
+    # A modification that the store refuses with a {DependencyError}, or that is invalid, is a failure too: the task
+    # is released at once, unless its lease was lost, and `on_error` is called. By default it is a warning, as of
+    # `Kernel#warn`. The run continues. Other errors of the store end the run, and so does what `on_error` raises.
     #
     # @param handler [#call, nil] instead of the block
-    # @param on_error [#call, nil] is called with the {Job} and the {Error} of a job that could not end as
-    #   its handler said
+    # @param on_error [#call, nil] is called with the {Job} and the {Error} of a job that could not end as its handler
+    #   said
     # @yieldparam job [Job]
     # @return [self]
     # @raise (see TaskStore#claims)

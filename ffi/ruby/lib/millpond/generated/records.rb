@@ -106,7 +106,8 @@ module Millpond
     # @return [String] the namespace that it is in
     attr_reader :namespace
 
-    # @return [String] unique in its namespace; made of its keys by default, see {Modification#insert_doc}
+    # @return [String] unique in its namespace; made of its keys by default, see {Modification#insert_doc
+    #   NewDoc::id}
     attr_reader :id
 
     # @return [Integer] from 0; 1 more with each claim, renewal and change

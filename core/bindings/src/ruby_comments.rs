@@ -1,0 +1,224 @@
+//! The comments of Ruby, as YARD has them, above the public items of files by hand.
+
+use std::path::Path;
+
+use crate::comments::{Comment, Failure, ParamDocs};
+use crate::model::Type;
+use crate::output::Output;
+use crate::ruby::{Ruby, comment, name};
+
+const LIBRARY: &str = "ffi/ruby/lib/millpond";
+
+/// What a loop returns, and what ends one that waits.
+const LOOP: &str = "[self] or, without a block, an Enumerator";
+const INTERRUPT: &str =
+    "@raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back";
+
+/// What is taken for a type of the core, where that is more than its name.
+const TAKEN: &str = "tasks.TaskId=Task, TaskId;tasks.DocId=Doc, DocId;tasks.Position=Position, Task;\
+    tasks.DocPosition=DocPosition, Doc;shuffle.Receipt=Message, Receipt;step.StreamId=DeadLetter, String;\
+    ick.Set=Symbol;tasks.DocKey=String;shuffle.TrackKeys=Symbol";
+
+impl Ruby<'_> {
+    /// Writes the core's comments above what it knows.
+    pub(crate) fn revise(&self, root: &Path, output: &mut Output) {
+        let files = root.join(LIBRARY).read_dir().expect("the library is there");
+        let mut names: Vec<_> = files
+            .map(|file| file.expect("it can be read").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.ends_with(".rb"))
+            .collect();
+        names.sort();
+        for name in names {
+            let (mut owner, mut is_hidden) = (None, true);
+            let marks: (&[_], &[_], &[_]) = (&["#"], &[], &["# @example"]);
+            output.revise(&format!("{LIBRARY}/{name}"), marks, |above, lines| {
+                let (line, is_documented) = (lines[0].trim(), !above.is_empty());
+                let is_api = !above.iter().any(|text| text.contains("@api private"));
+                if let Some(name) = line.strip_prefix("class ") {
+                    is_hidden = !is_api && is_documented;
+                    owner = self.key(name.split([' ', '<']).next().unwrap_or(name));
+                    let key = owner
+                        .as_ref()
+                        .filter(|key| is_api && is_documented && !self.generates(key))?;
+                    return Some(self.yard_of(key, self.comments.of(key, &[])?, "", &[]));
+                }
+                is_hidden |= line == "private";
+                let declared = line.strip_prefix("def ").filter(|_| is_api && !is_hidden)?;
+                self.method(owner.as_ref()?, declared, lines)
+            });
+        }
+    }
+
+    /// The comment of a method whose declaration begins so.
+    fn method(&self, owner: &str, declared: &str, lines: &[&str]) -> Option<Vec<String>> {
+        let name = declared.split(['(', ' ']).next()?;
+        let params = match declared[name.len()..].starts_with('(') {
+            true => lines.join(" ").split_once('(')?.1.split_once(')')?.0.to_owned(),
+            false => String::new(),
+        };
+        let params: Vec<_> = params
+            .split(',')
+            .map(|param| param.trim().split_once([':', ' ']).unwrap_or((param.trim(), "")))
+            .map(|(name, default)| {
+                (name.trim_start_matches('*'), default.trim_start_matches([' ', '=']))
+            })
+            .filter(|(name, _)| !name.is_empty() && !name.starts_with('&'))
+            .collect();
+        let names: Vec<_> = params.iter().map(|(name, _)| (*name, *name)).collect();
+        let plain = name.trim_end_matches(['?', '=']);
+        let renamed = self.renamed(owner, plain);
+        let of = [plain, &renamed, &format!("is_{plain}")].map(|name| format!("{owner}.{name}"));
+        let is_field = |name: &str| self.model.types[owner].fields.iter().any(|of| of.name == name);
+        let key = of.iter().find(|key| self.comments.knows(key)).filter(|_| !is_field(plain))?;
+        let comment = self.comments.of(key, &names)?;
+        let (_, core) = key.rsplit_once('.')?;
+        let method = self.comments.method(owner, core);
+        let returns = match method.map(|of| self.yard(&of.returns)) {
+            None => "[self]".to_owned(),
+            Some(ty) if ty.contains('#') => LOOP.to_owned(),
+            // A modification of the library's own making.
+            Some(ty)
+                if ty == "Modified" && !params.iter().any(|(name, _)| *name == "modification") =>
+            {
+                "[nil]".to_owned()
+            }
+            Some(ty) => format!("[{ty}]"),
+        };
+        for (name, _) in &params {
+            let said = |text: &String| text.starts_with(&format!("@param {name} "));
+            if !comment.params.iter().any(|of| of.name == *name) && !comment.text.iter().any(said) {
+                eprintln!("ffi/ruby/docs.md: nothing on {key}.{name}");
+            }
+        }
+        Some(self.yard_of(owner, comment, &returns, &params))
+    }
+
+    /// Paragraphs of text, and behind them tags; `params` with their defaults in Ruby.
+    fn yard_of(
+        &self,
+        owner: &str,
+        found: Comment,
+        returns: &str,
+        params: &[(&str, &str)],
+    ) -> Vec<String> {
+        let (own, mut text): (Vec<_>, Vec<_>) =
+            found.text.into_iter().partition(|text| text.starts_with('@'));
+        let own_tag = |start: &str| {
+            own.iter().filter(|tag| tag.starts_with(start)).cloned().collect::<Vec<_>>()
+        };
+        for (name, default) in params {
+            let tag = own_tag(&format!("@param {name} "));
+            let of = found.params.iter().find(|of| of.name == *name);
+            text.extend(of.filter(|_| tag.is_empty()).map(|of| self.param(of, default)));
+            text.extend(tag);
+        }
+        text.extend(own_tag("@yield"));
+        let result = own_tag("@return");
+        if result.is_empty() && !returns.is_empty() {
+            text.push(format!("@return {returns}"));
+        }
+        text.extend(result);
+        text.extend(own_tag("@raise"));
+        text.extend(found.errors.iter().filter_map(raise));
+        if !params.is_empty() && !text.iter().any(|tag| tag.starts_with("@raise (see")) {
+            text.push("@raise [TypeError] for arguments of other types".to_owned());
+        }
+        if returns == LOOP {
+            text.push(INTERRUPT.to_owned());
+        }
+        // Links to the class that this is in.
+        let (class, mut out) = (name(owner), String::new());
+        let near = |text: &String| {
+            ["{", "(see "].iter().fold(text.clone(), |text, start| {
+                text.replace(&format!("{start}{class}#"), &format!("{start}#"))
+            })
+        };
+        comment(&mut out, 0, &text.iter().map(near).collect::<Vec<_>>());
+        for lines in found.examples {
+            out += "#\n# @example\n";
+            for line in lines.lines() {
+                out += format!("#   {line}").trim_end();
+                out.push('\n');
+            }
+        }
+        out.lines().map(str::to_owned).collect()
+    }
+
+    fn param(&self, of: &ParamDocs, default: &str) -> String {
+        let (ty, text) = match of.text.strip_prefix('[').and_then(|text| text.split_once("] ")) {
+            Some((ty, text)) => (ty.to_owned(), text),
+            None => (self.taken(of, default), of.text.as_str()),
+        };
+        // Behind the first part of a sentence.
+        let end = text.find(['.', ';', ':', '(']).unwrap_or(text.len());
+        let (first, rest) = text.split_at(if of.is_time { end } else { text.len() });
+        let unit = if of.is_time { ", in seconds" } else { "" };
+        let endless =
+            if of.name == "wait" { "; `Float::INFINITY` waits without limit" } else { "" };
+        let more = match default == "nil" && !of.default.is_empty() && !text.contains("by default")
+        {
+            true => format!("; {} by default", of.default),
+            false => String::new(),
+        };
+        format!("@param {} [{ty}] {first}{unit}{rest}{endless}{more}", of.name)
+    }
+
+    /// The type of a parameter, by its default or else by that of the core.
+    fn taken(&self, of: &ParamDocs, default: &str) -> String {
+        let ty = match (default, &of.ty) {
+            ("JsonText::NONE", _) if of.name == "json" => "String, nil".to_owned(),
+            ("JsonText::NONE", _) => "Object".to_owned(),
+            ("true" | "false", _) => "Boolean".to_owned(),
+            ("[]", Some(Type::Text) | None) => "String, Enumerable<String>".to_owned(),
+            (_, Some(ty)) => self.yard_in(ty),
+            ("\"\"", None) => "String".to_owned(),
+            (_, None) if of.is_time => "Numeric".to_owned(),
+            (_, None) if default.parse::<u64>().is_ok() => "Integer".to_owned(),
+            _ => {
+                eprintln!("no type of {} = {default}: {}", of.name, of.text);
+                "?".to_owned()
+            }
+        };
+        if default == "nil" && !ty.ends_with("nil") { format!("{ty}, nil") } else { ty }
+    }
+
+    fn yard_in(&self, ty: &Type) -> String {
+        match ty {
+            Type::Duration => "Numeric".to_owned(),
+            Type::Option(of) => format!("{}, nil", self.yard_in(of)),
+            Type::List(of) => match &**of {
+                Type::Text => "String, Enumerable<String>".to_owned(),
+                Type::Named(_) => {
+                    let one = self.yard_in(of);
+                    format!("{one}, Enumerable<{one}>")
+                }
+                Type::Tuple(parts) if parts[..] == [Type::Bytes, Type::Bytes] => {
+                    "Hash, Enumerable<Array(String, String)>".to_owned()
+                }
+                Type::Tuple(parts) if parts[0] == Type::Bytes => {
+                    "Enumerable<Array(String, Object)>".to_owned()
+                }
+                Type::Tuple(_) => {
+                    "Enumerable<Array(Numeric, String), Array(nil, String), String>".to_owned()
+                }
+                of => format!("Enumerable<{}>", self.yard_in(of)),
+            },
+            Type::Named(key) => {
+                let found = TAKEN.split(';').find_map(|pair| pair.strip_prefix(&format!("{key}=")));
+                found.map_or_else(|| self.yard(ty), str::to_owned)
+            }
+            ty => self.yard(ty),
+        }
+    }
+}
+
+/// What an error is raised for; or `(see …)` for what is as elsewhere.
+fn raise(of: &Failure) -> Option<String> {
+    let when = of.when.trim();
+    if of.classes.is_empty() {
+        let see = when.strip_prefix("As {").and_then(|rest| rest.split_once('}'));
+        return see.map(|(other, _)| format!("@raise (see {other})"));
+    }
+    let classes: Vec<_> = of.classes.iter().map(|class| class.trim_matches(['{', '}'])).collect();
+    Some(format!("@raise [{}] {when}", classes.join(", ")))
+}
