@@ -1489,7 +1489,7 @@ export interface NewTask<T = any> extends NewTaskOptions {
 
 /** What a document is put with beside its namespace, its primary key and its content. */
 export interface PutDocOptions {
-  /** Its secondary key: the order of documents with the same primary key. */
+  /** Its secondary key, up to 256 characters: the order of documents with the same primary key. */
   secondaryKey?: string | undefined
   /**
    * Its id, unique in its namespace: 1 to 1,025 characters.
@@ -1910,7 +1910,7 @@ export class TaskStore<T = any> {
   list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
 
   /**
-   * The queues that hold tasks, by name, with how many.
+   * The queues that hold tasks, by name, with how many: those that are asked for, or all.
    *
    * @throws As {@link TaskStore.queueStats}.
    */
@@ -1925,8 +1925,8 @@ export class TaskStore<T = any> {
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**
-   * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and
-   * counted without reading the tasks.
+   * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one
+   * point in time for each queue, and counted without reading the tasks.
    *
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
    * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
@@ -1970,7 +1970,7 @@ export class TaskStore<T = any> {
    * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; sent again, it
    * replaces what others put meanwhile.
    *
-   * @throws As {@link TaskStore.modify}: {@link InvalidArgumentError} also for a document without a
+   * @throws As {@link TaskStore.modify}; {@link InvalidArgumentError} also for a document without a
    * content; {@link DependencyError} if another claimant holds the document, or one with other keys
    * has its id.
    *
@@ -2259,10 +2259,11 @@ export class Job<T = any> {
 
   /**
    * Ends the job with a modification, in which the task and the documents that the job holds are
-   * taken at their newest versions.
+   * taken at their newest versions. If it does not name the task, that stays leased until the lease
+   * is over.
    *
-   * As {@link TaskStore.modify}. After an error it can be tried again, or ended in another way,
-   * while the lease lasts, which is not renewed any more.
+   * After an error it is as with {@link TaskStore.modify}, and it can be tried again, or ended in
+   * another way, while the lease lasts, which is not renewed any more.
    *
    * @param modification - what is to happen, all of it or nothing
    * @throws As {@link TaskStore.modify}; {@link DependencyError} also if the lease was lost.

@@ -995,7 +995,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * Its secondary key: the order of documents with the same primary key.
+     * Its secondary key, up to 256 characters: the order of documents with the same primary key.
      */
     millpond_bytes secondary_key;
     /**
@@ -3758,7 +3758,7 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
  *     doc.content = (millpond_bytes){"1.1", 3};
  *     status = millpond_tasks_put_doc(store, &doc, NULL, &error);
  *
- * Errors: as `millpond_tasks_modify`: `MILLPOND_INVALID_ARGUMENT` also for a document without
+ * Errors: as `millpond_tasks_modify`; `MILLPOND_INVALID_ARGUMENT` also for a document without
  * a content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other
  * keys has its id.
  *
@@ -3808,8 +3808,8 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          millpond_error **error);
 
 /**
- * What is in the queues that hold tasks, by name: exact at one point in time for each queue,
- * and counted without reading the tasks.
+ * What is in the queues that hold tasks, those that are asked for or all, by name: exact at
+ * one point in time for each queue, and counted without reading the tasks.
  *
  * `result` is set to the queues, which the caller frees with `millpond_tasks_result_free`, or
  * on failure to NULL. `filter` may be NULL.
@@ -3869,15 +3869,16 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
 
 /**
  * Ends the job with a modification, in which the task and the documents that the job holds are
- * taken at their newest versions.
+ * taken at their newest versions. If it does not name the task, that stays leased until the
+ * lease is over.
  *
  * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
  *
  * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost.
  *
- * Delivery: as `millpond_tasks_modify`. After an error it can be tried again, or ended in
- * another way, while the lease lasts, which is not renewed any more.
+ * Delivery: after an error it is as with `millpond_tasks_modify`, and it can be tried again,
+ * or ended in another way, while the lease lasts, which is not renewed any more.
  *
  * Threads: any.
  */

@@ -374,7 +374,9 @@ impl Words for Yard<'_> {
                 self.code(&format!(":{}", snake(member).trim_start_matches('_')))
             }
             class if class.contains('#') => link(&class, text, key),
-            class if class == "Modification" => link(&format!("{class}#{member}"), text, member),
+            class if ["Modification", "TaskChange"].contains(&class.as_str()) => {
+                link(&format!("{class}#{member}"), text, member)
+            }
             _ if self.model.is(key, Kind::Options) => {
                 method.map_or_else(|| self.code(text), |to| link(to, text, member))
             }

@@ -155,7 +155,9 @@ impl Ruby<'_> {
         let unit = if of.is_time { ", in seconds" } else { "" };
         let endless =
             if of.name == "wait" { "; `Float::INFINITY` waits without limit" } else { "" };
-        let more = match default == "nil" && !of.default.is_empty() && !text.contains("by default")
+        let more = match default == "nil"
+            && !["", "0"].contains(&of.default.as_str())
+            && !text.contains("by default")
         {
             true => format!("; {} by default", of.default),
             false => String::new(),

@@ -183,7 +183,8 @@ impl NewDoc {
         Self { id: Some(id.as_ref().into()), ..self }
     }
 
-    /// Its secondary key: the order of documents with the same primary key.
+    /// Its secondary key, up to [`KEY_CHARS_MAX`](super::KEY_CHARS_MAX) characters: the order of documents with the
+    /// same primary key.
     pub fn secondary_key(self, key: impl AsRef<str>) -> Self {
         Self { secondary_key: key.as_ref().into(), ..self }
     }

@@ -110,9 +110,9 @@ impl<M: Mode> Job<M> {
     /// them or says until when they are to be held.
     ///
     /// # Errors
-    /// As [`TaskStore::claim_docs`]: `DEPENDENCY` if somebody else holds one of them. A handler that lets this
-    /// error through has not failed: the task is given back, as [`fail`](Self::fail) says. `LEASE_LOST` once the
-    /// job has ended, also if it ends meanwhile: nothing is held then.
+    /// As [`TaskStore::claim_docs`]; `DEPENDENCY` if somebody else holds one of them, and then none is leased: a
+    /// handler that lets this error through has not failed, and the task is given back, as [`fail`](Self::fail)
+    /// says; `LEASE_LOST` once the job has ended, also if it ends meanwhile: nothing is held then.
     pub fn claim_docs(
         &self,
         namespace: impl AsRef<str>,
@@ -185,13 +185,13 @@ impl<M: Mode> Job<M> {
     }
 
     /// Ends the job with a modification, in which the task and the documents that the job holds are
-    /// taken at their newest versions.
+    /// taken at their newest versions. If it does not name the task, that stays leased until the lease is over.
     ///
     /// # Errors
     /// As [`TaskStore::modify`]; `DEPENDENCY` also if the lease was lost.
     ///
     /// # Delivery
-    /// As [`TaskStore::modify`]. After an error it can be tried again, or ended in another way, while the
+    /// After an error it is as with [`TaskStore::modify`], and it can be tried again, or ended in another way, while the
     /// lease lasts, which is not renewed any more.
     pub fn finish(&self, modification: Modification) -> M::Reply<Modified> {
         self.end(move |_| modification)

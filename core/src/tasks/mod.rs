@@ -304,7 +304,7 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| ListTasks::of(name, queue.as_ref(), query)))
     }
 
-    /// The queues that hold tasks, by name, with how many.
+    /// The queues that hold tasks, by name, with how many: those that are asked for, or all.
     ///
     /// # Errors
     /// As [`queue_stats`](Self::queue_stats).
@@ -327,8 +327,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |stats| stats.is_empty())
     }
 
-    /// What is in the queues that hold tasks, by name: exact at one point in time for each queue,
-    /// and counted without reading the tasks.
+    /// What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
+    /// time for each queue, and counted without reading the tasks.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`STATS_MAX`];
@@ -359,8 +359,10 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// The document of these keys that was inserted without an id of its own, or `None` if it is not there.
-    /// The key is a text, or the primary and the secondary key as a pair. A document with an id of its
-    /// own is found by that ([`fetch_docs`](Self::fetch_docs)).
+    /// A document with an id of its own is found by that ([`fetch_docs`](Self::fetch_docs)).
+    ///
+    /// # Rust
+    /// The key is a text, or the primary and the secondary key as a pair.
     ///
     /// ```
     /// use millpond::tasks::NewDoc;
@@ -404,7 +406,7 @@ impl<M: Mode> TaskStore<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`modify`](Self::modify): `INVALID_ARGUMENT` also for a document without a content;
+    /// As [`modify`](Self::modify); `INVALID_ARGUMENT` also for a document without a content;
     /// `DEPENDENCY` if another claimant holds the document, or one with other keys has its id.
     ///
     /// # Delivery

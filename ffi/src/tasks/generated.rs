@@ -497,7 +497,7 @@ pub struct millpond_new_doc {
     /// documents of the same keys need ids of their own, and so does a document whose primary key
     /// is empty. NULL: not set.
     pub id: millpond_bytes,
-    /// Its secondary key: the order of documents with the same primary key.
+    /// Its secondary key, up to 256 characters: the order of documents with the same primary key.
     pub secondary_key: millpond_bytes,
     /// Its content: a JSON text, which is kept byte for byte. NULL: not set.
     pub content: millpond_bytes,

@@ -308,7 +308,7 @@ class TaskStore:
     def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
-        """The queues that hold tasks, by name, with how many.
+        """The queues that hold tasks, by name, with how many: those that are asked for, or all.
 
         :raises: as for :meth:`queue_stats`.
         """
@@ -325,8 +325,8 @@ class TaskStore:
     def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]:
-        """What is in the queues that hold tasks, by name: exact at one point in time for each
-        queue, and counted without reading the tasks.
+        """What is in the queues that hold tasks, those that are asked for or all, by name: exact
+        at one point in time for each queue, and counted without reading the tasks.
 
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
           of 0 or above 100,000; :class:`~millpond.WrongTypeError` and
@@ -351,8 +351,7 @@ class TaskStore:
 
     def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
         """The document of these keys that was inserted without an id of its own, or None if it is
-        not there. The key is a text, or the primary and the secondary key as a pair. A document
-        with an id of its own is found by that (:meth:`fetch_docs`).
+        not there. A document with an id of its own is found by that (:meth:`fetch_docs`).
 
         :param namespace: the namespace of documents, up to 64 characters
         :param key: the primary key of documents, up to 256 characters

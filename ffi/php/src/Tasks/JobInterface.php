@@ -55,10 +55,10 @@ interface JobInterface
 
     /**
      * Ends the job with a modification, in which the task and the documents that the job holds are taken at
-     * their newest versions.
+     * their newest versions. If it does not name the task, that stays leased until the lease is over.
      *
-     * As `TaskStore::modify()`. After an error it can be tried again, or ended in another way, while the
-     * lease lasts, which is not renewed any more.
+     * After an error it is as with `TaskStore::modify()`, and it can be tried again, or ended in another
+     * way, while the lease lasts, which is not renewed any more.
      *
      * @param Modification $modification what is to happen, all of it or nothing
      *

@@ -28,7 +28,8 @@ final class NewDoc
      *                                  have one
      * @param string|null $json         its content: a JSON text, which is kept byte for byte
      * @param string|null $id           its id, unique in its namespace: 1 to 1,025 characters
-     * @param string|null $secondaryKey its secondary key: the order of documents with the same primary key
+     * @param string|null $secondaryKey its secondary key, up to 256 characters: the order of documents with the
+     *                                  same primary key
      *
      * @throws InvalidArgumentException for a value that JSON has not, and for two values
      */

@@ -225,8 +225,8 @@ interface TaskStoreInterface
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
 
     /**
-     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted
-     * without reading the tasks.
+     * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
+     * time for each queue, and counted without reading the tasks.
      *
      * @param string|iterable<string> $exact    names
      * @param string|iterable<string> $prefixes what names begin with
@@ -242,9 +242,8 @@ interface TaskStoreInterface
     public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
 
     /**
-     * The document of these keys that was inserted without an id of its own, or null if it is not there. The
-     * key is a text, or the primary and the secondary key as a pair. A document with an id of its own is
-     * found by that (fetchDocs()).
+     * The document of these keys that was inserted without an id of its own, or null if it is not there. A
+     * document with an id of its own is found by that (fetchDocs()).
      *
      * @param string $namespace    the namespace of documents, up to 64 characters
      * @param string $key          the primary key of documents, up to 256 characters

@@ -15,6 +15,8 @@ module Millpond
   # but the job can change or delete what it holds: end it by its own methods, not by {TaskStore#modify}, which is
   # refused.
   #
+  # Any number of threads may use one job at a time.
+  #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
   #   store.put_doc("accounts", "ann", content: { "balance" => 7 })
@@ -53,6 +55,8 @@ module Millpond
     # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease: stop
     # working. What ends the job is refused then.
     #
+    # Makes no call.
+    #
     # @return [Boolean]
     #
     # @example
@@ -80,6 +84,8 @@ module Millpond
 
     # A modification that deletes the task: the usual end of a job, to add to and to {#finish} with.
     #
+    # Makes no call.
+    #
     # @return [Modification]
     #
     # @example
@@ -99,11 +105,13 @@ module Millpond
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param key [String] the primary key of documents, up to 256 characters
     # @param wait [Numeric, nil] how long to wait for documents that others hold, in seconds; without it the call is
-    #   refused at once; `Float::INFINITY` waits without limit
+    #   refused at once. Waiters have no order: the claimant that held the documents may get them again first;
+    #   `Float::INFINITY` waits without limit
     # @return [Array<Doc>]
-    # @raise [DependencyError] if another claimant holds one of them; then none is leased. A handler that lets this
-    #   error through has not failed: the task is released with a delay of some milliseconds, as {#fail} says
     # @raise (see TaskStore#claim_docs)
+    # @raise [DependencyError] if somebody else holds one of them, and then none is leased: a handler that lets this
+    #   error through has not failed, and the task is given back, as {#fail} says
+    # @raise [LeaseLostError] once the job has ended, also if it ends meanwhile: nothing is held then
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -120,10 +128,10 @@ module Millpond
     end
 
     # Ends the job with a modification, in which the task and the documents that the job holds are taken at their
-    # newest versions.
+    # newest versions. If it does not name the task, that stays leased until the lease is over.
     #
-    # As {TaskStore#modify}. After an error it can be tried again, or ended in another way, while the lease lasts,
-    # which is not renewed any more.
+    # After an error it is as with {TaskStore#modify}, and it can be tried again, or ended in another way, while the
+    # lease lasts, which is not renewed any more.
     #
     # @param modification [Modification] what is to happen, all of it or nothing
     # @return [Modified]
@@ -178,7 +186,8 @@ module Millpond
     # was the last.
     #
     # @param err [String] what went wrong
-    # @param delay [Numeric, nil] how long until the task is available again, in seconds
+    # @param delay [Numeric, nil] how long until the task is available again, in place of what the worker says, in
+    #   seconds
     # @return [nil]
     # @raise (see #finish)
     #
@@ -216,7 +225,8 @@ module Millpond
     # Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up to half of
     # it less, so that it is not given and given back all the time. This is no attempt, and no claim without an end.
     #
-    # @param delay [Numeric, nil] how long until the task is available again, in seconds
+    # @param delay [Numeric, nil] how long until the task is available again, in seconds; 0 is at once, and without it
+    #   a random time
     # @return [nil]
     # @raise (see #finish)
     #

@@ -120,11 +120,12 @@ module Millpond
     #   primary key, followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
     #   percent-encoded, so that different keys never make the same id. Several documents of the same keys need ids of
     #   their own, and so does a document whose primary key is empty
-    # @param secondary_key [String] its secondary key: the order of documents with the same primary key
+    # @param secondary_key [String] its secondary key, up to 256 characters: the order of documents with the same
+    #   primary key
     # @param skip_colliding [Boolean] leaves this document out if its id is taken, instead of refusing the whole
     #   modification
     # @return [self]
-    # @raise [TypeError] for arguments of other types
+    # @raise (see #insert)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -142,16 +143,15 @@ module Millpond
     # In the modification that ends a {Job}, a put of a document that the job holds is a change: the document has to
     # be at the version that is held, is released, and is among the changed documents.
     #
-    # It is among the inserted documents of what the modification did, after the inserts.
-    #
     # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
     # @param key [String] the primary key, up to 256 characters
     # @param content [Object] anything that JSON has, at most 16 MiB of it; a document that is put has to have one
     # @param json [String] a JSON text in place of a content, which is kept byte for byte
     # @param id [String, nil] as in {#insert_doc}
-    # @param secondary_key [String] its secondary key: the order of documents with the same primary key
+    # @param secondary_key [String] its secondary key, up to 256 characters: the order of documents with the same
+    #   primary key
     # @return [self]
-    # @raise [TypeError] for arguments of other types
+    # @raise (see #insert)
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -33,12 +33,12 @@ module Millpond
     #
     # @param queue [String, nil] moves the task to this queue; it keeps its id
     # @param value [Object] the new value, which is anything that JSON has
-    # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte
+    # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte; nil removes the value
     # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
     #   in the future the claimant that changes it holds it
     # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds. Until then
     #   the claimant that changes it holds it
-    # @param attempt [Integer, nil] how often it was tried; 0 by default
+    # @param attempt [Integer, nil] how often it was tried
     # @param err [String, nil] what went wrong
     # @return [TaskChange]
     # @raise [InvalidArgumentError] for invalid values
@@ -88,11 +88,11 @@ module Millpond
       retry_or_quarantine(err, "", 0)
     end
 
-    # `retry`, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a name.
+    # {#retry}, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a name.
     #
     # @param err [String] what went wrong
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param max [Integer] how many tasks at most, 1 to 1,000
+    # @param max [Integer] with which attempt the task moves; 0 is never
     # @return [TaskChange]
     # @raise (see #retry)
     #
@@ -110,7 +110,7 @@ module Millpond
       ))
     end
 
-    # `retry`, and a move to this queue.
+    # {#retry}, and a move to this queue.
     #
     # @param err [String] what went wrong
     # @param queue [String] the queue's name, 1 to 64 KiB

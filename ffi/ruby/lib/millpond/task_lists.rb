@@ -52,9 +52,9 @@ module Millpond
       TaskPage.new(page.tasks, page.next).freeze
     end
 
-    # The queues that hold tasks, by name, with how many.
+    # The queues that hold tasks, by name, with how many: those that are asked for, or all.
     #
-    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param exact [String, Enumerable<String>] names
     # @param prefixes [String, Enumerable<String>] what names begin with
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Hash{String => Integer}] by name
@@ -71,7 +71,7 @@ module Millpond
 
     # Whether none of these queues holds a task.
     #
-    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param exact [String, Enumerable<String>] names
     # @param prefixes [String, Enumerable<String>] what names begin with
     # @return [Boolean]
     # @raise (see #queue_stats)
@@ -84,10 +84,10 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_are_empty(@native, filter, out, error) }
     end
 
-    # What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted without
-    # reading the tasks.
+    # What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in time for
+    # each queue, and counted without reading the tasks.
     #
-    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param exact [String, Enumerable<String>] names
     # @param prefixes [String, Enumerable<String>] what names begin with
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<QueueStats>]
@@ -134,9 +134,8 @@ module Millpond
       end
     end
 
-    # The document of these keys that was inserted without an id of its own, or nil if it is not there. The key is a
-    # text, or the primary and the secondary key as a pair. A document with an id of its own is found by that
-    # ({#fetch_docs}).
+    # The document of these keys that was inserted without an id of its own, or nil if it is not there. A document
+    # with an id of its own is found by that ({#fetch_docs}).
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param key [String] the primary key of documents, up to 256 characters
@@ -207,7 +206,7 @@ module Millpond
 
     # What is in the namespaces that hold documents, by name.
     #
-    # @param exact [String, Enumerable<String>] also the one of this name
+    # @param exact [String, Enumerable<String>] names
     # @param prefixes [String, Enumerable<String>] what names begin with
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<NamespaceStats>]

@@ -96,6 +96,7 @@ module Millpond
     # @param settings [Hash] as {Modification#put_doc} has them: `content` or `json`, `id`, `secondary_key`
     # @return [Doc]
     # @raise (see #modify)
+    # @raise [InvalidArgumentError] also for a document without a content
     # @raise [DependencyError] if another claimant holds the document, or one with other keys has its id
     #
     # @example

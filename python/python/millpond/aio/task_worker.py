@@ -214,10 +214,11 @@ class Job(Generic[Value]):
 
     async def finish(self, modification: Modification) -> Modified:
         """Ends the job with a modification, in which the task and the documents that the job
-        holds are taken at their newest versions.
+        holds are taken at their newest versions. If it does not name the task, that stays leased
+        until the lease is over.
 
-        Delivery is as for :meth:`TaskStore.modify`. After an error it can be tried again, or
-        ended in another way, while the lease lasts, which is not renewed any more.
+        After an error it is as with :meth:`TaskStore.modify`, and it can be tried again, or ended
+        in another way, while the lease lasts, which is not renewed any more.
 
         :param modification: what is to happen, all of it or nothing
         :raises: as for :meth:`TaskStore.modify`; :class:`~millpond.DependencyError` also if the
