@@ -22,6 +22,7 @@ mod node_types;
 mod output;
 mod overlay;
 mod php;
+mod php_classes;
 mod python;
 mod python_blocking;
 mod ruby;

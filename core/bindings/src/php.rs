@@ -1,38 +1,22 @@
-//! PHP: a class for each kind of error, record and set of options; how records are read from the C library's
-//! memory and options written to it, word by word; and the interfaces of the classes that are written by hand.
+//! PHP: a class for each kind of error, record, enum and set of options; how records are read from the C
+//! library's memory and options written to it, word by word; methods that are one call of the library; and the
+//! interfaces and comments of classes. The text of files is in `ffi/php/templates`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::c_abi::{CAbi, CStruct, CType};
-use crate::docs::{Docs, Renderer, Words, camel, pascal, snake, wrap};
-use crate::model::{ErrorKind, Kind, Model, Type, Value};
-use crate::output::Output;
-use crate::overlay::{Note, Overlay};
-use crate::surface::Surface;
+use minijinja::context;
+use minijinja::value::Serde;
+use serde::Serialize;
 
-/// The records: how many fields have no default, where not all, and the structure of the C library to read.
-const RECORDS: &[(&str, usize, &str)] = &[
-    ("client.Recovery", 9, ""),
-    ("ick.Added", 9, ""),
-    ("ick.Entry", 9, ""),
-    ("shuffle.DeadLetter", 9, ""),
-    ("shuffle.Message", 9, ""),
-    ("shuffle.Receipt", 9, ""),
-    ("shuffle.Reclaimed", 9, ""),
-    ("shuffle.StreamStats", 9, ""),
-    ("tasks.Doc", 3, "doc"),
-    ("tasks.DocId", 9, ""),
-    ("tasks.DocPage", 9, ""),
-    ("tasks.DocPosition", 9, "doc_position"),
-    ("tasks.Modified", 9, ""),
-    ("tasks.NamespaceStats", 9, "task_namespace_stats"),
-    ("tasks.Position", 9, "task_position"),
-    ("tasks.QueueStats", 9, "task_queue_stats"),
-    ("tasks.Renewed", 9, ""),
-    ("tasks.Task", 3, "task"),
-    ("tasks.TaskId", 9, ""),
-    ("tasks.TaskPage", 9, ""),
-];
+use crate::c_abi::{CAbi, CStruct, CType};
+use crate::comments::{Comment, Comments};
+use crate::docs::{Words, camel, pascal, wrap};
+use crate::model::{ErrorKind, Kind, Model, Struct, Type, Value};
+use crate::output::Output;
+use crate::php_classes::{CLASSES, VALUES};
+use crate::surface::Surface;
+use crate::templates::Templates;
 
 /// The options, what PHP calls them, and their structure. One with a JSON text is a list of cells for `Packed`.
 const OPTIONS: &[(&str, &str, &str)] = &[
@@ -43,254 +27,236 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("tasks.Worker", "WorkerOptions", "tasks_worker_options"),
 ];
 
-/// The classes with an interface, and the trait with a part of their methods.
-const INTERFACES: &[(&str, &str)] = &[
-    ("ConsumerLease", ""),
-    ("Garbage", ""),
-    ("IckChannel", ""),
-    ("Messages", ""),
-    ("ShuffleConsumer", ""),
-    ("ShuffleQueue", "TracksMessages"),
-    ("Tasks/Claims", ""),
-    ("Tasks/Job", ""),
-    ("Tasks/Jobs", ""),
-    ("Tasks/TaskStore", "ReadsStore"),
-    ("Tasks/Worker", ""),
-];
+const ENUMS: &[(&str, &str)] =
+    &[("client.Retry", "Retry"), ("ick.Set", "IckSet"), ("shuffle.TrackKeys", "TrackKeys")];
 
-/// What generated code may need, and how it is mentioned there.
-const IMPORTS: &[(&str, &str)] = &[
-    ("FFI\\CData", "CData $"),
-    ("Millpond\\Exception", " Exception\\"),
-    ("Millpond\\Exception\\InvalidArgumentException", "@throws InvalidArgumentException"),
-    ("Millpond\\Internal\\Arguments", " Arguments::"),
-    ("Millpond\\Internal\\DocMethods", " DocMethods;"),
-    ("Millpond\\Internal\\ErrorDetails", " ErrorDetails;"),
-    ("Millpond\\Internal\\Json", " Json::"),
-    ("Millpond\\Internal\\MessageMethods", " MessageMethods;"),
-    ("Millpond\\Internal\\TaskArguments", "TaskArguments::"),
-    ("Millpond\\Internal\\TaskMethods", " TaskMethods;"),
-    ("Millpond\\Retry", "= Retry::"),
-    ("Millpond\\Tasks", " Tasks\\"),
-];
+/// The records that PHP has in another shape.
+const OTHERS: &[&str] = &["ick.Stats", "step.StreamId", "tasks.DocKey"];
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
-    let overlay = Overlay::read(root, "ffi/php/docs.md");
-    let php = Php { model, surface, overlay: &overlay, abi };
-    for error in model.errors.iter().filter(|error| error.name != "DEPENDENCY") {
-        php.exception(error, output);
-    }
-    RECORDS.iter().for_each(|(key, required, _)| php.record(key, *required, output));
-    php.readers(output);
-    OPTIONS.iter().for_each(|(key, name, of)| php.options(key, name, of, output));
-    php.layouts(output);
-    INTERFACES.iter().for_each(|(class, of)| php.interface(root, class, of, output));
-    overlay.finish();
+    let words = PhpWords { model };
+    let comments = Comments::new(root, model, surface, "ffi/php/docs.md", &words);
+    let templates = Templates::read(root, "ffi/php/templates");
+    let mut php = Php { model, comments, abi, templates, output, known: BTreeSet::new() };
+    php.known = php.names(root);
+    model.errors.iter().for_each(|error| php.exception(error));
+    ENUMS.iter().for_each(|(key, name)| php.enumeration(key, name));
+    php.records().iter().for_each(|key| php.record(key));
+    php.readers();
+    OPTIONS.iter().for_each(|(key, name, of)| php.options(key, name, of));
+    php.layouts();
+    let names =
+        abi.structure("limits").fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    php.file("Internal", "Limits", "limits.php", context! { names });
+    CLASSES.iter().for_each(|class| php.class(class));
+    VALUES.iter().for_each(|(path, key)| php.revise(path, key, None));
+    php.comments.overlay.finish();
 }
 
-struct Php<'a> {
-    model: &'a Model,
-    surface: &'a Surface,
-    overlay: &'a Overlay,
-    abi: &'a CAbi,
+pub(crate) struct Php<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) comments: Comments<'a>,
+    pub(crate) abi: &'a CAbi,
+    templates: Templates,
+    pub(crate) output: &'a mut Output,
+    /// All classes of PHP by their full names, for imports.
+    known: BTreeSet<String>,
 }
 
-/// A parameter of a constructor, which is a property too unless it is the value of a JSON text.
-struct Property {
-    name: String,
+/// A parameter, of a constructor a property too unless it is the value of a JSON text.
+#[derive(Serialize)]
+pub(crate) struct Param {
+    pub(crate) name: String,
     /// As PHP declares it, and as phpdoc has it.
-    ty: (String, String),
-    default: Option<String>,
-    docs: String,
+    pub(crate) ty: String,
+    pub(crate) doc: String,
+    pub(crate) default: Option<String>,
+    pub(crate) text: String,
+    pub(crate) promoted: String,
 }
 
 impl Php<'_> {
-    fn exception(&self, error: &ErrorKind, output: &mut Output) {
+    fn exception(&mut self, error: &ErrorKind) {
         let class = pascal(&error.name);
-        let base = if class.starts_with("Invalid") { "InvalidArgument" } else { "Runtime" };
-        let body = format!(
-            "{}final class {class}Exception extends \\{base}Exception implements MillpondException
-{{
-    use ErrorDetails;
-
-    public const CODE = {};
-    public const NAME = '{}';
-    public const RETRY = Retry::{};
-}}
-",
-            self.comment("client.Error", &error.docs, &Note::default()),
-            error.code,
-            error.name,
-            error.retry,
-        );
-        file("Exception", &format!("{class}Exception"), &body, output);
+        let key = format!("client.{}", error.ident);
+        let is_dependency = error.name == "DEPENDENCY";
+        let of = &self.model.types["tasks.Dependency"];
+        let list = |field: &crate::model::Field| {
+            let one = field.name.trim_end_matches('s');
+            let (_, doc) = php_type(&field.ty);
+            let text = self.phrase("tasks.Dependency", &field.name, field.docs.first(), "");
+            let is_tasks = doc == "list<TaskId>";
+            context! { name => camel(&field.name), c => &field.name, count => format!("{one}_count"), doc, text, is_tasks }
+        };
+        let getter = |method: &crate::model::Method| {
+            context! { name => &method.name, text => self.comments.inline("tasks.Dependency", method.docs.first()) }
+        };
+        let values = context! {
+            base => if class.starts_with("Invalid") { "InvalidArgument" } else { "Runtime" },
+            docs => self.class_docs(&key, ""),
+            class => &class, code => error.code, name => &error.name, retry => &error.retry,
+            lists => of.fields.iter().map(list).collect::<Vec<_>>(),
+            methods => of.getters().map(getter).collect::<Vec<_>>(),
+        };
+        let template = if is_dependency { "dependency.php" } else { "exception.php" };
+        self.file("Exception", &format!("{class}Exception"), template, values);
     }
 
-    fn record(&self, key: &str, required: usize, output: &mut Output) {
-        let (record, name) = (&self.model.types[key], class(key));
-        let property = |(index, field): (usize, &crate::model::Field)| {
-            let ty = php_type(&field.ty);
-            let default = match (field.name.as_str(), ty.0.as_str()) {
+    fn enumeration(&mut self, key: &str, name: &str) {
+        let case = |(case, docs): &(String, crate::docs::Docs)| {
+            let comment = Comment {
+                text: vec![self.comments.inline(key, docs.first())],
+                ..Comment::default()
+            };
+            context! { name => case, docs => phpdoc("    ", comment, &[], &[]).join("\n") }
+        };
+        let cases: Vec<_> = self.model.enums[key].variants.iter().map(case).collect();
+        let values = context! { docs => self.class_docs(key, name), name, cases };
+        self.file("", name, "enum.php", values);
+    }
+
+    /// The records that methods of handles take and return, with those that these have.
+    fn records(&self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let handles = self.model.types.values().filter(|of| of.kind == Kind::Handle);
+        let methods = handles.flat_map(|of| &of.methods);
+        let mut open: Vec<_> = methods.map(|method| &method.returns).collect();
+        while let Some(ty) = open.pop() {
+            match ty {
+                Type::Option(inner) | Type::List(inner) => open.push(inner),
+                Type::Named(key) if self.model.is(key, Kind::Record) => {
+                    if !OTHERS.contains(&key.as_str()) && found.insert(key.clone()) {
+                        open.extend(self.model.types[key].fields.iter().map(|field| &field.ty));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn record(&mut self, key: &str) {
+        let (record, class) = (&self.model.types[key], class(key));
+        // A test makes tasks and documents of what names them.
+        let required = if ["Doc", "Task"].contains(&class) { 3 } else { record.fields.len() };
+        let param = |(index, field): (usize, &crate::model::Field)| {
+            let (ty, doc) = php_type(&field.ty);
+            let default = match (field.name.as_str(), ty.as_str()) {
                 ("deliveries", _) => Some("1"),
                 _ if index < required => None,
                 (_, "int") => Some("0"),
                 (_, "string") => Some("''"),
                 _ => Some("null"),
             };
-            let docs = self.phrase(key, &field.name, field.docs.first(), &ty.0);
-            Property { name: property(&field.name), ty, default: default.map(str::to_owned), docs }
+            let text = self.phrase(key, &field.name, field.docs.first(), &ty);
+            let name = property(&field.name);
+            Param { name, ty, doc, default: default.map(str::to_owned), text, promoted: promoted() }
         };
-        let mut properties: Vec<_> = record.fields.iter().enumerate().map(property).collect();
-        properties.sort_by_key(|property| property.default.is_some());
-        let has_methods =
-            IMPORTS.iter().any(|(path, _)| path.ends_with(&format!("\\{name}Methods")));
-        let methods =
-            if has_methods { format!("    use {name}Methods;\n\n") } else { String::new() };
-        let docs = self.comment(key, &record.docs, &self.overlay.of(key));
-        let constructor = constructor(&properties, "");
-        file(
-            folder(key),
-            name,
-            &format!("{docs}final class {name}\n{{\n{methods}{constructor}}}\n"),
-            output,
-        );
+        let mut params: Vec<_> =
+            record.fields_and_getters().iter().enumerate().map(param).collect();
+        params.sort_by_key(|param| param.default.is_some());
+        let values = context! {
+            docs => self.class_docs(key, class),
+            class,
+            constructor_docs => block("    ", vec![param_lines(&params)]).join("\n"),
+            has_methods => self.known.contains(&format!("Millpond\\Internal\\{class}Methods")),
+            params => Serde(&params),
+        };
+        self.file(folder(key), class, "record.php", values);
     }
 
-    /// The functions that read records from an array of structures.
-    fn readers(&self, output: &mut Output) {
-        let mut body = String::from(
-            "/**
- * Reads records of task stores from memory of the library: arrays of structures, word by word, whose texts
- * are all in one piece.
- *
- * @internal
- */
-trait ReadsRecords
-{
-    /** All texts of the result. */
-    private readonly string $texts;
-
-    /** Where these are in memory. */
-    private readonly int $base;
-",
-        );
-        for (key, _, structure) in RECORDS.iter().filter(|(.., structure)| !structure.is_empty()) {
+    /// The functions that read records from an array of structures: those of a result of tasks.
+    fn readers(&mut self) {
+        let mut records = Vec::new();
+        for (_, ty) in &self.abi.structure("tasks_data").fields {
+            let CType::Pointer(inner) = ty else { continue };
+            let CType::Named(structure) = &**inner else { continue };
+            let class = pascal(structure.strip_prefix("task_").unwrap_or(structure));
             let value = |field: &crate::model::Field| {
                 let (word, ty) = self.word(structure, &field.name);
-                let (at, after) = (format!("$words[$word + {word}]"), word + 1);
-                let text = format!("\\substr($texts, {at} - $base, $words[$word + {after}])");
-                let value = match (&field.ty, ty) {
+                let at = format!("$words[$word + {word}]").replace(" + 0]", "]");
+                let text = format!("\\substr($texts, {at} - $base, $words[$word + {}])", word + 1);
+                match (&field.ty, ty) {
                     (Type::Option(_), CType::Named(_)) => format!("{at} === 0 ? null : {text}"),
                     (_, CType::Named(_)) => text,
                     (Type::Option(_), _) => format!("{at} < 0 ? null : {at}"),
                     _ => at,
-                };
-                format!("                {},\n", value.replace(" + 0]", "]"))
+                }
             };
-            let values: String = self.model.types[*key].fields.iter().map(value).collect();
-            body += &format!(
-                "
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\\{name}>
-     */
-    private function read{name}(CData $words, int $count, int $bytes): array
-    {{
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {{
-            $found[] = new Tasks\\{name}(
-{values}            );
-        }}
-
-        return $found;
-    }}
-",
-                name = class(key),
-            );
+            let fields = &self.model.types[&format!("tasks.{class}")].fields;
+            records
+                .push(context! { values => fields.iter().map(value).collect::<Vec<_>>(), class });
         }
-        file("Internal", "ReadsRecords", &(body + "}\n"), output);
+        self.file("Internal", "ReadsRecords", "readers.php", context! { records });
     }
 
-    fn options(&self, key: &str, name: &str, structure: &str, output: &mut Output) {
-        let of = &self.model.types[key];
-        let (docs, required, settings) = (&of.docs, &of.required, &of.settings);
+    fn options(&mut self, key: &str, name: &str, structure: &str) {
+        let Struct { required, settings, .. } = &self.model.types[key];
         let said = |name: &str| {
-            let words = self.surface.of(key, "new", name);
+            let words = self.comments.surface.of(key, "new", name);
             words.unwrap_or_else(|| panic!("surface.md has no {key} {name}")).docs.clone()
         };
         let new = |name: &str, ty: Type, default: Option<&str>, docs: &str| {
-            let (docs, default) =
-                (self.phrase(key, name, docs, &php_type(&ty).0), default.map(str::to_owned));
-            let name = if ty == Type::Unit { name.to_owned() } else { property(name) };
-            Property { name, ty: php_type(&ty), default, docs }
+            let is_value = ty == Type::Unit;
+            let promoted = if is_value || name == "json" { String::new() } else { promoted() };
+            let (ty, doc) = php_type(&ty);
+            let text = self.phrase(key, name, docs, &ty);
+            let name = if is_value { name.to_owned() } else { property(name) };
+            Param { name, ty, doc, default: default.map(str::to_owned), text, promoted }
         };
-        let mut properties: Vec<_> = required
-            .iter()
-            .map(|param| new(&param.name, param.ty.clone(), None, &said(&param.name)))
-            .collect();
+        let required =
+            required.iter().map(|of| new(&of.name, of.ty.clone(), None, &said(&of.name)));
+        let mut params: Vec<_> = required.collect();
         let (jsons, settings): (Vec<_>, Vec<_>) = settings
             .iter()
             .filter(|setting| !["on_error", "skip_colliding"].contains(&setting.name.as_str()))
             .partition(|setting| setting.params[0].name == "json");
         for json in &jsons {
-            properties.push(new(&json.name, Type::Unit, Some("Value::None"), &said(&json.name)));
+            params.push(new(&json.name, Type::Unit, Some("Value::None"), &said(&json.name)));
             let text = Type::Option(Box::new(Type::Text));
-            properties.push(new("json", text, Some("null"), json.docs.first()));
+            params.push(new("json", text, Some("null"), json.docs.first()));
         }
-        let mut writes = String::new();
+        let mut lines = Vec::new();
         for (setting, param, name) in settings.iter().flat_map(|setting| {
             let names = [setting.name.clone(), format!("{}_max", setting.name)];
             setting.params.iter().zip(names).map(move |(param, name)| (setting, param, name))
         }) {
-            let words = self.surface.of(key, "new", &name).and_then(|words| words.default.clone());
-            let default = literal(&words.unwrap_or_else(|| setting.default.clone()));
-            let (ty, is_named) = match &param.ty {
-                Type::Named(_) => (param.ty.clone(), true),
-                Type::Option(_) => (param.ty.clone(), false),
-                ty if default == "null" => (Type::Option(Box::new(ty.clone())), false),
-                ty => (ty.clone(), false),
-            };
-            let docs = self.surface.own(key, &name).map(|words| words.docs.as_str());
-            let docs = docs.unwrap_or(setting.docs.first());
-            let default = if is_named { format!("{}::Global", php_type(&ty).0) } else { default };
-            if jsons.is_empty() {
-                writes += &self.write(structure, &name, &ty);
+            let words = self.comments.surface.of(key, "new", &name);
+            let default = words.and_then(|words| words.default.as_ref());
+            let mut default = literal(default.unwrap_or(&setting.default));
+            let mut ty = param.ty.clone();
+            match &ty {
+                Type::Named(_) => default = format!("{}::Global", php_type(&ty).0),
+                Type::Option(_) => {}
+                _ if default == "null" => ty = Type::Option(Box::new(ty)),
+                _ => {}
             }
-            properties.push(new(&name, ty, Some(&default), docs));
+            let docs = self.comments.surface.own(key, &name).map(|words| words.docs.as_str());
+            if jsons.is_empty() {
+                lines.extend(self.write(structure, &name, &ty));
+            }
+            params.push(new(&name, ty, Some(&default), docs.unwrap_or(setting.docs.first())));
         }
-        let note = self.overlay.of(&format!("php.{name}"));
-        let (before, body, last) = match jsons.first().map(|json| &json.name) {
-            Some(json) => (
-                format!(
-                    "    /** The {json} as a JSON text; null if there is none. */\n    public readonly ?string $json;\n\n"
-                ),
-                format!("        $this->json = Json::given('{json}', ${json}, $json);\n"),
-                self.cells(structure),
-            ),
-            None => (
-                String::new(),
-                String::new(),
-                format!(
-                    "    /** @internal fills a millpond_{structure} */
-    public function write(CData $options): void
-    {{\n{writes}    }}\n"
-                ),
-            ),
+        let mut constructor = vec![param_lines(&params)];
+        if !jsons.is_empty() {
+            lines = self.cells(structure);
+            let throws = "@throws InvalidArgumentException for a value that JSON has not, and for two values";
+            constructor.push(vec![throws.to_owned()]);
+        }
+        let values = context! {
+            docs => self.class_docs(key, name),
+            class => name,
+            json => jsons.first().map(|json| &json.name),
+            constructor_docs => block("    ", constructor).join("\n"),
+            params => Serde(&params), structure, lines,
         };
-        let text = format!(
-            "{}final class {name}\n{{\n{before}{}\n{last}}}\n",
-            self.comment(key, docs, &note),
-            constructor(&properties, &body),
-        );
-        file(folder(key), name, &text, output);
+        self.file(folder(key), name, "options.php", values);
     }
 
-    /// The lines that set a field of a structure; nothing for what a hand has to set.
-    fn write(&self, structure: &str, name: &str, ty: &Type) -> String {
+    /// What sets a field of a structure; nothing for what a hand has to set.
+    fn write(&self, structure: &str, name: &str, ty: &Type) -> Option<String> {
         let (inner, is_optional) = match ty {
-            Type::Option(inner) => (&**inner, true),
+            Type::Option(inner) => (&**inner, name != "wait"),
             ty => (ty, false),
         };
         let own = property(name);
@@ -299,52 +265,39 @@ trait ReadsRecords
             Type::Duration => (format!("{name}_ms"), "milliseconds"),
             Type::Number(64) => (name.to_owned(), "size"),
             Type::Number(_) => (name.to_owned(), "smallSize"),
-            Type::Bool => return format!("        $options->{name} = $this->{own};\n"),
-            _ => return String::new(),
+            Type::Bool => return Some(format!("$options->{name} = $this->{own}")),
+            _ => return None,
         };
         self.word(structure, &field);
-        let line = format!("$options->{field} = Arguments::{value}('{own}', $this->{own});\n");
-        match is_optional && name != "wait" {
-            true => {
-                format!("        if ($this->{own} !== null) {{\n            {line}        }}\n")
-            }
-            false => format!("        {line}"),
-        }
+        let unset = if is_optional {
+            format!("$this->{own} === null ? Arguments::NOT_SET : ")
+        } else {
+            String::new()
+        };
+        Some(format!("$options->{field} = {unset}Arguments::{value}('{own}', $this->{own})"))
     }
 
     /// The fields of a structure as `Packed` takes them.
-    fn cells(&self, structure: &str) -> String {
-        let fields = &self.abi.structure(structure).fields;
-        let words: Option<usize> = fields.iter().map(|(_, ty)| self.words(ty)).sum();
+    fn cells(&self, structure: &str) -> Vec<String> {
         let cell = |(name, ty): &(String, CType)| {
             let own = property(name.strip_suffix("_ms").unwrap_or(name));
-            let value = match (name.as_str(), ty) {
-                ("delay_ms", _) => return String::new(),
-                ("size", _) => (8 * words.expect("all are words")).to_string(),
+            Some(match (name.as_str(), ty) {
+                ("delay_ms", _) => return None,
+                ("size", _) => self.size(structure).to_string(),
                 ("at_ms", _) => "...TaskArguments::when($this->atMs, $this->delay)".to_owned(),
                 ("skip_colliding", _) => "$skipColliding".to_owned(),
                 (_, CType::Named(_)) => format!("$this->{own}"),
                 _ if name.ends_with("_ms") => format!("Arguments::optional('{own}', $this->{own})"),
                 _ => format!("Arguments::size('{own}', $this->{own})"),
-            };
-            format!("            {value},\n")
+            })
         };
-        format!(
-            "    /**
-     * @internal a millpond_{structure}
-     *
-     * @return list<string|int|bool|null>
-     *
-     * @throws InvalidArgumentException for two times and for a number below 0
-     */
-    public function cells(bool $skipColliding): array
-    {{
-        return [
-{}        ];
-    }}
-",
-            fields.iter().map(cell).collect::<String>(),
-        )
+        self.abi.structure(structure).fields.iter().filter_map(cell).collect()
+    }
+
+    /// The size of a structure that is made of words.
+    pub(crate) fn size(&self, structure: &str) -> usize {
+        let words = self.words(&CType::Named(structure.to_owned()));
+        8 * words.expect("all are words")
     }
 
     /// Where a field of a record is in a structure.
@@ -370,158 +323,92 @@ trait ReadsRecords
     }
 
     /// Of all structures that are made of words, for the suite to compare.
-    fn layouts(&self, output: &mut Output) {
-        let mut all = String::new();
-        // Bools in a row share a word.
-        let is_of_words = |of: &&CStruct| {
-            of.fields.iter().filter(|(_, ty)| *ty == CType::Plain("bool".to_owned())).count() < 2
-        };
-        for of in self.abi.structs.iter().filter(is_of_words) {
-            let offsets =
-                of.fields.iter().try_fold((0, String::new()), |(at, line), (name, ty)| {
-                    Some((
-                        at + 8 * self.words(ty)?,
-                        format!("{line}\n            '{name}' => {at},"),
-                    ))
-                });
-            if let Some((size, line)) = offsets {
-                let name = &of.name;
-                all += &format!(
-                    "        'millpond_{name}' => [{line}\n            '' => {size},\n        ],\n"
-                );
+    fn layouts(&mut self) {
+        let layout = |of: &CStruct| {
+            let mut fields = Vec::new();
+            let mut at = 0;
+            for (name, ty) in &of.fields {
+                fields.push((name.clone(), at));
+                at += 8 * self.words(ty)?;
             }
-        }
-        let text = format!(
-            "<?php\n\ndeclare(strict_types=1);\n\nnamespace Millpond\\Tests;\n
-/**
- * Where the fields of structures are for those that read and write them word by word, and how long they are.
- */
-final class Layouts
-{{
-    public const ALL = [\n{all}    ];\n}}\n"
-        );
-        output.add("ffi/php/tests/Layouts.php", "//", text);
-    }
-
-    fn comment(&self, key: &str, docs: &Docs, note: &Note) -> String {
-        let words = PhpWords { model: self.model };
-        let renderer = Renderer { model: self.model, words: &words, owner: key };
-        let core = if note.replaces { Vec::new() } else { renderer.text(docs) };
-        let texts = core.iter().chain(&note.paragraphs).map(|text| wrap(text, 106));
-        let code = |code: &String| code.lines().map(|line| format!("    {line}")).collect();
-        comment("", texts.chain(note.examples.iter().map(code)).collect())
+            fields.push((String::new(), at));
+            // Bools in a row share a word.
+            let bools = of.fields.iter().filter(|(_, ty)| *ty == CType::Plain("bool".to_owned()));
+            (bools.count() < 2).then(|| context! { name => &of.name, fields })
+        };
+        let layouts: Vec<_> = self.abi.structs.iter().filter_map(layout).collect();
+        self.file("../tests", "Layouts", "layouts.php", context! { layouts });
     }
 
     /// What follows the name of a parameter: a part of a sentence.
-    fn phrase(&self, key: &str, name: &str, docs: &str, ty: &str) -> String {
-        let words = PhpWords { model: self.model };
-        let note = self.overlay.of(&format!("{key}.{name}"));
+    pub(crate) fn phrase(&self, key: &str, name: &str, docs: &str, ty: &str) -> String {
+        let note = self.comments.overlay.of(&format!("{key}.{name}"));
         let text = match note.paragraphs.first() {
             Some(text) => text.clone(),
-            None => Renderer { model: self.model, words: &words, owner: key }.inline(docs),
+            None => self.comments.inline(key, docs),
         };
-        let mut letters = text.strip_suffix('.').unwrap_or(&text).chars();
-        let first = letters.next().map_or(String::new(), |first| first.to_lowercase().to_string());
-        let text = first + letters.as_str();
-        match (ty.ends_with("float") && name != "score", text.strip_prefix("how long ")) {
-            (true, Some(rest)) => format!("how long in seconds {rest}"),
-            (true, None) => format!("{text}, in seconds"),
-            _ => text,
-        }
+        in_seconds(&text, ty.ends_with("float") && name != "score")
     }
 
-    /// The interface of a class: its public methods, where each class that has an interface is that. A comment
-    /// that the class has is kept; otherwise it is the core's.
-    fn interface(&self, root: &Path, path: &str, of_trait: &str, output: &mut Output) {
-        let sources = [path.to_owned(), format!("Internal/{of_trait}")].map(|path| {
-            std::fs::read_to_string(root.join(format!("ffi/php/src/{path}.php")))
-                .unwrap_or_default()
+    fn class_docs(&self, key: &str, class: &str) -> String {
+        phpdoc("", about(&self.comments, key, class), &[], &[]).join("\n")
+    }
+
+    /// Adds a file with its imports.
+    pub(crate) fn file(
+        &mut self,
+        folder: &str,
+        class: &str,
+        template: &str,
+        values: impl Serialize,
+    ) {
+        let body = self.templates.render(template, values);
+        let space =
+            format!("Millpond\\{}", folder.replace("../t", "T")).trim_end_matches('\\').to_owned();
+        let code =
+            body.lines().filter(|line| !line.trim_start().starts_with('*') || line.contains("* @"));
+        let code = code.collect::<Vec<_>>().join("\n");
+        let is_part = |letter: char| letter.is_alphanumeric() || "\\$_`'".contains(letter);
+        let words =
+            code.split(|letter| !is_part(letter)).map(|word| word.split('\\').next().unwrap_or(""));
+        let words: BTreeSet<_> = words.collect();
+        let imports = self.known.iter().filter(|path| {
+            let (of, name) = path.rsplit_once('\\').unwrap_or(("", path));
+            of != space && words.contains(name)
         });
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let (mut uses, mut methods, mut docs) = (Vec::new(), String::new(), String::new());
-        let about =
-            format!("What `{name}` does, for a program that puts something else in its place.");
-        let (mut said, mut parent, mut open) = (vec![vec![about]], "", String::new());
-        for line in sources.iter().flat_map(|source| source.lines()) {
-            let is_method = line.starts_with("    public function ") && !line.contains(" __");
-            if line.starts_with("use ") {
-                uses.push(line);
-            } else if let Some(of) = line.strip_prefix(" * @implements ") {
-                said.push(vec![format!("@extends {}", of.replace("Job>", "JobInterface>"))]);
-                parent = " extends \\IteratorAggregate";
-            } else if let Some(property) = line.strip_prefix("    public readonly ") {
-                said.push(vec![format!("@property-read {}", property.trim_end_matches(';'))]);
-            } else if line.trim_start().starts_with(['/', '*']) {
-                docs += &format!("{}\n", mocked(line, line.contains("@return")));
-                continue;
-            } else if !open.is_empty() || is_method && !docs.contains("@internal") {
-                open += line.trim_end_matches(" {");
-                if line.ends_with(['(', ',']) {
-                    open.push('\n');
-                    continue;
-                }
-                let made =
-                    if docs.is_empty() { self.method_docs(name, &open) } else { docs.clone() };
-                methods += &format!("\n{made}{};\n", mocked(&std::mem::take(&mut open), true));
+        let mut imports: String = imports.map(|path| format!("use {path};\n")).collect();
+        if !imports.is_empty() {
+            imports.push('\n');
+        }
+        let path = format!("ffi/php/src/{folder}/{class}.php")
+            .replace("src//", "src/")
+            .replace("src/../", "");
+        let head = format!("<?php\n\ndeclare(strict_types=1);\n\nnamespace {space};\n\n");
+        self.output.add(&path, "//", head + &imports + &body);
+    }
+
+    /// What files may import: the classes of this package, those that are generated included, and others.
+    fn names(&self, root: &Path) -> BTreeSet<String> {
+        let others = [
+            "FFI",
+            "FFI\\CData",
+            "Millpond\\Exception",
+            "Millpond\\Tasks",
+            "Psr\\Log\\LoggerInterface",
+        ];
+        let mut names: BTreeSet<_> = others.map(str::to_owned).into();
+        for folder in ["", "Exception", "Internal", "Tasks"] {
+            let entries = root.join("ffi/php/src").join(folder).read_dir().expect("it is there");
+            for entry in entries {
+                let name =
+                    entry.expect("it can be read").file_name().to_string_lossy().into_owned();
+                names.extend(
+                    name.strip_suffix(".php")
+                        .map(|name| format!("Millpond\\{folder}\\{name}").replace("\\\\", "\\")),
+                );
             }
-            docs.clear();
         }
-        uses.retain(|line| {
-            let last = line.trim_end_matches(';').rsplit(['\\', ' ']).next().unwrap_or("");
-            let is_used = |before: &str| methods.contains(&format!("{before}{last}"));
-            let is_here = folder.is_empty() && line.matches('\\').count() == 1;
-            let is_other =
-                !line.contains("\\Tasks\\") && !line.contains("\\Internal\\") && !is_here;
-            is_other && [" ", "?", "|", "<"].iter().any(|before| is_used(before))
-        });
-        uses.sort_by_key(|line| line.trim_end_matches(';'));
-        uses.dedup();
-        let uses = if uses.is_empty() { String::new() } else { uses.join("\n") + "\n\n" };
-        let docs = comment("", said);
-        let body = format!("{uses}{docs}interface {name}Interface{parent}\n{{{methods}}}\n");
-        file(folder, &format!("{name}Interface"), &body.replacen("{\n\n", "{\n", 1), output);
-    }
-
-    /// The comment of a method with this signature.
-    fn method_docs(&self, class: &str, signature: &str) -> String {
-        let (name, rest) = signature
-            .trim_start_matches("    public function ")
-            .split_once('(')
-            .expect("a signature");
-        let key =
-            self.model.types.keys().find(|key| self::class(key) == class).expect("the core has it");
-        let method =
-            self.model.types[key].methods.iter().find(|method| camel(&method.name) == name);
-        let method =
-            method.unwrap_or_else(|| panic!("the core has no {key}.{name}: it needs a comment"));
-        let words = PhpWords { model: self.model };
-        let renderer = Renderer { model: self.model, words: &words, owner: key };
-        let note = self.overlay.of(&format!("{key}.{}", method.name));
-        let core = if note.replaces { Vec::new() } else { renderer.text(&method.docs) };
-        let mut blocks: Vec<_> =
-            core.iter().chain(&note.paragraphs).map(|text| wrap(text, 102)).collect();
-        let code = |code: &String| code.lines().map(|line| format!("    {line}")).collect();
-        blocks.extend(note.examples.iter().map(code));
-        let params = rest.split_once(')').map_or(rest, |(params, _)| params).split(',').filter_map(
-            |param| {
-                let (ty, name) = param.split('=').next()?.trim().split_once(" $")?;
-                let said = self.surface.of(key, &method.name, &snake(name))?;
-                let docs = self.phrase(key, &format!("{}.{name}", method.name), &said.docs, ty);
-                Some(Property {
-                    name: name.to_owned(),
-                    ty: (String::new(), doc_type(ty, name)),
-                    default: None,
-                    docs,
-                })
-            },
-        );
-        blocks.push(param_lines(&params.collect::<Vec<_>>()));
-        if signature.ends_with(": array") {
-            blocks.push(vec![format!("@return {}", php_type(&method.returns).1)]);
-        }
-        blocks.extend(throws(&renderer.blocks(method.docs.section("Errors")).join(" ")));
-        blocks.retain(|block: &Vec<String>| !block.is_empty());
-        comment("    ", blocks)
+        names
     }
 }
 
@@ -563,68 +450,67 @@ impl Words for PhpWords<'_> {
     }
 }
 
-/// What a section of errors says, a tag for each class: `ClosedException if …; TimeoutException …`.
-fn throws(errors: &str) -> Option<Vec<String>> {
-    let mut tags: Vec<String> = Vec::new();
-    for clause in errors.trim_end_matches('.').split("; ").filter(|clause| !clause.is_empty()) {
-        let clause = clause.trim_start_matches("also ");
-        let is_class =
-            |word: &&str| word.trim_end_matches(',').ends_with("Exception") || *word == "and";
-        let words: Vec<_> = clause.split(' ').take_while(is_class).collect();
-        let rest = clause[words.join(" ").len()..].trim();
-        let classes = words.iter().filter(|word| **word != "and");
-        let classes: Vec<_> =
-            classes.map(|word| format!("Exception\\{}", word.trim_end_matches(','))).collect();
-        match (classes.is_empty(), tags.last_mut()) {
-            (false, _) => tags.push(format!("@throws {} {rest}", classes.join("|"))),
-            (true, Some(last)) => *last += &format!("; {rest}"),
-            (true, None) => {
-                let rest = rest[..1].to_lowercase() + &rest[1..];
-                tags.push(format!("@throws Exception\\MillpondException {rest}"));
-            }
-        }
+/// What is said of a class: what the page has on its name, or else the core's.
+pub(crate) fn about(comments: &Comments<'_>, key: &str, class: &str) -> Comment {
+    let own = comments.of(&format!("php.{class}"), &[]);
+    own.or_else(|| comments.of(key, &[])).unwrap_or_default()
+}
+
+/// The lines of a phpdoc: the comment of an item with these parameters.
+pub(crate) fn phpdoc(
+    indent: &str,
+    comment: Comment,
+    params: &[Param],
+    tags: &[String],
+) -> Vec<String> {
+    let width = 106 - indent.len();
+    let mut blocks: Vec<Vec<String>> = Vec::new();
+    for text in &comment.text {
+        blocks.push(
+            text.lines()
+                .flat_map(|line| {
+                    if line.starts_with('|') { vec![line.to_owned()] } else { wrap(line, width) }
+                })
+                .collect(),
+        );
     }
-    let lines = tags.iter().flat_map(|tag| {
-        let lines = wrap(tag, 102).into_iter().enumerate();
-        lines.map(|(line, text)| if line == 0 { text } else { format!("    {text}") })
+    let code = |code: &String| code.lines().map(|line| format!("    {line}")).collect();
+    blocks.extend(comment.examples.iter().map(code));
+    blocks.push(param_lines(params));
+    blocks.push(tags.to_vec());
+    let throws = comment.errors.iter().flat_map(|failure| {
+        let classes: Vec<_> =
+            failure.classes.iter().map(|class| format!("Exception\\{class}")).collect();
+        let tag = match classes.as_slice() {
+            [] => {
+                format!("@throws Exception\\MillpondException {}", in_seconds(&failure.when, false))
+            }
+            all => format!("@throws {} {}", all.join("|"), failure.when),
+        };
+        let lines = wrap(&tag, width).into_iter().enumerate();
+        lines
+            .map(|(line, text)| if line == 0 { text } else { format!("    {text}") })
+            .collect::<Vec<_>>()
     });
-    Some(lines.collect())
+    blocks.push(throws.collect());
+    block(indent, blocks)
 }
 
 /// A phpdoc of these paragraphs.
-fn comment(indent: &str, paragraphs: Vec<Vec<String>>) -> String {
+pub(crate) fn block(indent: &str, mut paragraphs: Vec<Vec<String>>) -> Vec<String> {
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
     let lines = paragraphs.join(&String::new());
-    let line = |line: &String| format!("{indent} * {line}").trim_end().to_owned() + "\n";
-    format!("{indent}/**\n{}{indent} */\n", lines.iter().map(line).collect::<String>())
+    let lines = lines.iter().map(|line| format!("{indent} * {line}").trim_end().to_owned());
+    [format!("{indent}/**")].into_iter().chain(lines).chain([format!("{indent} */")]).collect()
 }
 
-fn constructor(properties: &[Property], body: &str) -> String {
-    let mut params = String::new();
-    for Property { name, ty, default, .. } in properties {
-        let is_made = ty.0 == "mixed" || name == "json" && !body.is_empty();
-        let promoted = if is_made { "" } else { "public readonly " };
-        let default = default.as_ref().map_or(String::new(), |default| format!(" = {default}"));
-        params += &format!("        {promoted}{} ${name}{default},\n", ty.0);
-    }
-    let mut paragraphs = vec![param_lines(properties)];
-    if !body.is_empty() {
-        let throws =
-            "@throws InvalidArgumentException for a value that JSON has not, and for two values";
-        paragraphs.push(vec![throws.to_owned()]);
-    }
-    let docs = comment("    ", paragraphs);
-    format!("{docs}    public function __construct(\n{params}    ) {{\n{body}    }}\n")
-}
-
-fn param_lines(properties: &[Property]) -> Vec<String> {
-    let width = |of: fn(&Property) -> &str| {
-        properties.iter().map(|property| of(property).len()).max().unwrap_or(0)
-    };
-    let (types, names) = (width(|property| &property.ty.1), width(|property| &property.name));
+pub(crate) fn param_lines(params: &[Param]) -> Vec<String> {
+    let types = params.iter().map(|param| param.doc.len()).max().unwrap_or(0);
+    let names = params.iter().map(|param| param.name.len()).max().unwrap_or(0);
     let mut lines = Vec::new();
-    for Property { name, ty, docs, .. } in properties {
-        let mut head = format!("@param {:types$} ${name:names$} ", ty.1);
-        for text in wrap(docs, 108usize.saturating_sub(head.len()).max(40)) {
+    for Param { name, doc, text, .. } in params {
+        let mut head = format!("@param {doc:types$} ${name:names$} ");
+        for text in wrap(text, 108usize.saturating_sub(head.len()).max(40)) {
             lines.push(format!("{head}{text}"));
             head = " ".repeat(head.len());
         }
@@ -632,62 +518,35 @@ fn param_lines(properties: &[Property]) -> Vec<String> {
     lines
 }
 
-/// The type of a parameter as phpdoc has it.
-fn doc_type(native: &str, name: &str) -> String {
-    match (native, name, native.split_once("|iterable")) {
-        ("iterable", "members", _) => "iterable<string>".to_owned(),
-        ("iterable", "numbers", _) => "iterable<int>".to_owned(),
-        ("iterable", "pairs", _) => "iterable<array{float|int|null, string}|string>".to_owned(),
-        ("iterable", "fields", _) => "iterable<string>|iterable<array{string, string}>".to_owned(),
-        ("iterable", ..) => {
-            "iterable<array{string, iterable<string>|iterable<array{string, string}>}>".to_owned()
-        }
-        (_, _, Some((one, _))) => format!("{one}|iterable<{one}>"),
-        _ => native.strip_prefix('?').map_or(native.to_owned(), |inner| format!("{inner}|null")),
+/// A part of a sentence, which says if it is a time that it is in seconds.
+pub(crate) fn in_seconds(text: &str, is_time: bool) -> String {
+    let mut letters = text.strip_suffix('.').unwrap_or(text).chars();
+    let first = letters.next().map_or(String::new(), |first| first.to_lowercase().to_string());
+    let text = first + letters.as_str();
+    match (is_time, text.strip_prefix("how long ")) {
+        (true, Some(rest)) => format!("how long in seconds {rest}"),
+        (true, None) => format!("{text}, in seconds"),
+        _ => text,
     }
 }
 
-/// A line of code with interfaces in place of their classes.
-fn mocked(line: &str, is_type: bool) -> String {
-    let names = INTERFACES.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or(path));
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '$';
-    names.chain(["Batches", "Ick"]).fold(line.to_owned(), |line, name| {
-        let parts: Vec<_> = line.split(name).collect();
-        let starts = |part: &str| !part.starts_with(|letter| is_word(letter) || letter == ':');
-        parts[1..].iter().fold(parts[0].to_owned(), |all, part| {
-            let is_one = (is_type || all.ends_with("callable("))
-                && starts(part)
-                && !all.ends_with(|letter| is_word(letter) || letter == '`');
-            all + name + if is_one { "Interface" } else { "" } + part
-        })
-    })
-}
-
-fn file(folder: &str, class: &str, body: &str, output: &mut Output) {
-    let space = format!("Millpond\\{folder}").trim_end_matches('\\').to_owned();
-    let imports = IMPORTS.iter().filter(|(path, used)| {
-        let is_here = path.rsplit_once('\\').map(|(space, _)| space) == Some(&space[..]);
-        body.contains(used) && !body.contains(&format!("use {path};")) && !is_here
-    });
-    let mut imports: String = imports.map(|(path, _)| format!("use {path};\n")).collect();
-    if !imports.is_empty() && !body.starts_with("use ") {
-        imports.push('\n');
-    }
-    let path = format!("ffi/php/src/{folder}/{class}.php").replace("src//", "src/");
-    let head = format!("<?php\n\ndeclare(strict_types=1);\n\nnamespace {space};\n\n");
-    output.add(&path, "//", head + &imports + body);
+fn promoted() -> String {
+    "public readonly ".to_owned()
 }
 
 fn folder(key: &str) -> &'static str {
     if key.starts_with("tasks.") { "Tasks" } else { "" }
 }
 
-fn class(key: &str) -> &str {
-    key.split('.').next_back().unwrap_or(key)
+pub(crate) fn class(key: &str) -> &str {
+    match key {
+        "shuffle.Stats" => "ShuffleStats",
+        _ => key.split('.').next_back().unwrap_or(key),
+    }
 }
 
 /// A JSON text is `json`, whatever it is the text of.
-fn property(name: &str) -> String {
+pub(crate) fn property(name: &str) -> String {
     match name {
         "value" | "content" => "json".to_owned(),
         "after" => "delay".to_owned(),
@@ -697,7 +556,7 @@ fn property(name: &str) -> String {
 }
 
 /// The type as PHP declares it, and as phpdoc has it. What has none is any value that JSON has.
-fn php_type(ty: &Type) -> (String, String) {
+pub(crate) fn php_type(ty: &Type) -> (String, String) {
     let same = |name: &str| (name.to_owned(), name.to_owned());
     match ty {
         Type::Bool => same("bool"),
@@ -720,7 +579,7 @@ fn php_type(ty: &Type) -> (String, String) {
     }
 }
 
-fn literal(value: &Value) -> String {
+pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
         Value::Duration(ms) => format!("{:?}", *ms as f64 / 1_000.0),

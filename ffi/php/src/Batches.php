@@ -5,72 +5,74 @@ declare(strict_types=1);
 namespace Millpond;
 
 use FFI\CData;
+use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A consumer's loop, made by `Ick::batches()`, `ConsumerLease::batches()` and `IckChannel::batches()`.
+ * A consumer's loop. Asking for the next batch commits the one before, in one round trip. A batch has at
+ * most 250,000 members.
+ *
+ * A loop that is left by an exception, or by `break`, leaves its batch reserved: the next reserve returns it
+ * again. To leave by `break` with the last batch done, commit() it. A second `foreach` over the same object
+ * begins with the batch that the first one was left with, unless that was committed.
+ *
+ *     $files = Millpond::connect('memory:')->ick('files');
+ *     $files->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']]);
+ *     foreach ($files->batches(2) as $batch) {
+ *         echo count($batch), "\n"; // 2, then 1
+ *     }
+ *     echo $files->stats()->totalSize, "\n"; // 0
+ *     $files->add([[1, 'a.txt'], [2, 'b.txt']]);
+ *     $batches = $files->batches(1);
+ *     foreach ($batches as $batch) {
+ *         break;
+ *     }
+ *     $batches->commit();
+ *     echo $files->reserve(10)[0]->member, "\n"; // b.txt
+ *
+ * @implements \IteratorAggregate<int, list<Entry>>
  */
 final class Batches implements BatchesInterface
 {
-    use YieldsBatches;
+    use Owns, YieldsBatches;
 
     private function __construct(
         private readonly Library $library,
         private readonly \Closure $make,
         private CData $handle,
         private readonly bool $waits,
-        private readonly object $owner,
+        private readonly object|array $owner,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_ick_batches_free', $handle);
-    }
-
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
     }
 
     /**
      * @internal what makes it
      *
-     * @param \Closure(CData): int $open  makes a loop with its out-parameters
-     * @param bool                 $waits whether next() can take long
-     * @param object               $owner what the loop needs: its client, its lease or its channel
+     * @param string            $function  makes a loop
+     * @param list<mixed>       $arguments before the size of a batch
+     * @param object|list<mixed> $owner    what the loop needs: its client, its lease or its channel
      */
-    public static function open(Library $library, \Closure $open, bool $waits, object $owner): self
-    {
-        $make = static function () use ($library, $open): CData {
-            $call = $library->call();
-            $status = $open($call);
-            $library->check($status, $call);
+    public static function open(
+        Library $library,
+        string $function,
+        array $arguments,
+        int $max,
+        ?float $wait,
+        object|array $owner,
+    ): self {
+        $arguments = [...$arguments, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
+        $make = static fn (): CData => $library->made($function, $arguments, 'batches')->batches[0];
 
-            return $call->batches[0];
-        };
-
-        return Signals::held(static fn (): self => new self($library, $make, $make(), $waits, $owner));
+        return Signals::held(static fn (): self => new self($library, $make, $make(), $wait !== null, $owner));
     }
 
-    public function next(): ?array
+    private function fetch(): void
     {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take();
-    }
-
-    private function fill(): bool
-    {
-        if ($this->isKept()) {
-            return true;
-        }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             $call = $this->library->made('millpond_ick_batches_next', [$this->handle], 'entries');
             $this->atWork = false;
@@ -79,8 +81,6 @@ final class Batches implements BatchesInterface
                 $this->keep($batch);
             }
         });
-
-        return $this->unseen !== null;
     }
 
     public function commit(): int

@@ -288,10 +288,8 @@ final class BorrowedIck implements DirtyListInterface
     private function keys(string $prefix): array
     {
         if ($prefix !== $this->prefix) {
-            $name = $prefix . $this->name;
-            $library = $this->client->library;
-            $call = $library->made('millpond_ick_keys', [$name, \strlen($name)], 'keys');
-            [$this->keys, $this->prefix] = [$library->keys($call), $prefix];
+            $keys = $this->client->library->ickKeys($prefix . $this->name);
+            [$this->keys, $this->prefix] = [$keys, $prefix];
         }
 
         return $this->keys;

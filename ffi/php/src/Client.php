@@ -6,18 +6,21 @@ namespace Millpond;
 
 use FFI;
 use FFI\CData;
-use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\Signals;
+use Millpond\Internal\Owns;
+use Millpond\Internal\Packed;
 use Millpond\Tasks\TaskStore;
 use Psr\Log\LoggerInterface;
 
 /**
- * A server or an embedded engine, made by `Millpond::connect()`.
+ * A server or an embedded engine, and the access to its queues; made by `Millpond::connect()`. On Redis it
+ * can be used after a fork too.
  */
 final class Client implements ClientInterface
 {
+    use Owns;
+
     /** @internal made by `Millpond::connect()` */
     private function __construct(
         /** @internal */
@@ -30,61 +33,21 @@ final class Client implements ClientInterface
         Handles::keep($this, $library->ffi, 'millpond_client_free', $handle);
     }
 
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
-    }
-
-    /** @internal what `Millpond::connect()` does */
-    public static function connect(
+    /**
+     * @internal what `Millpond::connect()` does
+     *
+     * @param list<string|int|null> $options the fields of a millpond_options
+     */
+    public static function make(
         Library $library,
-        #[\SensitiveParameter] string $url,
-        ?float $timeout,
-        ?float $connectTimeout,
-        ?int $retries,
-        ?string $username,
-        #[\SensitiveParameter] ?string $password,
-        ?string $clientName,
+        #[\SensitiveParameter] array $options,
         ?LoggerInterface $logger,
     ): self {
-        $ffi = $library->ffi;
-        $options = $ffi->new('millpond_options');
-        $pointer = FFI::addr($options);
-        $size = FFI::sizeof($options);
-        $ffi->millpond_options_init($pointer, $size);
-        $kept = [];
-        $texts = ['url' => $url, 'username' => $username, 'password' => $password, 'client_name' => $clientName];
-        foreach ($texts as $option => $text) {
-            if ($text !== null) {
-                $kept[] = $copy = $ffi->new('char[' . \strlen($text) + 1 . ']');
-                FFI::memcpy($copy, $text, \strlen($text));
-                $options->$option->data = FFI::addr($copy[0]);
-                $options->$option->length = \strlen($text);
-            }
-        }
-        if ($timeout !== null) {
-            $options->timeout_ms = Arguments::milliseconds('timeout', $timeout);
-        }
-        if ($connectTimeout !== null) {
-            $options->connect_timeout_ms = Arguments::milliseconds('connectTimeout', $connectTimeout);
-        }
-        if ($retries !== null) {
-            $options->retries = Arguments::smallSize('retries', $retries);
-        }
+        $size = FFI::sizeof($library->ffi->type('millpond_options'));
+        $packed = Packed::records($library->ffi, 'millpond_options *', [[$size, ...$options, true]]);
+        $made = static fn (CData $handle): self => new self($library, $handle, $logger);
 
-        $options->quiet = true;
-
-        return Signals::held(static function () use ($library, $ffi, $pointer, $logger): self {
-            Handles::sweep();
-            $call = $library->made('millpond_connect_with', [$pointer], 'client');
-
-            return new self($library, $call->client[0], $logger);
-        });
+        return $library->handle('millpond_connect_with', [$packed->array], 'client', $made);
     }
 
     public function ick(string $name): Ick
@@ -109,9 +72,8 @@ final class Client implements ClientInterface
 
     public function recovery(): ?Recovery
     {
-        $call = $this->library->call();
         $ffi = $this->library->ffi;
-        $this->library->check($ffi->millpond_recovery_read($this->handle, $call->recovery, $call->error), $call);
+        $call = $this->library->made('millpond_recovery_read', [$this->handle], 'recovery');
         if (FFI::isNull($call->recovery[0])) {
             return null;
         }

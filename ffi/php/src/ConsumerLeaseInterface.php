@@ -11,6 +11,24 @@ namespace Millpond;
 interface ConsumerLeaseInterface
 {
     /**
+     * `Ick::batches()` for the holder alone.
+     *
+     * @param int        $max  how many members at most, below 10^17
+     * @param float|null $wait how long in seconds to wait when there is nothing to reserve; without it the loop
+     *                         ends then; INF waits without limit
+     */
+    public function batches(int $max, ?float $wait = null): BatchesInterface;
+
+    /**
+     * Gives the lease back, so that another consumer can take it at once. Returns false if it was lost
+     * before. A lease that is dropped is given back in the background. The child of a fork has only a copy:
+     * it gives nothing back, and this returns false.
+     *
+     * @throws Exception\MillpondException only those of the connection; the lease then runs out by itself
+     */
+    public function release(): bool;
+
+    /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
      * term: stop working on the batch. The next step through the lease would find out as well.
      */
@@ -23,8 +41,7 @@ interface ConsumerLeaseInterface
      *
      * @return list<Entry>
      *
-     * @throws Exception\MillpondException as `Ick::reserve()`
-     * @throws Exception\LeaseLostException if the lease is lost
+     * @throws Exception\LeaseLostException those of `Ick::reserve()`
      */
     public function reserve(int $max): array;
 
@@ -33,8 +50,7 @@ interface ConsumerLeaseInterface
      *
      * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
-     * @throws Exception\MillpondException as `Ick::commit()`
-     * @throws Exception\LeaseLostException if the lease is lost
+     * @throws Exception\LeaseLostException those of `Ick::commit()`
      */
     public function commit(iterable $members): int;
 
@@ -42,27 +58,11 @@ interface ConsumerLeaseInterface
      * `Ick::exchange()` for the holder alone.
      *
      * @param int              $max     how many members at most, below 10^17
-     * @param iterable<string> $members members as they were reserved, each up to 16 MiB
+     * @param iterable<string> $members the members that are done
      *
      * @return list<Entry>
      *
-     * @throws Exception\MillpondException as `Ick::exchange()`
-     * @throws Exception\LeaseLostException if the lease is lost
+     * @throws Exception\LeaseLostException those of `Ick::exchange()`
      */
     public function exchange(int $max, iterable $members = []): array;
-
-    /**
-     * `Ick::batches()` for the holder alone.
-     *
-     * @throws Exception\LeaseLostException if it was released
-     */
-    public function batches(int $max, ?float $wait = null): BatchesInterface;
-
-    /**
-     * Gives the lease back, so that another consumer can take it at once. Returns false if it was lost
-     * before. The child of a fork has only a copy: it gives nothing back, and this returns false.
-     *
-     * @throws Exception\MillpondException only those of the connection; the lease then runs out by itself
-     */
-    public function release(): bool;
 }

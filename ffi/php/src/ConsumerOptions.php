@@ -33,9 +33,7 @@ final class ConsumerOptions
     /** @internal fills a millpond_shuffle_consumer_options */
     public function write(CData $options): void
     {
-        if ($this->preferStream !== null) {
-            $options->prefer_stream = Arguments::smallSize('preferStream', $this->preferStream);
-        }
+        $options->prefer_stream = $this->preferStream === null ? Arguments::NOT_SET : Arguments::smallSize('preferStream', $this->preferStream);
         $options->default_stream = $this->defaultStream;
         $options->max_deliveries = Arguments::size('maxDeliveries', $this->maxDeliveries);
     }

@@ -8,13 +8,18 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * Values of tracked messages whose deadline has passed, in batches; made by `ShuffleQueue::gc()`.
- * Asking for the next batch deletes what is recorded of the last one; a loop that stops early
- * leaves that one for the next collection. The messages themselves stay.
+ * Values of tracked messages whose deadline has passed, in batches. Made by `ShuffleQueue::gc()`.
+ *
+ * Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one for
+ * the next collection. The messages themselves stay in their streams.
+ *
+ * A second `foreach` over the same object is a new collection if the first one was left: the batch that it
+ * was left with is returned again.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeTracked('tenant-7', ['job' => 'j-1'], 'job', deadline: 1_000_000_000);
@@ -24,14 +29,11 @@ use Millpond\Internal\YieldsBatches;
  *     }
  *     echo $garbage->deleted(), "\n"; // 1
  *
- * A second `foreach` over the same object is a new collection if the first one was left: the batch
- * that it was left with is returned again.
- *
  * @implements \IteratorAggregate<int, list<string>>
  */
 final class Garbage implements GarbageInterface
 {
-    use YieldsBatches;
+    use Owns, YieldsBatches;
 
     /** @var array{int, int} what abandoned collections had scanned and deleted */
     private array $before = [0, 0];
@@ -48,53 +50,17 @@ final class Garbage implements GarbageInterface
         Handles::keep($this, $library->ffi, 'millpond_shuffle_garbage_free', $handle);
     }
 
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
-    }
-
     /** @internal what `ShuffleQueue::gc()` does */
     public static function open(Library $library, CData $queueHandle, ?int $timeDigits, ShuffleQueue $queue): self
     {
         $digits = $timeDigits === null ? Arguments::NOT_SET : Arguments::size('timeDigits', $timeDigits);
-        $make = static function () use ($library, $queueHandle, $digits): CData {
-            $call = $library->made('millpond_shuffle_gc', [$queueHandle, $digits], 'garbage');
-
-            return $call->garbage[0];
-        };
+        $make = static fn (): CData => $library->made('millpond_shuffle_gc', [$queueHandle, $digits], 'garbage')->garbage[0];
 
         return Signals::held(static fn (): self => new self($library, $make, $make(), $queue));
     }
 
-    /**
-     * Deletes what is recorded of the last batch and finds the next; null when all is collected.
-     * What `foreach` does. After an exception that says Retry::Later or Retry::Unknown it can be
-     * continued.
-     *
-     * @return list<string>|null
-     *
-     * @throws Exception\MillpondException what `ShuffleQueue::deleteTracked()` throws; an
-     *                                     InvalidArgumentException for a number of digits that is none
-     */
-    public function next(): ?array
+    private function fetch(): void
     {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take();
-    }
-
-    private function fill(): bool
-    {
-        if ($this->isKept()) {
-            return true;
-        }
         Signals::keeping($this->library->ffi, false, function (): void {
             $call = $this->library->made('millpond_shuffle_garbage_next', [$this->handle], 'keys');
             $this->atWork = false;
@@ -103,8 +69,6 @@ final class Garbage implements GarbageInterface
                 $this->keep($values);
             }
         });
-
-        return $this->unseen !== null;
     }
 
     private function forget(): void

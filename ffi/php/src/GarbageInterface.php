@@ -13,18 +13,6 @@ namespace Millpond;
 interface GarbageInterface extends \IteratorAggregate
 {
     /**
-     * Deletes what is recorded of the last batch and finds the next; null when all is collected.
-     * What `foreach` does. After an exception that says Retry::Later or Retry::Unknown it can be
-     * continued.
-     *
-     * @return list<string>|null
-     *
-     * @throws Exception\MillpondException what `ShuffleQueue::deleteTracked()` throws; an
-     *                                     InvalidArgumentException for a number of digits that is none
-     */
-    public function next(): ?array;
-
-    /**
      * How many entries were scanned so far.
      */
     public function scanned(): int;
@@ -33,4 +21,17 @@ interface GarbageInterface extends \IteratorAggregate
      * How many records were deleted so far.
      */
     public function deleted(): int;
+
+    /**
+     * Deletes what is recorded of the last batch and finds the next; null when all is collected. What
+     * `foreach` does. It throws what `ShuffleQueue::deleteTracked()` throws, and an InvalidArgumentException
+     * for a number of digits that is none.
+     *
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
+     * one that returns the wait continues. What came meanwhile is returned by the next call.
+     *
+     * @return list<string>|null
+     */
+    public function next(): ?array;
 }

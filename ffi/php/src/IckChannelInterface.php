@@ -11,6 +11,33 @@ namespace Millpond;
 interface IckChannelInterface
 {
     /**
+     * The same channel for a consumer that also reads the Icks of an earlier, larger number.
+     *
+     * @param int $earlier how many Icks the channel had before
+     */
+    public function draining(int $earlier): self;
+
+    /**
+     * The Ick with this number.
+     *
+     * @param int $number which Ick, from 0
+     */
+    public function ick(int $number): IckInterface;
+
+    /**
+     * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+     *
+     * @param iterable<int> $numbers which Icks, from 0
+     * @param int           $max     how many members at most, below 10^17
+     * @param float|null    $wait    how long in seconds to wait when there is nothing to reserve; without it the
+     *                               loop ends then; INF waits without limit
+     *
+     * @throws Exception\InvalidArgumentException for a number that the channel does not have, no number, or
+     *     more than 65,536
+     */
+    public function batches(iterable $numbers, int $max, ?float $wait = null): BatchesInterface;
+
+    /**
      * How many Icks members are spread over.
      */
     public function shards(): int;
@@ -21,19 +48,11 @@ interface IckChannelInterface
     public function readable(): int;
 
     /**
-     * The same channel for a consumer that also reads the Icks of an earlier, larger size.
-     * Resizing is safe at any time: a member may be processed twice on the way; none is lost.
+     * The name of the Ick with this number, for calls that are made by name.
      *
-     * @throws Exception\InvalidArgumentException for a negative or huge number
+     * @param int $number which Ick, from 0
      */
-    public function draining(int $earlier): self;
-
-    /**
-     * The Ick with this number.
-     *
-     * @throws Exception\InvalidArgumentException for a negative or huge number
-     */
-    public function ick(int $number): IckInterface;
+    public function ickName(int $number): string;
 
     /**
      * The number of the Ick in which this member lives.
@@ -52,15 +71,4 @@ interface IckChannelInterface
      *     have their members already; adding all of them again is safe
      */
     public function add(iterable $pairs): Added;
-
-    /**
-     * The loop of a consumer of the Icks with these numbers: reserves from each in turn.
-     *
-     * @param iterable<int> $numbers at least one, each below readable()
-     * @param int           $max     as for `Ick::batches()`
-     * @param float|null    $wait    as for `Ick::batches()`
-     *
-     * @throws Exception\InvalidArgumentException for a number that the channel does not have
-     */
-    public function batches(iterable $numbers, int $max, ?float $wait = null): BatchesInterface;
 }

@@ -8,14 +8,17 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
 use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A consumer's loop over batches of messages, made by `ShuffleConsumer::messages()`. A message is
- * done when it is acknowledged and not before: asking for the next batch says nothing about the last
- * one.
+ * A consumer's loop over batches of messages, made by `ShuffleConsumer::messages()`. A message is done when
+ * it is acknowledged and not before: asking for the next batch says nothing about the last one.
+ *
+ * So a loop that is left by an exception or by `break` leaves the group what was not done; it stays pending
+ * until a consumer reclaims it. A second `foreach` over the same object continues with the next batch.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['b', ['image' => '1.png']], ['b', ['image' => '2.png']]]);
@@ -27,15 +30,11 @@ use Millpond\Internal\YieldsBatches;
  *         $consumer->ackAndDelete($batch);
  *     }
  *
- * So a loop that is left by an exception or by `break` leaves the group what was not done; it stays
- * pending until a consumer reclaims it. A second `foreach` over the same object continues with the
- * next batch.
- *
  * @implements \IteratorAggregate<int, list<Message>>
  */
 final class Messages implements MessagesInterface
 {
-    use YieldsBatches;
+    use Owns, YieldsBatches;
 
     private function __construct(
         private readonly Library $library,
@@ -46,16 +45,6 @@ final class Messages implements MessagesInterface
         Handles::keep($this, $library->ffi, 'millpond_shuffle_messages_free', $handle);
     }
 
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
-    }
-
     /** @internal what `ShuffleConsumer::messages()` does */
     public static function open(
         Library $library,
@@ -64,47 +53,14 @@ final class Messages implements MessagesInterface
         ?float $wait,
         ShuffleConsumer $consumer,
     ): self {
-        $size = Arguments::size('max', $max);
-        $milliseconds = Arguments::wait('wait', $wait);
-        $waits = $wait !== null;
+        $arguments = [$consumerHandle, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
+        $made = static fn (CData $handle): self => new self($library, $handle, $wait !== null, $consumer);
 
-        return Signals::held(static function () use ($library, $consumerHandle, $size, $milliseconds, $waits, $consumer): self {
-            $call = $library->made(
-                'millpond_shuffle_messages_new',
-                [$consumerHandle, $size, $milliseconds],
-                'loop',
-            );
-
-            return new self($library, $call->loop[0], $waits, $consumer);
-        });
+        return $library->handle('millpond_shuffle_messages_new', $arguments, 'loop', $made);
     }
 
-    /**
-     * Takes the next batch; null when the loop is over. What `foreach` does.
-     *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
-     * the next call.
-     *
-     * @return list<Message>|null
-     *
-     * @throws Exception\MillpondException what `ShuffleConsumer::readMany()` throws
-     */
-    public function next(): ?array
+    private function fetch(): void
     {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take();
-    }
-
-    private function fill(): bool
-    {
-        if ($this->isKept()) {
-            return true;
-        }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             $call = $this->library->made('millpond_shuffle_messages_next', [$this->handle], 'messages');
             if ($call->messages[0] !== null) {
@@ -112,13 +68,5 @@ final class Messages implements MessagesInterface
                 $this->keep($batch);
             }
         });
-
-        return $this->unseen !== null;
-    }
-
-    /** Nothing is delivered again by itself: what is not acknowledged is pending. */
-    private function forget(): void
-    {
-        $this->atWork = false;
     }
 }

@@ -13,16 +13,14 @@ namespace Millpond;
 interface MessagesInterface extends \IteratorAggregate
 {
     /**
-     * Takes the next batch; null when the loop is over. What `foreach` does.
+     * Takes the next batch; null when the loop is over. What `foreach` does. It throws what
+     * `ShuffleConsumer::readMany()` throws.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
-     * the next call.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
+     * one that returns the wait continues. What came meanwhile is returned by the next call.
      *
      * @return list<Message>|null
-     *
-     * @throws Exception\MillpondException what `ShuffleConsumer::readMany()` throws
      */
     public function next(): ?array;
 }

@@ -74,17 +74,15 @@ final class Millpond
         ?string $clientName = null,
         ?LoggerInterface $logger = null,
     ): Client {
-        $client = Client::connect(
-            Library::get(),
+        $client = Client::make(Library::get(), [
             $url,
-            $timeout,
-            $connectTimeout,
-            $retries,
             $username,
             $password,
             $clientName,
-            $logger,
-        );
+            Arguments::optional('timeout', $timeout),
+            Arguments::optional('connectTimeout', $connectTimeout),
+            $retries === null ? Arguments::NOT_SET : Arguments::smallSize('retries', $retries),
+        ], $logger);
         foreach ($client->recovery()?->warnings ?? [] as $warning) {
             $logger === null
                 ? \trigger_error("millpond: $warning", \E_USER_WARNING)

@@ -9,18 +9,20 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
-use Millpond\Internal\Packed;
+use Millpond\Internal\Owns;
+use Millpond\Internal\ShuffleConsumerCalls;
 use Millpond\Internal\ShuffleResults;
-use Millpond\Internal\ShuffleArguments;
 use Millpond\Internal\Signals;
 
 /**
  * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`.
  *
- * Delivery is at least once: a delivered message belongs to its consumer until it is acknowledged;
- * asking for the next one does not acknowledge it. After a ConnectionLostException or a
- * TimeoutException messages may be pending that the consumer never received. reclaim() returns them,
- * and what a dead consumer left.
+ * Delivery is at least once: a delivered message belongs to its consumer until it is acknowledged; asking
+ * for the next one does not acknowledge it. After a ConnectionLostException or a TimeoutException messages
+ * may be pending that the consumer never received. reclaim() returns them, and what a dead consumer left.
+ *
+ * Messages that come while a signal handler throws are returned by the next such call: read() and readMany()
+ * return those of either, reclaim() its own. The loop of messages() does not return them.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['a', ['n' => '1']], ['b', ['n' => '2']], ['c', ['n' => '3']]]);
@@ -29,16 +31,11 @@ use Millpond\Internal\Signals;
  *     $consumer->read(); // and then it dies
  *     $reclaimed = $queue->consumer('workers', 'worker-2')->reclaim(0, 100);
  *     echo $reclaimed->messages[0]->deliveries, " deliveries\n"; // 2 deliveries
- *
- * Messages that come while a signal handler throws are returned by the next such call: read() and
- * readMany() return those of either, reclaim() its own. The loop of messages() does not return
- * them.
- *
- * Calls throw what those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty
- * group or consumer.
  */
 final class ShuffleConsumer implements ShuffleConsumerInterface
 {
+    use Owns, ShuffleConsumerCalls;
+
     /** @var list<Message> what came and no read() has returned, because a signal handler threw */
     private array $read = [];
 
@@ -59,16 +56,6 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         Handles::keep($this, $library->ffi, 'millpond_shuffle_consumer_free', $handle);
     }
 
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
-    }
-
     /** @internal what `ShuffleQueue::consumer()` does */
     public static function make(
         Library $library,
@@ -78,81 +65,28 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         ConsumerOptions $settings,
         ShuffleQueue $queue,
     ): self {
-        $options = $library->ffi->new('millpond_shuffle_consumer_options');
-        $pointer = FFI::addr($options);
-        $size = FFI::sizeof($options);
-        $library->ffi->millpond_shuffle_consumer_options_init($pointer, $size);
+        $options = $library->options('millpond_shuffle_consumer_options');
         $settings->write($options);
+        $pointer = FFI::addr($options);
+        $arguments = [$queueHandle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer];
+        $made = static fn (CData $handle): self => new self($library, $handle, $queue);
 
-        return Signals::held(static function () use ($library, $queueHandle, $group, $consumer, $pointer, $queue): self {
-            $call = $library->made(
-                'millpond_shuffle_consumer_new',
-                [$queueHandle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer],
-                'consumer',
-            );
-
-            return new self($library, $call->consumer[0], $queue);
-        });
+        return $library->handle('millpond_shuffle_consumer_new', $arguments, 'consumer', $made);
     }
 
-    /**
-     * Reads the next message; null if there is none.
-     *
-     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
-     * ends the wait, and after one that returns the wait continues. What came meanwhile is
-     * returned by the next call.
-     *
-     * @param float|null $wait seconds to wait for a message; INF waits without limit, null does not wait
-     *
-     * @throws Exception\InvalidArgumentException for a time below 0
-     */
     public function read(?float $wait = null): ?Message
     {
         return $this->take(1, $wait)[0] ?? null;
     }
 
-    /**
-     * Reads messages in one step: the same ones that as many calls of read() would return.
-     *
-     * @param int        $max  how many at most, from 1 to 10,000
-     * @param float|null $wait as for read(); it waits only if there is none
-     *
-     * @return list<Message>
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
-     */
     public function readMany(int $max, ?float $wait = null): array
     {
         return $this->take($max, $wait);
     }
 
-    /**
-     * The consumer's loop over batches of messages.
-     *
-     * @param int        $max  how many a batch has at most, from 1 to 10,000
-     * @param float|null $wait seconds to wait for a message, again for each batch; INF waits
-     *                         without limit, null ends the loop when there is nothing left
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
-     */
     public function messages(int $max = 100, ?float $wait = null): Messages
     {
         return Messages::open($this->library, $this->handle, $max, $wait, $this);
-    }
-
-    public function ack(Message|Receipt|iterable $messages): int
-    {
-        return $this->finish('millpond_shuffle_ack', $messages);
-    }
-
-    public function ackAndDelete(Message|Receipt|iterable $messages): int
-    {
-        return $this->finish('millpond_shuffle_ack_and_delete', $messages);
-    }
-
-    public function extend(Message|Receipt|iterable $messages): int
-    {
-        return $this->finish('millpond_shuffle_extend', $messages);
     }
 
     public function reclaim(float $minIdle, int $max): Reclaimed
@@ -208,15 +142,5 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         if ($this->process !== $process) {
             [$this->read, $this->reclaimed, $this->dead, $this->process] = [[], [], 0, $process];
         }
-    }
-
-    /** @param Message|Receipt|iterable<mixed> $messages */
-    private function finish(string $function, Message|Receipt|iterable $messages): int
-    {
-        $receipts = ShuffleArguments::receipts('messages', $messages);
-        $packed = Packed::receipts($this->library->ffi, $receipts);
-        $call = $this->library->made($function, [$this->handle, $packed->array, $packed->count], 'number');
-
-        return $call->number[0];
     }
 }

@@ -11,40 +11,61 @@ namespace Millpond;
 interface ShuffleConsumerInterface
 {
     /**
-     * Reads the next message; null if there is none.
+     * Takes the next message, if there is one.
      *
-     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws
-     * ends the wait, and after one that returns the wait continues. What came meanwhile is
-     * returned by the next call.
+     * At least once: a message that was taken is the consumer's until it is acknowledged. After
+     * ConnectionLostException or TimeoutException a message may be the consumer's that it never saw.
      *
-     * @param float|null $wait seconds to wait for a message; INF waits without limit, null does not wait
+     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
+     * wait, and after one that returns the wait continues. What came meanwhile is returned by the next call.
      *
-     * @throws Exception\InvalidArgumentException for a time below 0
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
+     *                         once; INF waits without limit
+     *
+     * @throws Exception\InvalidArgumentException for an empty group or consumer
+     * @throws Exception\WrongTypeException if a key holds something else
      */
     public function read(?float $wait = null): ?Message;
 
     /**
-     * Reads messages in one step: the same ones that as many calls of read() would return.
+     * Takes up to `max` messages in one step: those that as many calls of read() would have taken.
      *
-     * @param int        $max  how many at most, from 1 to 10,000
-     * @param float|null $wait as for read(); it waits only if there is none
+     * As read().
+     *
+     * @param int        $max  how many messages at most, 1 to 10,000
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
+     *                         once; INF waits without limit
      *
      * @return list<Message>
      *
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     * @throws Exception\MillpondException as read()
+     * @throws Exception\InvalidArgumentException for a `max` of 0 or above 10,000
      */
     public function readMany(int $max, ?float $wait = null): array;
 
     /**
-     * The consumer's loop over batches of messages.
+     * The consumer's loop: batches of up to `max` messages. See `Messages`.
      *
-     * @param int        $max  how many a batch has at most, from 1 to 10,000
-     * @param float|null $wait seconds to wait for a message, again for each batch; INF waits
-     *                         without limit, null ends the loop when there is nothing left
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
+     * @param int        $max  how many messages at most, 1 to 10,000
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
+     *                         once; INF waits without limit
      */
     public function messages(int $max = 100, ?float $wait = null): MessagesInterface;
+
+    /**
+     * Takes over up to `max` messages that were delivered at least `minIdle` ago and neither acknowledged
+     * nor extended since: those of consumers that are gone. After `maxDeliveries` a message becomes a dead
+     * letter instead.
+     *
+     * A consumer that is only slow may be working on a message that is taken over: `minIdle` has to be
+     * longer than its work, or it has to extend what it works on.
+     *
+     * @param float $minIdle how long in seconds a message has been with its consumer at least
+     * @param int   $max     how many messages at most, 1 to 10,000
+     *
+     * @throws Exception\MillpondException as readMany()
+     */
+    public function reclaim(float $minIdle, int $max): Reclaimed;
 
     /**
      * Acknowledges messages, so that the group does not get them again. Returns how many were waiting for
@@ -79,19 +100,4 @@ interface ShuffleConsumerInterface
      * @throws Exception\MillpondException as ack()
      */
     public function extend(Message|Receipt|iterable $messages): int;
-
-    /**
-     * Takes over up to `max` messages that were delivered at least `minIdle` ago and neither acknowledged
-     * nor extended since: those of consumers that are gone. After `maxDeliveries` a message becomes a dead
-     * letter instead.
-     *
-     * A consumer that is only slow may be working on a message that is taken over: `minIdle` has to be
-     * longer than its work, or it has to extend what it works on.
-     *
-     * @param float $minIdle how long in seconds a message has been with its consumer at least
-     * @param int   $max     how many messages at most, 1 to 10,000
-     *
-     * @throws Exception\MillpondException as readMany()
-     */
-    public function reclaim(float $minIdle, int $max): Reclaimed;
 }

@@ -44,17 +44,9 @@ final class ShuffleOptions
     /** @internal fills a millpond_shuffle_options */
     public function write(CData $options): void
     {
-        if ($this->streams !== null) {
-            $options->streams = Arguments::smallSize('streams', $this->streams);
-        }
-        if ($this->streamsPerShard !== null) {
-            $options->streams_per_shard = Arguments::smallSize('streamsPerShard', $this->streamsPerShard);
-        }
-        if ($this->ttl !== null) {
-            $options->ttl_ms = Arguments::milliseconds('ttl', $this->ttl);
-        }
-        if ($this->deadTtl !== null) {
-            $options->dead_ttl_ms = Arguments::milliseconds('deadTtl', $this->deadTtl);
-        }
+        $options->streams = $this->streams === null ? Arguments::NOT_SET : Arguments::smallSize('streams', $this->streams);
+        $options->streams_per_shard = $this->streamsPerShard === null ? Arguments::NOT_SET : Arguments::smallSize('streamsPerShard', $this->streamsPerShard);
+        $options->ttl_ms = $this->ttl === null ? Arguments::NOT_SET : Arguments::milliseconds('ttl', $this->ttl);
+        $options->dead_ttl_ms = $this->deadTtl === null ? Arguments::NOT_SET : Arguments::milliseconds('deadTtl', $this->deadTtl);
     }
 }

@@ -5,11 +5,60 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use Millpond\Exception\CorruptException;
+use Millpond\Exception\InvalidArgumentException;
+
 /**
  * What `ShuffleQueue` does, for a program that puts something else in its place.
  */
 interface ShuffleQueueInterface
 {
+    /**
+     * A consumer of a group. Each message goes to one consumer of each group; a group begins with what the
+     * queue holds when it first reads.
+     *
+     * Makes no call.
+     *
+     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+     *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
+     *     echo count($consumer->readMany(10)), " messages\n"; // 0 messages
+     *
+     * @param string $group    the group of consumers
+     * @param string $consumer the consumer's name, its own in the group
+     */
+    public function consumer(
+        string $group,
+        string $consumer,
+        ConsumerOptions $options = new ConsumerOptions(),
+    ): ShuffleConsumerInterface;
+
+    /**
+     * Up to `max` messages that were delivered too often, the oldest first; see
+     * `ShuffleConsumer::reclaim()`. They lie in the stream `<queue>:dead`, and stay until they are deleted
+     * or their `deadTtl` is over.
+     *
+     * @param int $max how many dead letters at most
+     *
+     * @return list<DeadLetter>
+     *
+     * @throws Exception\MillpondException as len()
+     * @throws Exception\InvalidArgumentException for a `max` of 0 or above 10,000
+     */
+    public function deadLetters(int $max = 100): array;
+
+    /**
+     * Collects what is recorded of tracked messages whose deadline has passed, in batches of values, those
+     * that were cordoned first. See `Garbage`.
+     *
+     * At least once: what was returned and not deleted yet is returned by the next collection.
+     *
+     * @param int|null $timeDigits how many of the first digits of the time a deadline has to begin with, 1 to 10
+     *
+     * @throws Exception\MillpondException as deleteTracked(), and InvalidArgumentException for a number of
+     *     digits that is none, when the first batch is asked for
+     */
+    public function gc(?int $timeDigits = null): GarbageInterface;
+
     /**
      * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns where it
      * is.
@@ -52,103 +101,6 @@ interface ShuffleQueueInterface
     public function writeMany(iterable $messages): array;
 
     /**
-     * A consumer of a group. Each message goes to one consumer of each group; a group begins with
-     * what the queue holds when it first reads. Makes no call.
-     *
-     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
-     *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
-     *     echo count($consumer->readMany(10)), " messages\n"; // 0 messages
-     *
-     * @param string $group    any bytes but none
-     * @param string $consumer any bytes but none
-     *
-     * @throws Exception\InvalidArgumentException for a negative or huge number; empty names are
-     *                                            refused by the step that needs them
-     */
-    public function consumer(
-        string $group,
-        string $consumer,
-        ConsumerOptions $options = new ConsumerOptions(),
-    ): ShuffleConsumerInterface;
-
-    /**
-     * How many entries the streams hold, finished ones that nobody deleted included.
-     *
-     * @throws Exception\WrongTypeException if a key holds something else
-     */
-    public function len(): int;
-
-    /**
-     * How many messages some group still has to get or to acknowledge.
-     *
-     * @throws Exception\MillpondException as len()
-     */
-    public function backlog(): int;
-
-    /**
-     * How many messages were delivered to a group and not acknowledged.
-     *
-     * @param string $group the group of consumers
-     *
-     * @throws Exception\MillpondException as len()
-     * @throws Exception\InvalidArgumentException for an empty group
-     */
-    public function pendingCount(string $group): int;
-
-    /**
-     * What each stream holds for a group.
-     *
-     * @param string $group the group of consumers
-     *
-     * @throws Exception\MillpondException as pendingCount()
-     */
-    public function stats(string $group): ShuffleStats;
-
-    /**
-     * Up to `max` messages that were delivered too often, the oldest first; see
-     * `ShuffleConsumer::reclaim()`. They lie in the stream `<queue>:dead`, and stay until they are deleted
-     * or their `deadTtl` is over.
-     *
-     * @param int $max how many dead letters at most
-     *
-     * @return list<DeadLetter>
-     *
-     * @throws Exception\MillpondException as len()
-     * @throws Exception\InvalidArgumentException for a `max` of 0 or above 10,000
-     */
-    public function deadLetters(int $max = 100): array;
-
-    /**
-     * Deletes dead letters. Returns how many of these there were.
-     *
-     * Deleting twice is safe. Above 100,000 letters it takes several steps.
-     *
-     * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
-     *
-     * @throws Exception\MillpondException as len()
-     */
-    public function deleteDeadLetters(DeadLetter|string|iterable $letters): int;
-
-    /**
-     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
-     * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
-     * still take from all; a later write or resize takes the others away. Returns how many streams the queue
-     * has now. A queue that nobody has written to is made with this number.
-     *
-     * Handles with another number of `streams` are refused from then on.
-     *
-     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
-     *     $queue->write('tenant-7', ['image' => 'a.png']);
-     *     echo $queue->resize(64), "\n"; // 64
-     *
-     * @param int $streams how many streams, 1 to 65,536
-     *
-     * @throws Exception\InvalidArgumentException for no stream or more than 65,536
-     * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
-     */
-    public function resize(int $streams): int;
-
-    /**
      * Writes one message of a tenant, and remembers where it is by the value of its field `trackField`. The
      * `deadline`, in seconds since the Unix epoch, says from when on that record may be collected; null (or
      * 0) is the server's time and the `ttl`, or 1 day without one. A message without that field, or with
@@ -176,12 +128,7 @@ interface ShuffleQueueInterface
      *     9,007,199,254,740,992
      * @throws Exception\CrossSlotException on a cluster with the global keys
      */
-    public function writeTracked(
-        string $shardKey,
-        iterable $fields,
-        string $trackField,
-        ?int $deadline = null,
-    ): Receipt;
+    public function writeTracked(string $shardKey, iterable $fields, string $trackField, ?int $deadline = null): Receipt;
 
     /**
      * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would one
@@ -205,6 +152,25 @@ interface ShuffleQueueInterface
      * @throws Exception\MillpondException as writeTracked(); a message that is refused refuses all
      */
     public function writeTrackedMany(iterable $messages, string $trackField, ?int $deadline = null): array;
+
+    /**
+     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
+     * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
+     * still take from all; a later write or resize takes the others away. Returns how many streams the queue
+     * has now. A queue that nobody has written to is made with this number.
+     *
+     * Handles with another number of `streams` are refused from then on.
+     *
+     *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
+     *     $queue->write('tenant-7', ['image' => 'a.png']);
+     *     echo $queue->resize(64), "\n"; // 64
+     *
+     * @param int $streams how many streams, 1 to 65,536
+     *
+     * @throws Exception\InvalidArgumentException for no stream or more than 65,536
+     * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
+     */
+    public function resize(int $streams): int;
 
     /**
      * Deletes the message that is tracked by this value, for all groups, taken or not. Returns where it was,
@@ -240,15 +206,46 @@ interface ShuffleQueueInterface
     public function cordonDeadlineExceeded(float $within): array;
 
     /**
-     * Collects what is recorded of tracked messages whose deadline has passed, those that were
-     * cordoned first. Makes no call yet.
+     * How many entries the streams hold, finished ones that nobody deleted included.
      *
-     * @param int|null $timeDigits 1 to 10: scans only deadlines that begin with as many of the
-     *                             first digits of the time, with 6 those of the same 10,000
-     *                             seconds; null is for all. What was cordoned is scanned in any
-     *                             case
-     *
-     * @throws Exception\InvalidArgumentException for another number, now or with the first batch
+     * @throws Exception\WrongTypeException if a key holds something else
      */
-    public function gc(?int $timeDigits = null): GarbageInterface;
+    public function len(): int;
+
+    /**
+     * How many messages some group still has to get or to acknowledge.
+     *
+     * @throws Exception\MillpondException as len()
+     */
+    public function backlog(): int;
+
+    /**
+     * How many messages were delivered to a group and not acknowledged.
+     *
+     * @param string $group the group of consumers
+     *
+     * @throws Exception\MillpondException as len()
+     * @throws Exception\InvalidArgumentException for an empty group
+     */
+    public function pendingCount(string $group): int;
+
+    /**
+     * Deletes dead letters. Returns how many of these there were.
+     *
+     * Deleting twice is safe. Above 100,000 letters it takes several steps.
+     *
+     * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
+     *
+     * @throws Exception\MillpondException as len()
+     */
+    public function deleteDeadLetters(DeadLetter|string|iterable $letters): int;
+
+    /**
+     * What each stream holds for a group.
+     *
+     * @param string $group the group of consumers
+     *
+     * @throws Exception\MillpondException as pendingCount()
+     */
+    public function stats(string $group): ShuffleStats;
 }

@@ -74,12 +74,12 @@ final class DocsTest extends TestCase
             static fn (string $name): string => \strtok($name, ','),
             \array_keys(\iterator_to_array($this->shown())),
         );
-        self::assertSame(['BatchesInterface.php', 'ClientInterface.php', 'ClientInterface.php', 'ConsumerLease.php',
-            'DirtyListInterface.php', 'Garbage.php', 'IckChannel.php', 'Messages.php', 'Millpond.php', 'Millpond.php',
-            'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
-            'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'DependencyException.php',
-            'MillpondException.php', 'ReadsStore.php', 'TaskMethods.php', 'Claims.php',
-            'Doc.php', 'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
-            'TaskStore.php', 'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerOptions.php'], $files);
+        self::assertSame(['Batches.php', 'ClientInterface.php', 'ClientInterface.php', 'ConsumerLease.php',
+            'DirtyListInterface.php', 'Garbage.php', 'IckChannel.php', 'Messages.php', 'Millpond.php',
+            'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
+            'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php',
+            'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',
+            'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
+            'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerOptions.php'], $files);
     }
 }

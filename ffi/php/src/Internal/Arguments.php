@@ -81,6 +81,25 @@ final class Arguments
     }
 
     /**
+     * Each of one value or many, converted.
+     *
+     * @template Value
+     *
+     * @param callable(mixed, string): Value $convert gets a value, and where it is for an error
+     *
+     * @return list<Value>
+     */
+    public static function each(string $argument, mixed $values, int $max, callable $convert): array
+    {
+        $found = [];
+        foreach (\is_iterable($values) ? self::items($argument, $values, $max) : [$values] as $value) {
+            $found[] = $convert($value, $argument . '[' . \count($found) . ']');
+        }
+
+        return $found;
+    }
+
+    /**
      * Up to `$max` items of what may have no end.
      *
      * @param iterable<mixed> $values
@@ -133,6 +152,14 @@ final class Arguments
     }
 
     /**
+     * A size, where null means that it is not set.
+     */
+    public static function optionalSize(string $argument, ?int $size): int
+    {
+        return $size === null ? self::NOT_SET : self::size($argument, $size);
+    }
+
+    /**
      * A size of 32 bits.
      */
     public static function smallSize(string $argument, int $size): int
@@ -151,16 +178,10 @@ final class Arguments
      */
     public static function smallSizes(string $argument, iterable $sizes): array
     {
-        $found = [];
-        foreach (self::items($argument, $sizes, Limits::get()->icks) as $size) {
-            $path = $argument . '[' . \count($found) . ']';
-            if (!\is_int($size)) {
-                throw self::wrong($path, 'be int', $size);
-            }
-            $found[] = self::smallSize($path, $size);
-        }
+        $size = static fn (mixed $size, string $path): int => \is_int($size)
+            ? self::smallSize($path, $size) : throw self::wrong($path, 'be int', $size);
 
-        return $found;
+        return self::each($argument, $sizes, Limits::get()->icks, $size);
     }
 
     /**

@@ -31,22 +31,10 @@ final class BorrowedBatches implements BatchesInterface
     ) {
     }
 
-    public function next(): ?array
-    {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take();
-    }
-
-    private function fill(): bool
+    private function fetch(): void
     {
         if ($this->over) {
-            return false;
-        }
-        if ($this->isKept()) {
-            return true;
+            return;
         }
         $sent = $this->sent();
         try {
@@ -62,8 +50,6 @@ final class BorrowedBatches implements BatchesInterface
         if ($batch !== []) {
             $this->keep($batch);
         }
-
-        return $batch !== [];
     }
 
     public function commit(): int
@@ -71,11 +57,6 @@ final class BorrowedBatches implements BatchesInterface
         $done = $this->sent();
 
         return $done === [] ? 0 : $this->ick->commit($done);
-    }
-
-    private function forget(): void
-    {
-        $this->atWork = false;
     }
 
     /**

@@ -209,6 +209,40 @@ final class Library
     }
 
     /**
+     * Makes an object of a handle that the library makes; null if that makes none. No signal handler can throw
+     * in between.
+     *
+     * @template Made
+     *
+     * @param list<mixed>           $arguments as for made()
+     * @param callable(CData): Made $object
+     *
+     * @return Made|null
+     */
+    public function handle(string $function, array $arguments, string $output, callable $object): mixed
+    {
+        return Signals::held(function () use ($function, $arguments, $output, $object): mixed {
+            Handles::sweep();
+            $handle = $this->made($function, $arguments, $output)->$output[0];
+
+            return $handle === null ? null : $object($handle);
+        });
+    }
+
+    /**
+     * A structure of options, with its defaults.
+     */
+    public function options(string $structure): CData
+    {
+        $options = $this->ffi->new($structure);
+        [$pointer, $size] = [FFI::addr($options), FFI::sizeof($options)];
+        $function = "{$structure}_init";
+        $this->ffi->$function($pointer, $size);
+
+        return $options;
+    }
+
+    /**
      * Throws the error of a call, if it failed.
      *
      * @throws Exception\MillpondException
@@ -303,5 +337,15 @@ final class Library
         Handles::free($keys);
 
         return $found;
+    }
+
+    /**
+     * The keys of an Ick of this name.
+     *
+     * @return list<string>
+     */
+    public function ickKeys(string $name): array
+    {
+        return $this->keys($this->made('millpond_ick_keys', [$name, \strlen($name)], 'keys'));
     }
 }

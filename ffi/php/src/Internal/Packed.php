@@ -16,14 +16,15 @@ use FFI\CData;
 final class Packed
 {
     /** The size of one element of each kind of list. */
-    private const PAIR_BYTES = 32, MEMBER_BYTES = 16, NUMBER_BYTES = 4;
-    private const FIELD_BYTES = 32, MESSAGE_BYTES = 40, RECEIPT_BYTES = 24, ID_BYTES = 16;
-    private const WORD_BYTES = 8;
+    private const PAIR_BYTES = 32, FIELD_BYTES = 32, MESSAGE_BYTES = 40, NUMBER_BYTES = 4, WORD_BYTES = 8;
 
     /** The memory of one list is kept for the next, unless it is larger than this. */
     private const SPARE_BYTES_MAX = 1_048_576;
 
     private static ?Block $spare = null;
+
+    /** Where the elements are; 0 if there are none. */
+    public readonly int $address;
 
     /** @param CData|null $array the elements; null if there are none */
     private function __construct(
@@ -31,6 +32,7 @@ final class Packed
         public readonly int $count,
         private readonly ?Block $block,
     ) {
+        $this->address = $block === null ? 0 : $block->address;
     }
 
     public function __destruct()
@@ -71,20 +73,40 @@ final class Packed
     }
 
     /**
-     * An array of millpond_bytes: pointer and length.
+     * An array of millpond_bytes.
      *
      * @param list<string> $members
      */
     public static function members(FFI $ffi, array $members): self
     {
-        $count = \count($members);
-        if ($count === 0) {
+        return self::ofStrings($ffi, 'members', 1, $members);
+    }
+
+    /**
+     * An array of millpond_shuffle_field.
+     *
+     * @param list<string> $strings field, value, field, value, …
+     */
+    public static function fields(FFI $ffi, array $strings): self
+    {
+        return self::ofStrings($ffi, 'fields', 2, $strings);
+    }
+
+    /**
+     * An array of structures of strings: pointer and length of each.
+     *
+     * @param list<string> $strings the same, one after the other
+     */
+    private static function ofStrings(FFI $ffi, string $view, int $each, array $strings): self
+    {
+        if ($strings === []) {
             return new self(null, 0, null);
         }
-        $block = self::block($ffi, $count * self::MEMBER_BYTES, self::joined($members));
-        self::strings($block, 0, $block->address + $count * self::MEMBER_BYTES, $members);
+        $start = 2 * \count($strings) * self::WORD_BYTES;
+        $block = self::block($ffi, $start, self::joined($strings));
+        self::strings($block, 0, $block->address + $start, $strings);
 
-        return new self($block->members, $count, $block);
+        return new self($block->$view, \intdiv(\count($strings), $each), $block);
     }
 
     /**
@@ -94,33 +116,52 @@ final class Packed
      */
     public static function numbers(FFI $ffi, array $numbers): self
     {
-        $count = \count($numbers);
-        if ($count === 0) {
-            return new self(null, 0, null);
-        }
-        $block = self::block($ffi, $count * self::NUMBER_BYTES, '');
-        foreach ($numbers as $index => $number) {
-            $block->numbers[$index] = $number;
-        }
-
-        return new self($block->numbers, $count, $block);
+        return self::ofNumbers($ffi, 'numbers', 1, $numbers, 'numbers', self::NUMBER_BYTES);
     }
 
     /**
-     * An array of millpond_shuffle_field: pointer and length of the field, and those of its value.
+     * An array of millpond_shuffle_receipt: stream, and the two numbers of the id.
      *
-     * @param list<string> $strings field, value, field, value, …
+     * @param list<int> $receipts
      */
-    public static function fields(FFI $ffi, array $strings): self
+    public static function receipts(FFI $ffi, array $receipts): self
     {
-        $count = \count($strings) >> 1;
-        if ($count === 0) {
+        return self::ofNumbers($ffi, 'receipts', 3, $receipts);
+    }
+
+    /**
+     * An array of millpond_shuffle_id: the two numbers of the id.
+     *
+     * @param list<int> $ids
+     */
+    public static function ids(FFI $ffi, array $ids): self
+    {
+        return self::ofNumbers($ffi, 'ids', 2, $ids);
+    }
+
+    /**
+     * An array of structures of numbers.
+     *
+     * @param list<int> $numbers the same, one after the other
+     */
+    private static function ofNumbers(
+        FFI $ffi,
+        string $view,
+        int $each,
+        array $numbers,
+        string $unit = 'words',
+        int $bytes = self::WORD_BYTES,
+    ): self {
+        if ($numbers === []) {
             return new self(null, 0, null);
         }
-        $block = self::block($ffi, $count * self::FIELD_BYTES, self::joined($strings));
-        self::strings($block, 0, $block->address + $count * self::FIELD_BYTES, $strings);
+        $block = self::block($ffi, \count($numbers) * $bytes, '');
+        $memory = $block->$unit;
+        foreach ($numbers as $index => $number) {
+            $memory[$index] = $number;
+        }
 
-        return new self($block->fields, $count, $block);
+        return new self($block->$view, \intdiv(\count($numbers), $each), $block);
     }
 
     /**
@@ -158,46 +199,6 @@ final class Packed
         self::strings($block, $word, $address, $strings);
 
         return new self($block->messages, $count, $block);
-    }
-
-    /**
-     * An array of millpond_shuffle_receipt: stream, and the two numbers of the id.
-     *
-     * @param list<int> $receipts the same, one after the other
-     */
-    public static function receipts(FFI $ffi, array $receipts): self
-    {
-        $count = \intdiv(\count($receipts), 3);
-        if ($count === 0) {
-            return new self(null, 0, null);
-        }
-        $block = self::block($ffi, $count * self::RECEIPT_BYTES, '');
-        $words = $block->words;
-        foreach ($receipts as $word => $value) {
-            $words[$word] = $value;
-        }
-
-        return new self($block->receipts, $count, $block);
-    }
-
-    /**
-     * An array of millpond_shuffle_id: the two numbers of the id.
-     *
-     * @param list<int> $ids the same, one after the other
-     */
-    public static function ids(FFI $ffi, array $ids): self
-    {
-        $count = \intdiv(\count($ids), 2);
-        if ($count === 0) {
-            return new self(null, 0, null);
-        }
-        $block = self::block($ffi, $count * self::ID_BYTES, '');
-        $words = $block->words;
-        foreach ($ids as $word => $value) {
-            $words[$word] = $value;
-        }
-
-        return new self($block->ids, $count, $block);
     }
 
     /**

@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
-use FFI;
-use FFI\CData;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
@@ -38,15 +36,9 @@ final class TaskArguments
             'ids' => $limits->ids,
             default => $limits->names,
         };
-        $found = [];
-        foreach (Arguments::items($argument, $names, $max) as $name) {
-            if (!\is_string($name)) {
-                throw Arguments::wrong($argument . '[' . \count($found) . ']', 'be string', $name);
-            }
-            $found[] = $name;
-        }
 
-        return $found;
+        return Arguments::each($argument, $names, $max, static fn (mixed $name, string $path): string => \is_string($name)
+            ? $name : throw Arguments::wrong($path, 'be string', $name));
     }
 
     /**
@@ -84,17 +76,10 @@ final class TaskArguments
      */
     public static function tasks(Task|TaskId|iterable $tasks): array
     {
-        $found = [];
-        $items = \is_iterable($tasks) ? Arguments::items('tasks', $tasks, Limits::get()->entries) : [$tasks];
-        foreach ($items as $task) {
-            $path = 'tasks[' . \count($found) . ']';
-            if (!$task instanceof Task && !$task instanceof TaskId) {
-                throw Arguments::wrong($path, 'be Task or TaskId', $task);
-            }
-            $found[] = self::task($path, $task);
-        }
+        $task = static fn (mixed $task, string $path): array => $task instanceof Task || $task instanceof TaskId
+            ? self::task($path, $task) : throw Arguments::wrong($path, 'be Task or TaskId', $task);
 
-        return $found;
+        return Arguments::each('tasks', $tasks, Limits::get()->entries, $task);
     }
 
     /**
@@ -104,41 +89,9 @@ final class TaskArguments
      */
     public static function docs(Doc|DocId|iterable $docs): array
     {
-        $found = [];
-        $items = \is_iterable($docs) ? Arguments::items('docs', $docs, Limits::get()->entries) : [$docs];
-        foreach ($items as $doc) {
-            $path = 'docs[' . \count($found) . ']';
-            if (!$doc instanceof Doc && !$doc instanceof DocId) {
-                throw Arguments::wrong($path, 'be Doc or DocId', $doc);
-            }
-            $found[] = self::doc($path, $doc);
-        }
+        $doc = static fn (mixed $doc, string $path): array => $doc instanceof Doc || $doc instanceof DocId
+            ? self::doc($path, $doc) : throw Arguments::wrong($path, 'be Doc or DocId', $doc);
 
-        return $found;
-    }
-
-    /**
-     * A millpond_tasks_filter, and what has to be there as long as it is.
-     *
-     * @param string|iterable<mixed> $exact
-     * @param string|iterable<mixed> $prefixes
-     *
-     * @return array{CData, list<mixed>}
-     */
-    public static function filter(FFI $ffi, string|iterable $exact, string|iterable $prefixes, ?int $limit): array
-    {
-        $names = Packed::members($ffi, self::names('exact', $exact));
-        $starts = Packed::members($ffi, self::names('prefixes', $prefixes));
-        $filter = $ffi->new('millpond_tasks_filter');
-        $pointer = FFI::addr($filter);
-        $size = FFI::sizeof($filter);
-        $ffi->millpond_tasks_filter_init($pointer, $size);
-        [$filter->exact, $filter->exact_count] = [$names->array, $names->count];
-        [$filter->prefixes, $filter->prefix_count] = [$starts->array, $starts->count];
-        if ($limit !== null) {
-            $filter->limit = Arguments::size('limit', $limit);
-        }
-
-        return [$pointer, [$filter, $names, $starts]];
+        return Arguments::each('docs', $docs, Limits::get()->entries, $doc);
     }
 }

@@ -6,6 +6,7 @@ namespace Millpond\Internal;
 
 use FFI;
 use FFI\CData;
+use Millpond\Exception\DependencyException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
 use Millpond\Tasks\DocPage;
@@ -26,16 +27,6 @@ use Millpond\Tasks\TaskPage;
  */
 final class TaskResults
 {
-    /** The lists of a millpond_tasks_dependency, and how many there are, by the name of the property. */
-    private const TASK_LISTS = ['inserts' => ['inserts', 'insert_count'], 'changes' => ['changes', 'change_count'],
-        'deletes' => ['deletes', 'delete_count'], 'depends' => ['depends', 'depend_count'],
-        'claims' => ['claims', 'claim_count']];
-    private const DOC_LISTS = ['docInserts' => ['doc_inserts', 'doc_insert_count'],
-        'docChanges' => ['doc_changes', 'doc_change_count'], 'docDeletes' => ['doc_deletes', 'doc_delete_count'],
-        'docDepends' => ['doc_depends', 'doc_depend_count'], 'docClaims' => ['doc_claims', 'doc_claim_count']];
-    private const PREDICATES = ['has_missing', 'has_missing_docs', 'has_claims', 'has_claimed_docs', 'has_collisions',
-        'only_claims'];
-
     use ReadsRecords;
 
     private function __construct(
@@ -143,7 +134,7 @@ final class TaskResults
         );
     }
 
-    private function page(): TaskPage
+    private function taskPage(): TaskPage
     {
         return new TaskPage($this->tasks(), $this->next($this->data[0]->next, 'readPosition'));
     }
@@ -172,21 +163,16 @@ final class TaskResults
     {
         $found = $dependency[0];
         $lists = $has = [];
-        foreach (self::TASK_LISTS as $property => [$list, $count]) {
+        foreach (DependencyException::LISTS as $property => [$list, $count, $isTasks]) {
             for ($index = 0; $index < $found->$count; ++$index) {
-                $task = $found->$list[$index];
-                $lists[$property][] = new TaskId(self::bytes($task->id), $task->version);
+                $of = $found->$list[$index];
+                [$id, $version] = [self::bytes($of->id), $of->version];
+                $lists[$property][] = $isTasks ? new TaskId($id, $version)
+                    : new DocId(self::bytes($of->namespace_name), $id, $version);
             }
         }
-        foreach (self::DOC_LISTS as $property => [$list, $count]) {
-            for ($index = 0; $index < $found->$count; ++$index) {
-                $doc = $found->$list[$index];
-                [$namespace, $id] = [self::bytes($doc->namespace_name), self::bytes($doc->id)];
-                $lists[$property][] = new DocId($namespace, $id, $doc->version);
-            }
-        }
-        foreach (self::PREDICATES as $predicate) {
-            $has[$predicate] = $found->$predicate;
+        foreach (['has_missing', 'has_missing_docs', 'has_claims', 'has_claimed_docs', 'has_collisions', 'only_claims'] as $name) {
+            $has[$name] = $found->$name;
         }
 
         return [$lists, $has];

@@ -41,20 +41,18 @@ trait YieldsBatches
         }
     }
 
-    /**
-     * Takes the batch that fill() has kept. The caller returns it at once.
-     *
-     * @return list<mixed>
-     */
-    private function take(): array
+    public function next(): ?array
     {
+        if (!$this->fill()) {
+            return null;
+        }
         [$batch, $this->unseen, $this->atWork] = [$this->unseen, null, true];
 
         return $batch;
     }
 
     /**
-     * Keeps a batch that came, for take().
+     * Keeps a batch that came, for next().
      *
      * @param list<mixed> $batch
      */
@@ -65,25 +63,32 @@ trait YieldsBatches
     }
 
     /**
-     * Whether a batch is kept. What a fork has copied is its parent's.
+     * Keeps the next batch, unless one is kept already; false if there is none.
      */
-    private function isKept(): bool
+    private function fill(): bool
     {
+        // What a fork has copied is its parent's.
         if ($this->unseen !== null && $this->process !== \getmypid()) {
             $this->forget();
             $this->unseen = null;
+        }
+        if ($this->unseen === null) {
+            $this->fetch();
         }
 
         return $this->unseen !== null;
     }
 
     /**
-     * Keeps the next batch, unless one is kept already; false if there is none.
+     * Asks for a batch, and keeps it if there is one.
      */
-    abstract private function fill(): bool;
+    abstract private function fetch(): void;
 
     /**
-     * Marks the last batch as not done and takes `$atWork` back, so that it is returned again.
+     * Marks the last batch as not done. Where nothing is delivered again by itself, that is all.
      */
-    abstract private function forget(): void;
+    private function forget(): void
+    {
+        $this->atWork = false;
+    }
 }

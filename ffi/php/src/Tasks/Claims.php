@@ -5,20 +5,23 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use FFI\CData;
-use Millpond\Exception;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
 use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
-use Millpond\Internal\TaskResults;
 use Millpond\Internal\TaskArguments;
+use Millpond\Internal\TaskResults;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A claimant's loop over batches of leased tasks, made by `TaskStore::claims()`. Asking for the next
- * batch changes nothing about the one before: its tasks are leased until they are deleted or changed, or
- * until the lease is over.
+ * A claimant's loop over batches of leased tasks, made by `TaskStore::claims()`. Asking for the next batch
+ * changes nothing about the one before: its tasks are leased until they are deleted or changed, or until the
+ * lease is over.
+ *
+ * A loop that is left by an exception or by `break` leaves its tasks leased. A second `foreach` over the
+ * same object continues with the next batch.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->modify((new Modification())->insert(new NewTask('print', 'a.pdf'))->insert(new NewTask('print', 'b.pdf')));
@@ -29,14 +32,11 @@ use Millpond\Internal\YieldsBatches;
  *         $store->modify($done);
  *     }
  *
- * A loop that is left by an exception or by `break` leaves its tasks leased. A second `foreach` over the
- * same object continues with the next batch.
- *
  * @implements \IteratorAggregate<int, list<Task>>
  */
 final class Claims implements ClaimsInterface
 {
-    use YieldsBatches;
+    use Owns, YieldsBatches;
 
     private function __construct(
         private readonly Library $library,
@@ -45,16 +45,6 @@ final class Claims implements ClaimsInterface
         private readonly TaskStore $store,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_claims_free', $handle);
-    }
-
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
     }
 
     /**
@@ -75,52 +65,14 @@ final class Claims implements ClaimsInterface
         $size = Arguments::size('max', $max);
         $waitMs = Arguments::wait('wait', $wait);
         $leaseMs = Arguments::milliseconds('lease', $lease);
-        $open = static fn (CData $call): int => $library->ffi->millpond_tasks_claims_new(
-            $storeHandle,
-            $names->array,
-            $names->count,
-            $leaseMs,
-            $size,
-            $waitMs,
-            $call->claims,
-            $call->error,
-        );
+        $arguments = [$storeHandle, $names->array, $names->count, $leaseMs, $size, $waitMs];
+        $made = static fn (CData $handle): self => new self($library, $handle, $wait !== null, $store);
 
-        return Signals::held(static function () use ($library, $open, $wait, $store): self {
-            $call = $library->call();
-            $status = $open($call);
-            $library->check($status, $call);
-
-            return new self($library, $call->claims[0], $wait !== null, $store);
-        });
+        return $library->handle('millpond_tasks_claims_new', $arguments, 'claims', $made);
     }
 
-    /**
-     * Leases the next batch; null when the loop is over. What `foreach` does.
-     *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
-     * the next call.
-     *
-     * @return list<Task>|null
-     *
-     * @throws Exception\MillpondException what `TaskStore::claimMany()` throws
-     */
-    public function next(): ?array
+    private function fetch(): void
     {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take();
-    }
-
-    private function fill(): bool
-    {
-        if ($this->isKept()) {
-            return true;
-        }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             $call = $this->library->made('millpond_tasks_claims_next', [$this->handle], 'result');
             if ($call->result[0] !== null) {
@@ -128,13 +80,5 @@ final class Claims implements ClaimsInterface
                 $this->keep($batch);
             }
         });
-
-        return $this->unseen !== null;
-    }
-
-    /** Nothing is delivered again by itself: what is not done is leased. */
-    private function forget(): void
-    {
-        $this->atWork = false;
     }
 }

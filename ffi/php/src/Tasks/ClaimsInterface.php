@@ -5,8 +5,6 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
-use Millpond\Exception;
-
 /**
  * What `Claims` does, for a program that puts something else in its place.
  *
@@ -15,16 +13,14 @@ use Millpond\Exception;
 interface ClaimsInterface extends \IteratorAggregate
 {
     /**
-     * Leases the next batch; null when the loop is over. What `foreach` does.
+     * Leases the next batch; null when the loop is over. What `foreach` does. It throws what
+     * `TaskStore::claimMany()` throws.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A batch that came meanwhile is returned by
-     * the next call.
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
+     * one that returns the wait continues. What came meanwhile is returned by the next call.
      *
      * @return list<Task>|null
-     *
-     * @throws Exception\MillpondException what `TaskStore::claimMany()` throws
      */
     public function next(): ?array;
 }

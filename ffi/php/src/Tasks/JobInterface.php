@@ -6,6 +6,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use Millpond\Exception;
+use Millpond\Exception\DependencyException;
 
 /**
  * What `Job` does, for a program that puts something else in its place.
@@ -20,6 +21,11 @@ interface JobInterface
     public function handle(): TaskId;
 
     /**
+     * A modification that deletes the task: the usual end of a job, to add to and to finish() with.
+     */
+    public function delete(): Modification;
+
+    /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
      * lease: stop working. What ends the job is refused then.
      */
@@ -31,25 +37,22 @@ interface JobInterface
     public function isEnded(): bool;
 
     /**
-     * A modification that deletes the task: the usual end of a job, to add to and to finish() with. Makes
-     * no call.
-     */
-    public function delete(): Modification;
-
-    /**
-     * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
-     * ends the job releases them, unless it deletes them or sets until when they are held.
+     * Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are
+     * the job's alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes
+     * them or says until when they are to be held.
      *
-     * @param float|null $wait up to how many seconds to wait while another claimant holds one of them.
-     *                         Waiters have no order: the claimant that held the documents may get them
-     *                         again first
+     * @param string     $namespace the namespace of documents, up to 64 characters
+     * @param string     $key       the primary key of documents, up to 256 characters
+     * @param float|null $wait      how long in seconds to wait while another claimant holds one of them. Waiters
+     *                              have no order: the claimant that held the documents may get them again first;
+     *                              INF waits without limit
      *
      * @return list<Doc>
      *
-     * @throws Exception\LeaseLostException once the job has ended
-     * @throws Exception\DependencyException if another claimant holds one of them. A handler that lets
-     *                                       this exception through has not failed: the task is released
-     *                                       with a delay of some milliseconds, as fail() says
+     * @throws Exception\MillpondException as `TaskStore::claimDocs()`: DependencyException if somebody else
+     *     holds one of them. A handler that lets this error through has not failed: the task is given back, as
+     *     fail() says. LeaseLostException once the job has ended, also if it ends meanwhile: nothing is held
+     *     then
      */
     public function claimDocs(string $namespace, string $key, ?float $wait = null): array;
 
@@ -87,10 +90,11 @@ interface JobInterface
     public function fail(string $err): void;
 
     /**
-     * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
-     * attempt, moves the task to the error queue.
+     * Ends the job and puts the task off for another attempt, as the `Worker` says, or into its error queue
+     * if that was the last.
      *
-     * @param float|null $delay seconds; null is as the worker says
+     * @param string     $err   what went wrong
+     * @param float|null $delay how long in seconds until it is tried again; null is as the worker says
      *
      * @throws Exception\MillpondException as finish()
      */
@@ -107,12 +111,12 @@ interface JobInterface
     public function moveTo(string $queue, string $err): void;
 
     /**
-     * Ends the job and releases the task without counting an attempt. It does not count for
-     * `maxClaims` either.
+     * Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up
+     * to half of it less, so that it is not given and given back all the time. This is no attempt, and no
+     * claim without an end.
      *
-     * @param float|null $delay in how many seconds it is available; 0 is at once, and null a random time
-     *                          of 0.05 to 0.1 seconds, so that a task is not claimed and released in a
-     *                          tight loop
+     * @param float|null $delay how long in seconds until it is available; 0 is at once, and null a random time of
+     *                          0.05 to 0.1 seconds, so that a task is not claimed and released in a tight loop
      *
      * @throws Exception\MillpondException as finish()
      */

@@ -6,9 +6,9 @@ namespace Millpond\Tasks;
 
 use FFI;
 use FFI\CData;
-use Millpond\Exception;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
 use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
@@ -27,7 +27,9 @@ use Millpond\Internal\YieldsBatches;
  */
 final class Jobs implements JobsInterface
 {
-    use YieldsBatches;
+    use Owns, YieldsBatches {
+        next as private nextBatch;
+    }
 
     private function __construct(
         private readonly Library $library,
@@ -38,49 +40,33 @@ final class Jobs implements JobsInterface
         Handles::keep($this, $library->ffi, 'millpond_tasks_jobs_free', $handle);
     }
 
-    public function __destruct()
-    {
-        Handles::free($this->handle);
-    }
-
-    /** A copy would free what the original holds. */
-    private function __clone(): void
-    {
-    }
-
     /**
      * @internal what `Worker::jobs()` does
      *
      * @param list<string> $queues
-     * @param CData        $options a millpond_tasks_worker_options
-     * @param Packed       $names   what is in the options
+     * @param CData        $options a millpond_tasks_worker_options with these settings
      */
     public static function open(
         Library $library,
         CData $storeHandle,
         array $queues,
+        WorkerOptions $settings,
         CData $options,
-        bool $waits,
         TaskStore $store,
-        Packed $names,
     ): self {
         $packed = Packed::members($library->ffi, $queues);
+        $names = Packed::members($library->ffi, $settings->errorQueue === null ? [] : [$settings->errorQueue]);
+        if ($names->array !== null) {
+            $options->error_queue = $names->array[0];
+        }
         $pointer = FFI::addr($options);
+        $arguments = [$storeHandle, $packed->array, $packed->count, $pointer];
+        $made = static fn (CData $handle): self => new self($library, $handle, $settings->wait !== null, $store);
 
-        return Signals::held(static function () use ($library, $storeHandle, $packed, $pointer, $waits, $store): self {
-            $call = $library->made(
-                'millpond_tasks_jobs_new',
-                [$storeHandle, $packed->array, $packed->count, $pointer],
-                'jobs',
-            );
-
-            return new self($library, $call->jobs[0], $waits, $store);
-        });
+        return $library->handle('millpond_tasks_jobs_new', $arguments, 'jobs', $made);
     }
 
-    /**
-     * The jobs, one after the other.
-     */
+    /** The jobs, one after the other. */
     public function getIterator(): \Generator
     {
         while ($this->fill()) {
@@ -91,30 +77,13 @@ final class Jobs implements JobsInterface
         }
     }
 
-    /**
-     * Takes the next job; null when the loop is over. What `foreach` does.
-     *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A job that came meanwhile is returned by
-     * the next call.
-     *
-     * @throws Exception\MillpondException what `TaskStore::claim()` throws
-     */
     public function next(): ?Job
     {
-        if (!$this->fill()) {
-            return null;
-        }
-
-        return $this->take()[0];
+        return $this->nextBatch()[0] ?? null;
     }
 
-    private function fill(): bool
+    private function fetch(): void
     {
-        if ($this->isKept()) {
-            return true;
-        }
         Signals::keeping($this->library->ffi, $this->waits, function (): void {
             Handles::sweep();
             $call = $this->library->made('millpond_tasks_jobs_next', [$this->handle], 'job');
@@ -123,13 +92,5 @@ final class Jobs implements JobsInterface
                 $this->keep([$job]);
             }
         });
-
-        return $this->unseen !== null;
-    }
-
-    /** Nothing is delivered again by itself: what is not done is leased. */
-    private function forget(): void
-    {
-        $this->atWork = false;
     }
 }

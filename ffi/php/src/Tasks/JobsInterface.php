@@ -5,8 +5,6 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
-use Millpond\Exception;
-
 /**
  * What `Jobs` does, for a program that puts something else in its place.
  *
@@ -15,19 +13,12 @@ use Millpond\Exception;
 interface JobsInterface extends \IteratorAggregate
 {
     /**
-     * The jobs, one after the other.
-     */
-    public function getIterator(): \Generator;
-
-    /**
-     * Takes the next job; null when the loop is over. What `foreach` does.
+     * Takes the next job; null when the loop is over. What `foreach` does. It throws what
+     * `TaskStore::claim()` throws.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it
-     * waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. A job that came meanwhile is returned by
-     * the next call.
-     *
-     * @throws Exception\MillpondException what `TaskStore::claim()` throws
+     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
+     * one that returns the wait continues. What came meanwhile is returned by the next call.
      */
     public function next(): ?JobInterface;
 }

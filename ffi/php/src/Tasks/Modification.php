@@ -9,9 +9,10 @@ use Millpond\Internal\Packed;
 use Millpond\Internal\TaskArguments;
 
 /**
- * Inserts, changes, deletes and dependencies on tasks and documents, for `TaskStore::modify()`: all
- * happen or none does. A task or document may be named only once; there are at most 100,000 entries.
- * Each method adds to the object and returns it.
+ * Inserts, changes, deletes and dependencies on tasks and documents, for `TaskStore::modify()`: all happen
+ * or none does. A task or document may be named only once.
+ *
+ * There are at most 100,000 entries. Each method adds to the object and returns it.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $task = $store->insert(new NewTask('inbox', 1));
@@ -28,11 +29,7 @@ final class Modification
     private array $entries = [];
 
     /**
-     * Inserts a task. Refused if a task of its id is there, in any queue.
-     *
-     * @param bool $skipColliding leaves this task out then, instead of refusing the whole modification
-     *
-     * @return $this
+     * Inserts a task. Refused if a task of that id is there, in any queue.
      */
     public function insert(NewTask $task, bool $skipColliding = false): self
     {
@@ -41,10 +38,6 @@ final class Modification
 
     /**
      * Changes a task. Refused if it is not there at that version, or held by another claimant.
-     *
-     * @param TaskChange $change what `Task::change()` has made
-     *
-     * @return $this
      */
     public function change(TaskChange $change): self
     {
@@ -53,8 +46,6 @@ final class Modification
 
     /**
      * Deletes a task. Refused if it is not there at that version, or held by another claimant.
-     *
-     * @return $this
      */
     public function delete(Task|TaskId $task): self
     {
@@ -62,9 +53,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this task is not there at that version, claimed or not.
-     *
-     * @return $this
+     * Is refused if this task is not there at that version; who holds it does not matter.
      */
     public function depend(Task|TaskId $task): self
     {
@@ -72,12 +61,8 @@ final class Modification
     }
 
     /**
-     * Inserts a document. Refused if one of its id is there in its namespace; without an id of its own, if
-     * one of its keys is.
-     *
-     * @param bool $skipColliding leaves this document out then, instead of refusing the whole modification
-     *
-     * @return $this
+     * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of its own,
+     * if one of its keys is.
      */
     public function insertDoc(NewDoc $doc, bool $skipColliding = false): self
     {
@@ -85,12 +70,12 @@ final class Modification
     }
 
     /**
-     * Inserts a document, or replaces the content of the one of its id; without an id of its own, of the
-     * one of its keys. The document's claimant stays the same. Refused if another claimant holds it, and
-     * as an id that is taken if it has other keys. It is among the inserted documents of what the
-     * modification did, after the inserts.
+     * Inserts a document, or replaces the content of the one of that id. It has to have a content. Refused
+     * if another claimant holds it, and as a collision if it has other keys. Its holder stays the same. It
+     * is among the inserted documents of what the modification did.
      *
-     * @return $this
+     * In the modification that ends a `Job`, a put of a document that the job holds is a change: the
+     * document has to be at the version that is held, is released, and is among the changed documents.
      */
     public function putDoc(NewDoc $doc): self
     {
@@ -99,10 +84,6 @@ final class Modification
 
     /**
      * Changes a document. Refused if it is not there at that version, or held by another claimant.
-     *
-     * @param DocChange $change what `Doc::change()` has made
-     *
-     * @return $this
      */
     public function changeDoc(DocChange $change): self
     {
@@ -111,8 +92,6 @@ final class Modification
 
     /**
      * Deletes a document. Refused if it is not there at that version, or held by another claimant.
-     *
-     * @return $this
      */
     public function deleteDoc(Doc|DocId $doc): self
     {
@@ -120,9 +99,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this document is not there at that version, claimed or not.
-     *
-     * @return $this
+     * Is refused if this document is not there at that version; who holds it does not matter.
      */
     public function dependDoc(Doc|DocId $doc): self
     {

@@ -9,8 +9,8 @@ use Millpond\Internal\Json;
 use Millpond\Internal\TaskArguments;
 
 /**
- * A change of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of
- * retry(), retryOrQuarantine() and quarantine() the last one holds.
+ * A change of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of retry(),
+ * retryOrQuarantine() and quarantine() the last one holds.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', 'slow'));
@@ -51,7 +51,9 @@ final class TaskChange
     }
 
     /**
-     * One more attempt, with what went wrong on a line of its own behind what went wrong before.
+     * One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+     *
+     * @param string $err what went wrong
      */
     public function retry(string $err): self
     {
@@ -59,10 +61,12 @@ final class TaskChange
     }
 
     /**
-     * retry(), and with the attempt `$max` a move to this queue; never for a `$max` of 0 or a queue
-     * without a name.
+     * `retry`, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a
+     * name.
      *
-     * @throws \Millpond\Exception\InvalidArgumentException for a `$max` below 0
+     * @param string $err   what went wrong
+     * @param string $queue the queue's name, 1 to 64 KiB
+     * @param int    $max   how many tasks at most, 1 to 1,000
      */
     public function retryOrQuarantine(string $err, string $queue, int $max): self
     {
@@ -70,7 +74,10 @@ final class TaskChange
     }
 
     /**
-     * retry(), and a move to this queue.
+     * `retry`, and a move to this queue.
+     *
+     * @param string $err   what went wrong
+     * @param string $queue the queue's name, 1 to 64 KiB
      */
     public function quarantine(string $err, string $queue): self
     {

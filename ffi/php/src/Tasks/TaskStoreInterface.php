@@ -6,6 +6,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use Millpond\Exception;
+use Millpond\Exception\InvalidArgumentException;
 
 /**
  * What `TaskStore` does, for a program that puts something else in its place.
@@ -15,53 +16,35 @@ use Millpond\Exception;
 interface TaskStoreInterface
 {
     /**
-     * Inserts one task; for more than one see `Modification::insert()`.
+     * Inserts one task; for more than one see `Modification::insert()`. Refused with a DependencyException
+     * if the id is taken.
      *
-     * After a ConnectionLostException or a TimeoutException the task may or may not be there; with an id
-     * of its own it can be inserted again.
+     * After a ConnectionLostException or a TimeoutException the task may or may not be there; with an id of
+     * its own it can be inserted again.
      *
-     * @throws Exception\DependencyException      if the id is taken
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     * @throws Exception\MillpondException as modify()
      */
     public function insert(NewTask $task): Task;
 
     /**
-     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as
-     * it is now. Without an id of its own that is the document of its keys. The document's claimant stays
-     * the same.
+     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is
+     * now. Without an `id` of its own that is the document of its keys. A claimant that holds the document
+     * still does.
+     *
+     * After ConnectionLostException or TimeoutException it may be done; sent again, it replaces what others
+     * put meanwhile.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 100]));
      *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 70]));
      *     echo $store->getDoc('accounts', 'ann')->content()['balance'], "\n"; // 70
      *
-     * After a ConnectionLostException or a TimeoutException it may be done; sent again, it replaces what
-     * others put meanwhile.
-     *
-     * @throws Exception\DependencyException      if another claimant holds it, or a document of other keys
-     *                                            has its id
-     * @throws Exception\InvalidArgumentException for wrong arguments, before anything is sent
+     * @throws Exception\MillpondException as modify(): InvalidArgumentException also for a document without
+     *     a content
+     * @throws Exception\DependencyException if another claimant holds the document, or one with other keys
+     *     has its id
      */
     public function putDoc(NewDoc $doc): Doc;
-
-    /**
-     * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks
-     * and documents that have to be as they were seen.
-     *
-     * After ConnectionLostException or TimeoutException it is done as a whole or not at all; fetch() tells
-     * which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
-     * done twice unless it only inserts tasks; give those an id of your own then.
-     *
-     * @param Modification $modification what is to happen, all of it or nothing
-     *
-     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, values
-     *     that are no JSON texts, and what is named twice, before anything is sent
-     * @throws Exception\DependencyException if something is not as it has to be, with all that is not
-     *     (`dependency`), and then nothing has changed
-     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
-     *     else
-     */
-    public function modify(Modification $modification): Modified;
 
     /**
      * Leases one available task of these queues, or returns null if there is none now; see claims() for more
@@ -83,9 +66,9 @@ interface TaskStoreInterface
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task;
 
     /**
-     * Leases up to `max` available tasks, as `max` calls of claim() would; one step.
+     * Leases up to `max` available tasks, as `max` claim()s would; one step.
      *
-     * After an error it is as with claim().
+     * As claim().
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
      * @param int                     $max    how many tasks at most, 1 to 1,000
@@ -99,27 +82,39 @@ interface TaskStoreInterface
     public function claimMany(string|iterable $queues, int $max, float $lease = 30.0): array;
 
     /**
-     * The loop of claims: batches of leased tasks.
+     * The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
+     * `Claims`.
      *
-     * @param string|iterable<string> $queues as for claim()
-     * @param int                     $max    how many a batch has at most, from 1 to 1,000
-     * @param float|null              $wait   seconds to wait for a task, again for each batch; INF waits
-     *                                        without limit, null ends the loop when nothing is available
-     * @param float                   $lease  as for claim()
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first batch
+     * @param string|iterable<string> $queues names of queues, 1 to 1,000
+     * @param int                     $max    how many tasks at most, 1 to 1,000
+     * @param float|null              $wait   how long in seconds to wait when no task is available; without it the
+     *                                        loop ends then; INF waits without limit
+     * @param float                   $lease  how long in seconds to lease, at most 100 years
      */
     public function claims(string|iterable $queues, int $max = 1, ?float $wait = null, float $lease = 30.0): ClaimsInterface;
 
     /**
-     * A worker for these queues, which renews what it works on, retries what failed, and moves what
-     * fails too often to the error queue. Makes no call.
+     * A worker for these queues, which renews what it works on, retries what failed, and moves what fails
+     * too often to the error queue. See `Worker`.
      *
-     * @param string|iterable<string> $queues as for claim()
-     *
-     * @throws Exception\InvalidArgumentException for wrong arguments, now or with the first job
+     * @param string|iterable<string> $queues names of queues, 1 to 1,000
      */
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): WorkerInterface;
+
+    /**
+     * The queues that hold tasks, by name, with how many.
+     *
+     * PHP makes an int of a name like '7'.
+     *
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
+     * @param int|null                $limit    how many at most
+     *
+     * @return array<string, int>
+     *
+     * @throws Exception\MillpondException as queueStats()
+     */
+    public function queues(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
 
     /**
      * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
@@ -144,6 +139,91 @@ interface TaskStoreInterface
     ): Renewed;
 
     /**
+     * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks
+     * and documents that have to be as they were seen.
+     *
+     * After ConnectionLostException or TimeoutException it is done as a whole or not at all; fetch() tells
+     * which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
+     * done twice unless it only inserts tasks; give those an id of your own then.
+     *
+     * @param Modification $modification what is to happen, all of it or nothing
+     *
+     * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, values
+     *     that are no JSON texts, and what is named twice, before anything is sent
+     * @throws Exception\DependencyException if something is not as it has to be, with all that is not
+     *     (`dependency`), and then nothing has changed
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function modify(Modification $modification): Modified;
+
+    /**
+     * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+     *
+     * @param string|iterable<string> $ids ids, 1 to 10,000
+     *
+     * @return list<Task>
+     *
+     * @throws Exception\InvalidArgumentException for no id, more than 10,000 and ids beyond their limits
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function fetch(string|iterable $ids): array;
+
+    /**
+     * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between
+     * two pages may be on both or on none.
+     *
+     *     $store = Millpond::connect('memory:')->tasks('shop');
+     *     $store->modify((new Modification())->insert(new NewTask('inbox', 1))->insert(new NewTask('inbox', 2))->insert(new NewTask('inbox', 3)));
+     *     $first = $store->list('inbox', limit: 2);
+     *     $rest = $store->list('inbox', after: $first->next);
+     *     echo count($first->tasks), ' and ', count($rest->tasks), "\n"; // 2 and 1
+     *
+     * @param string             $queue      the queue's name, 1 to 64 KiB
+     * @param Position|Task|null $after      the page after this position
+     * @param int|null           $limit      how many tasks to read: 1 to 10,000, null is 1,000
+     * @param string|null        $claimant   only tasks that are this claimant's or available. A page may hold
+     *                                       fewer tasks then, or none, and still have a next one
+     * @param bool               $omitValues leaves the values out. A change that is made of such a task removes
+     *                                       its value
+     *
+     * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
+     *     10,000
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function list(string $queue, Position|Task|null $after = null, ?int $limit = null, ?string $claimant = null, bool $omitValues = false): TaskPage;
+
+    /**
+     * Whether none of these queues holds a task.
+     *
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
+     *
+     * @throws Exception\MillpondException as queueStats()
+     * @throws Exception\InvalidArgumentException for a filter that names nothing
+     */
+    public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
+
+    /**
+     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted
+     * without reading the tasks.
+     *
+     * @param string|iterable<string> $exact    names
+     * @param string|iterable<string> $prefixes what names begin with
+     * @param int|null                $limit    how many at most
+     *
+     * @return list<QueueStats>
+     *
+     * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
+     *     100,000
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
+
+    /**
      * Leases all documents of this primary key, by secondary key, or none if another claimant holds one of
      * them. Their holder can claim them again.
      *
@@ -161,89 +241,9 @@ interface TaskStoreInterface
     public function claimDocs(string $namespace, string $key, float $lease = 30.0): array;
 
     /**
-     * The tasks of these ids, from any queue, in the same order; missing ones are left out.
-     *
-     * @param string|iterable<string> $ids ids, 1 to 10,000
-     *
-     * @return list<Task>
-     *
-     * @throws Exception\InvalidArgumentException for no id, more than 10,000 and ids beyond their limits
-     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
-     *     else
-     */
-    public function fetch(string|iterable $ids): array;
-
-    /**
-     * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
-     * between two pages may be on both or on none.
-     *
-     *     $store = Millpond::connect('memory:')->tasks('shop');
-     *     $store->modify((new Modification())->insert(new NewTask('inbox', 1))->insert(new NewTask('inbox', 2))->insert(new NewTask('inbox', 3)));
-     *     $first = $store->list('inbox', limit: 2);
-     *     $rest = $store->list('inbox', after: $first->next);
-     *     echo count($first->tasks), ' and ', count($rest->tasks), "\n"; // 2 and 1
-     *
-     * @param Position|Task|null $after      the page after this position; null is the first
-     * @param int|null           $limit      how many tasks to read: 1 to 10,000, null is 1,000
-     * @param string|null        $claimant   only tasks that are this claimant's or available. A page may
-     *                                       hold fewer tasks then, or none, and still have a next one
-     * @param bool               $omitValues whether to leave the values out
-     *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
-     */
-    public function list(
-        string $queue,
-        Position|Task|null $after = null,
-        ?int $limit = null,
-        ?string $claimant = null,
-        bool $omitValues = false,
-    ): TaskPage;
-
-    /**
-     * The queues that hold tasks, by name, with how many. PHP makes an int of a name like '7'.
-     *
-     * @param string|iterable<string> $exact    those of these names,
-     * @param string|iterable<string> $prefixes and those whose names begin like these; all if neither is
-     *                                          given
-     * @param int|null                $limit    how many at most, the first by name: from 1 to 100,000
-     *
-     * @return array<string, int>
-     *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
-     */
-    public function queues(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
-
-    /**
-     * Whether none of these queues holds a task.
-     *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
-     *
-     * @throws Exception\MillpondException as queueStats()
-     * @throws Exception\InvalidArgumentException for a filter that names nothing
-     */
-    public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
-
-    /**
-     * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
-     * time for each queue, and counted without reading the tasks.
-     *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
-     * @param int|null                $limit    how many at most
-     *
-     * @return list<QueueStats>
-     *
-     * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
-     *     100,000
-     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
-     *     else
-     */
-    public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
-
-    /**
-     * The document of these keys that was inserted without an id of its own, or null if it is not there. A
-     * document with an id of its own is found by that (fetchDocs()).
+     * The document of these keys that was inserted without an id of its own, or null if it is not there. The
+     * key is a text, or the primary and the secondary key as a pair. A document with an id of its own is
+     * found by that (fetchDocs()).
      *
      * @param string $namespace    the namespace of documents, up to 64 characters
      * @param string $key          the primary key of documents, up to 256 characters
@@ -270,22 +270,16 @@ interface TaskStoreInterface
     /**
      * A page of a namespace's documents, by primary key, secondary key and id.
      *
+     * @param string               $namespace    the namespace of documents, up to 64 characters
      * @param string               $start        from this primary key on
-     * @param string               $end          up to this primary key, and without it; '' is no end
-     * @param DocPosition|Doc|null $after        the page after this position; null is the first
+     * @param string               $end          up to this primary key, and without it; an empty one is no end
+     * @param DocPosition|Doc|null $after        the page after this position
      * @param int|null             $limit        how many: 1 to 10,000, null is 1,000
-     * @param bool                 $omitContents whether to leave the contents out
+     * @param bool                 $omitContents leaves the contents out
      *
-     * @throws Exception\InvalidArgumentException for names and numbers beyond their limits
+     * @throws Exception\MillpondException as list()
      */
-    public function listDocs(
-        string $namespace,
-        string $start = '',
-        string $end = '',
-        DocPosition|Doc|null $after = null,
-        ?int $limit = null,
-        bool $omitContents = false,
-    ): DocPage;
+    public function listDocs(string $namespace, string $start = '', string $end = '', DocPosition|Doc|null $after = null, ?int $limit = null, bool $omitContents = false): DocPage;
 
     /**
      * What is in the namespaces that hold documents, by name.
@@ -298,11 +292,7 @@ interface TaskStoreInterface
      *
      * @throws Exception\MillpondException as queueStats()
      */
-    public function namespaceStats(
-        string|iterable $exact = [],
-        string|iterable $prefixes = [],
-        ?int $limit = null,
-    ): array;
+    public function namespaceStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
 
     /**
      * The time on the clock that decides when tasks are available and leases are over, in milliseconds since

@@ -33,42 +33,11 @@ final class Worker implements WorkerInterface
     {
     }
 
-    /**
-     * The jobs, one after the other. Makes no call yet.
-     */
     public function jobs(): Jobs
     {
         return ($this->jobs)();
     }
 
-    /**
-     * Works until there is nothing left to do and the wait is over.
-     *
-     * The Modification that the handler returns happens in one step, with the job's own versions; null
-     * deletes the task. The handler may throw a `RetryTask`, a `MoveTask` or a `ReleaseTask`; any other
-     * exception is a failure with its class and message, as `Job::fail()` says. That holds also for one
-     * that a signal handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and
-     * check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
-     * worker wait for a second, and begin the loop again until the flag is set.
-     *
-     * Nothing is done to a job that the handler ended itself.
-     *
-     * A modification that the store refuses with a DependencyException, or that is invalid, is a failure
-     * too: the task is released at once, unless its lease was lost, and $onError is called with the job
-     * and the exception. By default the client's logger gets an error, or without one error_log() is called.
-     * The work continues; what $onError throws ends it.
-     *
-     * The logger also gets a warning for each failure, with the exception. A failure because documents were
-     * taken is logged for debugging.
-     *
-     * @param callable(Job): ?Modification                     $handler
-     * @param (callable(Job, MillpondException): mixed)|null   $onError
-     *
-     * @throws MillpondException        what `Jobs::next()` throws, and the other exceptions of what ends a
-     *                                  job
-     * @throws InvalidArgumentException if the handler returns something else; the task stays leased until
-     *                                  the lease is over
-     */
     public function run(callable $handler, ?callable $onError = null): void
     {
         $onError ??= $this->refused(...);

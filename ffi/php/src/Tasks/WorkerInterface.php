@@ -5,8 +5,7 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
-use Millpond\Exception\DependencyException;
-use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception;
 use Millpond\Exception\MillpondException;
 
 /**
@@ -15,7 +14,7 @@ use Millpond\Exception\MillpondException;
 interface WorkerInterface
 {
     /**
-     * The jobs, one after the other. Makes no call yet.
+     * The jobs, one after the other. See `Jobs`.
      */
     public function jobs(): JobsInterface;
 
@@ -24,28 +23,30 @@ interface WorkerInterface
      *
      * The Modification that the handler returns happens in one step, with the job's own versions; null
      * deletes the task. The handler may throw a `RetryTask`, a `MoveTask` or a `ReleaseTask`; any other
-     * exception is a failure with its class and message, as `Job::fail()` says. That holds also for one
-     * that a signal handler throws while a task is worked on: to stop a worker by a signal, let it set a flag, and
-     * check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
+     * exception is a failure with its class and message, as `Job::fail()` says. That holds also for one that
+     * a signal handler throws while a task is worked on: to stop a worker by a signal, let it set a flag,
+     * and check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
      * worker wait for a second, and begin the loop again until the flag is set.
      *
      * Nothing is done to a job that the handler ended itself.
      *
      * A modification that the store refuses with a DependencyException, or that is invalid, is a failure
-     * too: the task is released at once, unless its lease was lost, and $onError is called with the job
-     * and the exception. By default the client's logger gets an error, or without one error_log() is called.
-     * The work continues; what $onError throws ends it.
+     * too: the task is released at once, unless its lease was lost, and $onError is called with the job and
+     * the exception. By default the client's logger gets an error, or without one error_log() is called. The
+     * work continues; what $onError throws ends it.
      *
      * The logger also gets a warning for each failure, with the exception. A failure because documents were
      * taken is logged for debugging.
      *
-     * @param callable(JobInterface): ?Modification                     $handler
-     * @param (callable(JobInterface, MillpondException): mixed)|null   $onError
+     * It throws what `Jobs::next()` throws, and the other exceptions of what ends a job; and an
+     * InvalidArgumentException if the handler returns something else, and the task stays leased until the
+     * lease is over.
      *
-     * @throws MillpondException        what `Jobs::next()` throws, and the other exceptions of what ends a
-     *                                  job
-     * @throws InvalidArgumentException if the handler returns something else; the task stays leased until
-     *                                  the lease is over
+     * @param callable(JobInterface): ?Modification                   $handler works on a job
+     * @param (callable(JobInterface, MillpondException): mixed)|null $onError gets the jobs that could not end as
+     *                                                                         their handler said
+     *
+     * @throws Exception\MillpondException those of the connection
      */
     public function run(callable $handler, ?callable $onError = null): void;
 }

@@ -1,0 +1,569 @@
+//! PHP: the classes with methods. A method that is one call of the library is generated from the function's
+//! parameters, unless the class has it by hand; the interface of a class has all its public methods without a
+//! comment of their own, with the core's.
+
+use minijinja::context;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use crate::c_abi::CType;
+use crate::comments::Comments;
+use crate::docs::{camel, snake};
+use crate::model::{Method, Type, Value};
+use crate::php::{Param, Php, about, class, in_seconds, php_type, phpdoc};
+
+/// The classes with an interface: what the core has of them, their handle in the C library if there are calls to
+/// generate, and what the interface extends: another one, or a loop that returns this.
+pub(crate) const CLASSES: &[(&str, &str, &str, &str)] = &[
+    ("BorrowedIck", "ick.Ick", "", ""),
+    ("BorrowedClient", "client.Client", "", ""),
+    ("Batches", "ick.Batches", "", "list<Entry>"),
+    ("Client", "client.Client", "", "IckFactoryInterface"),
+    ("ConsumerLease", "ick.ConsumerLease", "ick_lease", ""),
+    ("Garbage", "shuffle.Garbage", "", "list<string>"),
+    ("Ick", "ick.Ick", "client", "DirtyListInterface"),
+    ("IckChannel", "ick.IckChannel", "ick_channel", ""),
+    ("Messages", "shuffle.Messages", "", "list<Message>"),
+    ("ShuffleConsumer", "shuffle.ShuffleConsumer", "shuffle_consumer", ""),
+    ("ShuffleQueue", "shuffle.ShuffleQueue", "shuffle_queue", ""),
+    ("Tasks/Claims", "tasks.Claims", "", "list<Task>"),
+    ("Tasks/Job", "tasks.Job", "tasks_job", ""),
+    ("Tasks/Jobs", "tasks.Jobs", "", "Job"),
+    ("Tasks/TaskStore", "tasks.TaskStore", "tasks_store", ""),
+    ("Tasks/Worker", "tasks.Worker", "", ""),
+];
+
+/// The classes without one, whose methods have the core's comments in place.
+pub(crate) const VALUES: &[(&str, &str)] = &[
+    ("Tasks/DocChange", "tasks.DocChange"),
+    ("Tasks/Modification", "tasks.Modification"),
+    ("Tasks/TaskChange", "tasks.TaskChange"),
+];
+
+/// What parameters of the library's functions and fields of its options are in PHP. The C type, with a `+` if the
+/// next one is the length or the count of it and with the unit of its name; the name, if only that is meant (before a
+/// `:`), and PHP's if that is another; the type, what is made of the value, and what the call takes. `$` is the value.
+const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
+    ("*c_char+", "", "string", "", "$|\\strlen($)"),
+    ("*tasks_modification", "", "Modification", "$->packed(ffi)", "$->array"),
+    ("bool", "", "bool", "", "$"),
+    ("u32", "", "int", "Arguments::smallSize('%', $)", "$"),
+    ("u64", "", "int", "Arguments::size('%', $)", "$"),
+    ("usize", "", "int", "Arguments::size('%', $)", "$"),
+    ("i64", "", "int", "Arguments::optionalSize('%', $)", "$"),
+    ("i64_s", "", "int", "$ ?? 0", "$"),
+    ("u64_ms", "", "float", "Arguments::milliseconds('%', $)", "$"),
+    ("i64_ms", "wait:", "float", "Arguments::wait('%', $)", "$"),
+    ("i64_ms", "delay:", "float", "Arguments::optional('%', $)", "$"),
+    ("i64_ms", "", "float", "Arguments::milliseconds('%', $)", "$"),
+    ("*ick_pair+", "pairs", "iterable", "Packed::pairs(ffi, ...Arguments::pairs($))", LIST),
+    (
+        "*shuffle_field+",
+        "fields",
+        "iterable",
+        "Packed::fields(ffi, ShuffleArguments::fields('fields', $))",
+        LIST,
+    ),
+    (
+        "*shuffle_id+",
+        "letters",
+        "DeadLetter|string|iterable",
+        "Packed::ids(ffi, ShuffleArguments::letterIds('letters', $))",
+        LIST,
+    ),
+    (
+        "*shuffle_new_message+",
+        "messages",
+        "iterable",
+        "Packed::messages(ffi, ...ShuffleArguments::messages($))",
+        LIST,
+    ),
+    (
+        "*shuffle_receipt+",
+        "messages",
+        "Message|Receipt|iterable",
+        "Packed::receipts(ffi, ShuffleArguments::receipts('messages', $))",
+        LIST,
+    ),
+    ("*bytes+", "members:", "iterable", "Packed::members(ffi, Arguments::members($))", LIST),
+    ("*bytes+", "", "string|iterable", "Packed::members(ffi, TaskArguments::names('%', $))", LIST),
+    ("bytes", "claimant:", "text", "", "$"),
+    ("bytes", "", "string", "", "$"),
+    (
+        "*task_position",
+        "",
+        "Position|Task",
+        "Packed::records(ffi, 'millpond_task_position *', $ === null ? [] : \
+            [[Arguments::size('after.atMs', $->atMs), $->id]])",
+        "$->array",
+    ),
+    (
+        "*doc_position",
+        "",
+        "DocPosition|Doc",
+        "Packed::records(ffi, 'millpond_doc_position *', $ === null ? [] : \
+            [[$->key, $->secondaryKey, $->id]])",
+        "$->array",
+    ),
+];
+
+const LIST: &str = "$->array|$->count";
+
+/// What calls return: the out-parameter, its name in `Library::call()`, and the result, which is freed if there is
+/// a `!`. `%` is the method that reads it.
+const RESULTS: &[(&str, &str, &str)] = &[
+    ("*u64", "number", "$call->number[0]"),
+    ("*u32", "small", "$call->small[0]"),
+    ("*bool", "flag", "$call->flag[0]"),
+    (
+        "*ick_added",
+        "added",
+        "new Added($call->added[0]->new_members, $call->added[0]->lowered_members)",
+    ),
+    ("*shuffle_receipt", "receipt", "ShuffleResults::receipt($call->receipt[0])"),
+    ("**ick_entries", "entries", "$this->library->entries($call)"),
+    ("**keys", "keys", "!$this->library->keys($call)"),
+    ("**shuffle_stats", "shuffle_stats", "!ShuffleResults::stats($ffi, $call->shuffle_stats[0])"),
+    ("**shuffle_dead_letters", "letters", "!ShuffleResults::letters($ffi, $call->letters[0])"),
+    ("**tasks_result", "result", "!TaskResults::of($ffi, $call->result[0], '%')"),
+];
+
+const FFI: &str = "$this->library->ffi";
+
+#[derive(Default, Serialize)]
+struct Call {
+    name: String,
+    params: String,
+    returns: String,
+    setup: Vec<String>,
+    function: String,
+    arguments: Vec<String>,
+    result: String,
+    is_held: bool,
+    /// What the closure of a held call takes from around it.
+    locals: String,
+    /// Parameters as they are declared, those with a default last.
+    #[serde(skip)]
+    declared: [Vec<String>; 2],
+}
+
+impl Call {
+    fn param(&mut self, ty: &str, name: &str, default: Option<&Value>) {
+        let (ty, default) = match default {
+            None => (ty.to_owned(), None),
+            Some(Value::None) if ty == "text" => ("?string".to_owned(), Some("null".to_owned())),
+            Some(Value::None) if ty == "string" => (ty.to_owned(), Some("''".to_owned())),
+            Some(Value::None) if ty.ends_with("iterable") => (ty.to_owned(), Some("[]".to_owned())),
+            Some(Value::None) if ty.contains('|') => {
+                (format!("{ty}|null"), Some("null".to_owned()))
+            }
+            Some(Value::None) => (format!("?{ty}"), Some("null".to_owned())),
+            Some(value) => (ty.to_owned(), Some(crate::php::literal(value))),
+        };
+        let declared = format!("{ty} ${name}");
+        match default {
+            None => self.declared[0].push(declared),
+            Some(default) => self.declared[1].push(format!("{declared} = {default}")),
+        }
+    }
+}
+
+impl Php<'_> {
+    pub(crate) fn class(&mut self, (path, key, handle, extends): &(&str, &str, &str, &str)) {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut source = self.output.text(&format!("ffi/php/src/{path}.php"));
+        if !handle.is_empty() {
+            let methods = &self.model.types[*key].methods;
+            let calls = methods.iter().filter_map(|method| self.call(key, handle, method));
+            let is_left = |call: &Call| !source.contains(&format!(" function {}(", call.name));
+            let calls: Vec<_> = calls.filter(is_left).collect();
+            let file = format!("{name}Calls");
+            self.file(
+                "Internal",
+                &file,
+                "calls.php",
+                context! { class => name, calls => Serde(&calls) },
+            );
+            source += &self.output.text(&format!("ffi/php/src/Internal/{file}.php"));
+        }
+        if !source.contains(" function next(") && source.contains(" YieldsBatches;") {
+            source += &self.output.text("ffi/php/src/Internal/YieldsBatches.php");
+        }
+        self.revise(path, key, Some(extends));
+        let interface = interface(name);
+        let parent = if extends.ends_with("Interface") {
+            self.output.text(&format!("ffi/php/src/{extends}.php"))
+        } else {
+            String::new()
+        };
+        let lines: Vec<_> = source.lines().collect();
+        let mut methods = Vec::new();
+        let mut tags = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            if let Some(property) = line.strip_prefix("    public readonly ") {
+                tags.push(format!("@property-read {}", property.trim_end_matches(';')));
+            }
+            let Some(mut signature) = Signature::read(&lines[index..]) else { continue };
+            signature.text = mocked(&signature.text);
+            if lines[index - 1].ends_with("*/") || parent.contains(&format!("{};", signature.text))
+            {
+                continue;
+            }
+            let docs = signature
+                .docs(&self.comments, key, extends)
+                .unwrap_or_else(|| panic!("{key} has no {}: it needs a comment", signature.name));
+            methods.push(context! { docs => mocked_tags(docs), text => signature.text });
+        }
+        let parent = match *extends {
+            "" => "",
+            of if of.ends_with("Interface") => of,
+            of => {
+                tags.insert(0, format!("@extends \\IteratorAggregate<int, {}>", mocked(of)));
+                "\\IteratorAggregate"
+            }
+        };
+        let mut docs = self.comments.of(&format!("php.{interface}"), &[]).unwrap_or_default();
+        if docs.text.is_empty() {
+            docs.text.push(format!(
+                "What `{name}` does, for a program that puts something else in its place."
+            ));
+        }
+        let docs = phpdoc("", docs, &[], &tags).join("\n");
+        self.file(
+            folder,
+            &interface,
+            "interface.php",
+            context! { docs, name => &interface, parent, methods },
+        );
+    }
+
+    /// Writes the core's comments above a class, and above its methods if they are in no interface.
+    pub(crate) fn revise(&mut self, path: &str, key: &str, extends: Option<&str>) {
+        let comments = &self.comments;
+        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        let path = format!("ffi/php/src/{path}.php");
+        self.output.revise(&path, (&["/**", "*"], &["#["]), |lines| {
+            if lines[0].starts_with("final class ") {
+                let items = extends.filter(|of| !of.is_empty() && !of.ends_with("Interface"));
+                let tags: Vec<_> = items
+                    .iter()
+                    .map(|of| format!("@implements \\IteratorAggregate<int, {of}>"))
+                    .collect();
+                return Some(phpdoc("", about(comments, key, &name), &[], &tags));
+            }
+            let signature = Signature::read(lines).filter(|_| extends.is_none())?;
+            let docs = signature.docs(comments, key, "")?;
+            Some(
+                docs.iter()
+                    .map(|line| line.trim_start().to_owned())
+                    .map(|line| if line.starts_with('*') { format!(" {line}") } else { line })
+                    .collect(),
+            )
+        });
+    }
+
+    /// The method by the function of the library that it calls; none if there is no such function, or if a
+    /// hand has to make something of what it takes or returns.
+    fn call(&self, key: &str, handle: &str, method: &Method) -> Option<Call> {
+        let queue = key.split('.').next()?;
+        let own = method.name.trim_end_matches("_to");
+        let is_it = |name: &str| {
+            [handle, queue].iter().any(|of| {
+                name.strip_prefix(&format!("{of}_{own}"))
+                    .is_some_and(|rest| ["", "_read"].contains(&rest))
+            })
+        };
+        let function = self.abi.functions.iter().find(|of| {
+            is_it(&of.name)
+                && of.params.first().is_some_and(|(_, ty)| spelled(ty) == format!("*{handle}"))
+        })?;
+        let mut call = Call {
+            name: camel(&method.name),
+            function: function.name.clone(),
+            returns: "void".to_owned(),
+            ..Call::default()
+        };
+        let is_ick = handle == "client";
+        call.arguments = match is_ick {
+            true => ["$this->client->handle", "$this->name", "\\strlen($this->name)"]
+                .map(str::to_owned)
+                .into(),
+            false => vec!["$this->handle".to_owned()],
+        };
+        let params = &function.params[call.arguments.len()..function.params.len() - 1];
+        let outs = self.arguments(&mut call, key, method, params)?;
+        if is_ick && own == "commit" {
+            // It makes several steps of them.
+            call.setup[0] = call.setup[0].replace("$members)", "$members, Limits::get()->items)");
+        }
+        call.params = call.declared.concat().join(", ");
+        self.results(&mut call, &outs, method);
+        Some(call)
+    }
+
+    /// Adds the arguments that the library takes; returns what it takes for results.
+    fn arguments(
+        &self,
+        call: &mut Call,
+        key: &str,
+        method: &Method,
+        params: &[(String, CType)],
+    ) -> Option<Vec<&'static (&'static str, &'static str, &'static str)>> {
+        let mut params = params.iter().peekable();
+        let mut outs = Vec::new();
+        while let Some((c_name, ty)) = params.next() {
+            let mut kind = spelled(ty);
+            if let Some(of) = kind
+                .strip_prefix('*')
+                .filter(|of| of.ends_with("_query") || of.ends_with("_filter"))
+            {
+                let mut query = Call { setup: std::mem::take(&mut call.setup), ..Call::default() };
+                self.arguments(&mut query, key, method, &self.abi.structure(of).fields[1..])?;
+                call.setup = query.setup;
+                let [first, last] = query.declared;
+                call.declared[0].extend(first);
+                call.declared[1].extend(last);
+                let cells = query.arguments.join(", ").replace("->array", "->address");
+                let size = self.size(of);
+                call.setup.push(format!(
+                    "$query = Packed::records({FFI}, 'millpond_{of} *', [[{size}, {cells}]]);"
+                ));
+                call.arguments.push("$query->array".to_owned());
+                continue;
+            }
+            let ends = ["count", "_count", "_length"];
+            if params.next_if(|(name, _)| ends.iter().any(|end| name.ends_with(end))).is_some() {
+                kind.push('+');
+            }
+            let mut core = c_name.strip_suffix("_name").unwrap_or(c_name);
+            for unit in ["_ms", "_s"] {
+                if let Some(name) = core.strip_suffix(unit) {
+                    (core, kind) = (name, kind + unit);
+                }
+            }
+            let is_it = |(of, name, ..): &&(&str, &str, &str, &str, &str)| {
+                *of == kind && name.strip_suffix(':').is_none_or(|name| name == core)
+            };
+            let Some((_, as_name, ty, value, taken)) = ARGUMENTS.iter().find(is_it) else {
+                outs.push(RESULTS.iter().find(|(name, ..)| *name == spelled(ty))?);
+                continue;
+            };
+            let name = if as_name.is_empty() {
+                camel(core)
+            } else {
+                as_name.trim_end_matches(':').to_owned()
+            };
+            let fill = |text: &str| {
+                text.replace('$', &format!("${name}"))
+                    .replace('%', &name)
+                    .replace("(ffi", &format!("({FFI}"))
+            };
+            if kind == "i64" && method.returns == Type::Bool {
+                // One is enough to know whether there is any.
+                call.arguments.push("Arguments::NOT_SET".to_owned());
+                continue;
+            }
+            let words = self.comments.surface.of(key, &method.name, core);
+            let is_option = call.function.is_empty();
+            let default = match words.and_then(|words| words.default.as_ref()) {
+                None if is_option && kind == "bool" => Some(&Value::Bool(false)),
+                None if is_option => Some(&Value::None),
+                default => default,
+            };
+            call.param(ty, &name, default);
+            if !value.is_empty() {
+                call.setup.push(format!("${name} = {};", fill(value)));
+            }
+            call.arguments.extend(fill(taken).split('|').map(str::to_owned));
+        }
+        Some(outs)
+    }
+
+    /// What a call returns.
+    fn results(&self, call: &mut Call, outs: &[&(&str, &str, &str)], method: &Method) {
+        let (inner, is_list) = match &method.returns {
+            Type::List(inner) => (&**inner, true),
+            Type::Option(inner) => (&**inner, false),
+            ty => (ty, false),
+        };
+        if let Some((ty, out, result)) = outs.last() {
+            call.returns = php_type(&method.returns).0;
+            let of = match inner {
+                Type::Named(key) => camel(&snake(class(key))[1..]),
+                _ => String::new(),
+            };
+            let is_one = *ty == "**tasks_result" && matches!(method.returns, Type::Option(_));
+            let read =
+                if (is_list || is_one) && !of.ends_with('s') { format!("{of}s") } else { of };
+            call.result = result.trim_start_matches('!').replace('%', &read).replace("$ffi", FFI);
+            call.is_held = result.starts_with('!');
+            if is_one {
+                call.result += "[0] ?? null";
+            }
+            if outs.len() > 1 {
+                call.result = format!("$call->flag[0] ? {} : null", call.result);
+            }
+            if is_list && *out == "receipt" {
+                let count = "$messages->count";
+                let array = format!("'millpond_shuffle_receipt[' . \\max(1, {count}) . ']'");
+                call.setup.push(format!("$receipts = {FFI}->new({array});"));
+                call.setup.push("$pointer = FFI::addr($receipts[0]);".to_owned());
+                call.arguments.push("$pointer".to_owned());
+                call.result = format!("ShuffleResults::receipts({FFI}, $pointer, {count})");
+            } else {
+                call.arguments.extend(outs.iter().map(|(_, out, _)| format!("$call->{out}")));
+            }
+        }
+        let mut locals: Vec<_> = call
+            .arguments
+            .iter()
+            .filter_map(|of| of.split("->").next()?.strip_prefix('$'))
+            .map(|of| format!("${of}"))
+            .collect();
+        locals.retain(|of| of != "$this" && of != "$call");
+        locals.dedup();
+        call.locals = locals.join(", ");
+        call.arguments.push("$call->error".to_owned());
+    }
+}
+
+/// A public method as it is declared.
+struct Signature {
+    name: String,
+    /// The types and names of its parameters.
+    params: Vec<(String, String)>,
+    returns: String,
+    text: String,
+}
+
+impl Signature {
+    /// The one that the first of these lines begins.
+    fn read(lines: &[&str]) -> Option<Self> {
+        let is_open = lines.first()?.ends_with('(');
+        let end =
+            if is_open { lines.iter().position(|line| line.starts_with("    )"))? } else { 0 };
+        let text = lines[..=end].join("\n").trim_end_matches(" {").to_owned();
+        let (name, rest) = text.strip_prefix("    public function ")?.split_once('(')?;
+        let (params, returns) = rest.rsplit_once(')')?;
+        let params = params.split(',').filter_map(|param| {
+            let (ty, name) = param.split('=').next()?.trim().rsplit_once(" $")?;
+            Some((ty.to_owned(), name.to_owned()))
+        });
+        let is_own = !name.starts_with("__") && name != "getIterator";
+        let (name, params, returns) =
+            (name.to_owned(), params.collect(), returns.trim_start_matches(": ").to_owned());
+        is_own.then_some(Self { name, params, returns, text })
+    }
+
+    /// Its comment: the core's. A parameter that sets an option has the comment of that.
+    fn docs(&self, comments: &Comments<'_>, key: &str, items: &str) -> Option<Vec<String>> {
+        let name = snake(&self.name);
+        let cores: Vec<_> = self.params.iter().map(|(_, name)| snake(name)).collect();
+        let params: Vec<_> = cores
+            .iter()
+            .map(String::as_str)
+            .zip(self.params.iter().map(|(_, name)| name.as_str()))
+            .collect();
+        let mut comment = comments.of(&format!("{key}.{name}"), &params)?;
+        let method = comments.method(key, &name);
+        if method.is_none() {
+            // What only PHP has is the same in several classes.
+            comment.text.extend(comments.of(&format!("php.{name}"), &[]).unwrap_or_default().text);
+        }
+        let option = |core: &str| {
+            let settings = method?.params.iter().find_map(|param| match &param.ty {
+                Type::Named(key) => Some((key, &comments.model.types.get(key)?.settings)),
+                _ => None,
+            });
+            let (key, settings) = settings?;
+            let setting = settings.iter().find(|of| of.name == core)?;
+            Some(comments.inline(key, setting.docs.first()))
+        };
+        let params = self.params.iter().zip(&cores).filter_map(|((ty, name), core)| {
+            let said = comment.params.iter().find(|of| of.name == *name);
+            let text = said.map(|of| of.text.clone()).or_else(|| option(core))?;
+            let without = if core == "wait" { "; INF waits without limit" } else { "" };
+            let text = in_seconds(&text, ty.ends_with("float")) + without;
+            let doc = doc_type(ty, name);
+            Some(Param {
+                name: name.clone(),
+                ty: String::new(),
+                doc,
+                default: None,
+                text,
+                promoted: String::new(),
+            })
+        });
+        let params: Vec<_> = params.collect();
+        let returns = match (self.returns.as_str(), self.name.as_str()) {
+            ("array", "queues") => Some("array<string, int>".to_owned()),
+            ("?array", _) => Some(format!("{items}|null")),
+            ("array", _) => method.map(|method| php_type(&method.returns).1),
+            _ => None,
+        };
+        let tags: Vec<_> = returns.iter().map(|of| format!("@return {of}")).collect();
+        Some(phpdoc("    ", comment, &params, &tags))
+    }
+}
+
+/// The type of a parameter as phpdoc has it.
+fn doc_type(native: &str, name: &str) -> String {
+    let given = match name {
+        "members" => "iterable<string>",
+        "numbers" => "iterable<int>",
+        "pairs" => "iterable<array{float|int|null, string}|string>",
+        "fields" => "iterable<string>|iterable<array{string, string}>",
+        "messages" if native == "iterable" => {
+            "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"
+        }
+        "handler" => "callable(JobInterface): ?Modification",
+        "onError" => "(callable(JobInterface, MillpondException): mixed)|null",
+        _ => match (native.split_once("|iterable"), native.strip_prefix('?')) {
+            (Some((one, _)), _) => return format!("{one}|iterable<{one}>"),
+            (_, Some(inner)) => return format!("{inner}|null"),
+            _ => native,
+        },
+    };
+    given.to_owned()
+}
+
+/// The interface of a class.
+fn interface(class: &str) -> String {
+    match class {
+        "BorrowedIck" => "DirtyListInterface".to_owned(),
+        "BorrowedClient" => "IckFactoryInterface".to_owned(),
+        _ => format!("{class}Interface"),
+    }
+}
+
+/// Code with interfaces in place of their classes.
+fn mocked(code: &str) -> String {
+    let (mut out, mut word) = (String::new(), String::new());
+    for letter in code.chars().chain([' ']) {
+        if letter.is_alphanumeric() || "$\\_`".contains(letter) {
+            word.push(letter);
+            continue;
+        }
+        let is_class = CLASSES.iter().any(|(path, ..)| path.rsplit('/').next() == Some(&word));
+        out += &if is_class { interface(&word) } else { std::mem::take(&mut word) };
+        word.clear();
+        out.push(letter);
+    }
+    out.pop();
+    out
+}
+
+/// The lines of a comment, with interfaces in place of classes in what it returns.
+fn mocked_tags(lines: Vec<String>) -> String {
+    let tag = |line: &String| if line.contains("* @return") { mocked(line) } else { line.clone() };
+    lines.iter().map(tag).collect::<Vec<_>>().join("\n")
+}
+
+/// A C type in one word, a `*` for each pointer.
+fn spelled(ty: &CType) -> String {
+    match ty {
+        CType::Unit => "void".to_owned(),
+        CType::Plain(name) | CType::Named(name) => name.clone(),
+        CType::Pointer(inner) => format!("*{}", spelled(inner)),
+    }
+}
