@@ -32,8 +32,8 @@ impl IntoIterator for Batch {
 
 /// The loop of a consumer.
 ///
-/// Asking for the next batch commits the one before, in one round trip. A loop that is left by
-/// `?` or `break` leaves its batch reserved: the next reserve brings it again. To leave with the
+/// Asking for the next batch commits the one before, in one round trip. A loop that is left
+/// early leaves its batch reserved: the next reserve brings it again. To leave with the
 /// last batch done, [`commit`](Self::commit) it. Without [`wait`](Self::wait) the loop ends when
 /// there is nothing left, and in any case after an error that trying again cannot mend. A batch
 /// has at most [`BATCH_MEMBERS_MAX`] members.

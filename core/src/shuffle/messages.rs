@@ -11,7 +11,7 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 ///
 /// A message is done when it is acknowledged and not before: asking for the next batch says
 /// nothing about the last one. So a consumer may hand messages to others and go on, and a loop
-/// that is left by `?` or `break` leaves the group what was not done. Without
+/// that is left early leaves the group what was not done. Without
 /// [`wait`](Self::wait) the loop ends when there is nothing left, and in any case after an error
 /// that trying again cannot mend.
 ///
