@@ -242,7 +242,7 @@ impl Php<'_> {
         let comments = &self.comments;
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         let path = format!("ffi/php/src/{path}.php");
-        self.output.revise(&path, (&["/**", "*"], &["#["]), |lines| {
+        self.output.revise(&path, (&["/**", "*"], &["#["], &[]), |_, lines| {
             if lines[0].starts_with("final class ") {
                 let items = extends.filter(|of| !of.is_empty() && !of.ends_with("Interface"));
                 let tags: Vec<_> = items
@@ -470,20 +470,10 @@ impl Signature {
             // What only PHP has is the same in several classes.
             comment.text.extend(comments.of(&format!("php.{name}"), &[]).unwrap_or_default().text);
         }
-        let option = |core: &str| {
-            let settings = method?.params.iter().find_map(|param| match &param.ty {
-                Type::Named(key) => Some((key, &comments.model.types.get(key)?.settings)),
-                _ => None,
-            });
-            let (key, settings) = settings?;
-            let setting = settings.iter().find(|of| of.name == core)?;
-            Some(comments.inline(key, setting.docs.first()))
-        };
-        let params = self.params.iter().zip(&cores).filter_map(|((ty, name), core)| {
-            let said = comment.params.iter().find(|of| of.name == *name);
-            let text = said.map(|of| of.text.clone()).or_else(|| option(core))?;
-            let without = if core == "wait" { "; INF waits without limit" } else { "" };
-            let text = in_seconds(&text, ty.ends_with("float")) + without;
+        let params = self.params.iter().filter_map(|(ty, name)| {
+            let text = &comment.params.iter().find(|of| of.name == *name)?.text;
+            let without = if name == "wait" { "; INF waits without limit" } else { "" };
+            let text = in_seconds(text, ty.ends_with("float")) + without;
             let doc = doc_type(ty, name);
             Some(Param {
                 name: name.clone(),

@@ -13,12 +13,15 @@ use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A consumer's loop. Asking for the next batch commits the one before, in one round trip. A batch has at
- * most 250,000 members.
+ * The loop of a consumer.
  *
- * A loop that is left by an exception, or by `break`, leaves its batch reserved: the next reserve returns it
- * again. To leave by `break` with the last batch done, commit() it. A second `foreach` over the same object
- * begins with the batch that the first one was left with, unless that was committed.
+ * Asking for the next batch commits the one before, in one round trip. A loop that is left early leaves its
+ * batch reserved: the next reserve brings it again. To leave with the last batch done, commit() it. Without
+ * `wait` the loop ends when there is nothing left, and in any case after an error that trying again cannot
+ * mend. A batch has at most 250,000 members.
+ *
+ * A second `foreach` over the same object begins with the batch that the first one was left with, unless
+ * that was committed.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']]);

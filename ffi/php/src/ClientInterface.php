@@ -47,13 +47,15 @@ interface ClientInterface extends IckFactoryInterface
      * The task store of this name. Makes no call.
      *
      * @param string      $name     the queue's name, 1 to 64 KiB
-     * @param string|null $claimant the name that claims are made under: 1 to 64 characters; null is 16 random
-     *                              hexadecimal digits. It is no secret: any program that uses a claimant's name
-     *                              can do what that claimant can. Each job of a worker has a claimant of its own:
-     *                              this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two
-     *                              jobs never hold the same task or document, and `TaskStore::modify()` is refused
-     *                              for what a job holds. What a job's end delays to a time in the future, this
-     *                              claimant holds until then
+     * @param string|null $claimant who claims, and holds what is claimed: 1 to 64 characters. By default 16 random
+     *                              hexadecimal digits for each handle that is made. It is no secret: a program
+     *                              that takes a claimant's name can do what it could. What this handle claims,
+     *                              renews, inserts and changes by itself is by this claimant. Each job of a
+     *                              worker() has a claimant of its own: this one, cut to 47 characters, `/` and 16
+     *                              random hexadecimal digits. So two jobs never hold the same, whatever they
+     *                              share, and what a job holds only the job can change: modify() is refused for
+     *                              it, and `Job::finish()` is the way. What a job's end puts off to a time in the
+     *                              future, this claimant holds until then
      */
     public function tasks(string $name, ?string $claimant = null): TaskStoreInterface;
 
@@ -69,8 +71,10 @@ interface ClientInterface extends IckFactoryInterface
     public function recovery(): ?Recovery;
 
     /**
-     * Closes the client: calls throw a ClosedException from now on, and what an embedded engine has buffered
-     * is written. So does the destructor of a client that is not referenced any more.
+     * Closes the client: its calls fail with ClosedException from now on, those that wait as well, and what
+     * an embedded engine still holds back is written. Closing twice is fine.
+     *
+     * So does the destructor of a client that is not referenced any more.
      *
      * @throws Exception\StorageException if the disk refuses the last write
      */

@@ -13,10 +13,12 @@ use Millpond\Internal\Owns;
 /**
  * The right to consume an Ick, for as long as it is held; made by `Ick::lease()`.
  *
- * A native thread renews it three times a lease, so a busy consumer keeps it. Calls through it carry its
- * token: once it is lost they throw a LeaseLostException and do nothing, so a consumer that was paused for
- * too long cannot commit what another one works on. A lease that is not referenced any more is released in
- * the background; if the process ends before that is done, it expires.
+ * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it carry its
+ * token: once it is lost they fail with LeaseLostException and do nothing, so a consumer that was stopped
+ * for too long cannot commit what another one works on.
+ *
+ * A lease that is not referenced any more is released in the background; if the process ends before that is
+ * done, it expires.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1, 'a.txt']]);

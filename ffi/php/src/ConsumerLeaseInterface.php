@@ -21,8 +21,7 @@ interface ConsumerLeaseInterface
 
     /**
      * Gives the lease back, so that another consumer can take it at once. Returns false if it was lost
-     * before. A lease that is dropped is given back in the background. The child of a fork has only a copy:
-     * it gives nothing back, and this returns false.
+     * before. The child of a fork has only a copy: it gives nothing back, and this returns false.
      *
      * @throws Exception\MillpondException only those of the connection; the lease then runs out by itself
      */
@@ -41,7 +40,8 @@ interface ConsumerLeaseInterface
      *
      * @return list<Entry>
      *
-     * @throws Exception\LeaseLostException those of `Ick::reserve()`
+     * @throws Exception\MillpondException as `Ick::reserve()`
+     * @throws Exception\LeaseLostException if the lease is lost
      */
     public function reserve(int $max): array;
 
@@ -50,7 +50,8 @@ interface ConsumerLeaseInterface
      *
      * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
-     * @throws Exception\LeaseLostException those of `Ick::commit()`
+     * @throws Exception\MillpondException as `Ick::commit()`
+     * @throws Exception\LeaseLostException if the lease is lost
      */
     public function commit(iterable $members): int;
 
@@ -62,7 +63,8 @@ interface ConsumerLeaseInterface
      *
      * @return list<Entry>
      *
-     * @throws Exception\LeaseLostException those of `Ick::exchange()`
+     * @throws Exception\MillpondException as `Ick::exchange()`
+     * @throws Exception\LeaseLostException if the lease is lost
      */
     public function exchange(int $max, iterable $members = []): array;
 }

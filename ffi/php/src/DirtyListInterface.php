@@ -6,11 +6,8 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What every Ick can do, whatever its connection: a dirty list with write-folding and two-phase commit.
- *
- * Producers flag documents as dirty; one consumer takes batches, works, and commits. A document that is
- * flagged again while it is worked on is processed again, and one that is flagged often does not move back
- * in the order, since a member keeps the lowest of its scores.
+ * What every Ick can do, whatever its connection: a dirty list with write-folding and two-phase commit, see
+ * `Ick`.
  *
  * Every call may throw what the connection throws (ConnectionFailedException, ConnectionLostException,
  * TimeoutException, AuthenticationFailedException and so on).

@@ -11,7 +11,12 @@ use Millpond\Internal\IckCalls;
 use Millpond\Internal\Library;
 
 /**
- * An Ick by its name; made by `Client::ick()`.
+ * A dirty list with write-folding and two-phase commit, by its name; made by `Client::ick()`.
+ *
+ * It is for sync pipelines, such as from a database to a search index: producers flag documents as dirty,
+ * one consumer takes batches, works, and commits. A document that is dirtied again while it is worked on is
+ * processed again, and one that is dirtied often does not move back in the order, since a member keeps the
+ * lowest of its scores.
  */
 final class Ick implements IckInterface
 {

@@ -14,11 +14,15 @@ use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A consumer's loop over batches of messages, made by `ShuffleConsumer::messages()`. A message is done when
- * it is acknowledged and not before: asking for the next batch says nothing about the last one.
+ * The loop of a consumer: batches of messages. Made by `ShuffleConsumer::messages()`.
  *
- * So a loop that is left by an exception or by `break` leaves the group what was not done; it stays pending
- * until a consumer reclaims it. A second `foreach` over the same object continues with the next batch.
+ * A message is done when it is acknowledged and not before: asking for the next batch says nothing about the
+ * last one. So a consumer may hand messages to others and go on, and a loop that is left early leaves the
+ * group what was not done. Without `wait` the loop ends when there is nothing left, and in any case after an
+ * error that trying again cannot mend.
+ *
+ * What was not done stays pending until a consumer reclaims it. A second `foreach` over the same object
+ * continues with the next batch.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['b', ['image' => '1.png']], ['b', ['image' => '2.png']]]);

@@ -15,11 +15,12 @@ use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
 
 /**
- * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`.
+ * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`. Any number of threads
+ * may use it at a time.
  *
- * Delivery is at least once: a delivered message belongs to its consumer until it is acknowledged; asking
- * for the next one does not acknowledge it. After a ConnectionLostException or a TimeoutException messages
- * may be pending that the consumer never received. reclaim() returns them, and what a dead consumer left.
+ * A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
+ * acknowledge it. When a consumer is gone, any other takes over its messages with reclaim(), also those that
+ * no caller received: after ConnectionLostException, TimeoutException and an interrupted call.
  *
  * Messages that come while a signal handler throws are returned by the next such call: read() and readMany()
  * return those of either, reclaim() its own. The loop of messages() does not return them.

@@ -30,7 +30,7 @@ interface ShuffleConsumerInterface
     /**
      * Takes up to `max` messages in one step: those that as many calls of read() would have taken.
      *
-     * As read().
+     * After an error it is as with read().
      *
      * @param int        $max  how many messages at most, 1 to 10,000
      * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at

@@ -15,12 +15,12 @@ use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
 
 /**
- * A multi-tenant queue by its name; made by `Client::shuffleQueue()`.
+ * A queue that many tenants share, and one tenant's burst delays only itself; made by
+ * `Client::shuffleQueue()`.
  *
- * Many tenants share it, and one tenant's burst delays only itself: a queue is a number of streams, and each
- * tenant writes to a few of them only, its shard, always to the one of these with the least to do. Consumers
- * read from all streams in turn. A tenant that writes a thousand times more than the others fills its own
- * streams, and the other tenants have others.
+ * It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of
+ * these with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times
+ * more than the others fills its own streams, and the other tenants have others.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', new ShuffleOptions(streams: 64, streamsPerShard: 4));
  *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);

@@ -5,7 +5,6 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use Millpond\Exception\CorruptException;
 use Millpond\Exception\InvalidArgumentException;
 
 /**
@@ -16,8 +15,6 @@ interface ShuffleQueueInterface
     /**
      * A consumer of a group. Each message goes to one consumer of each group; a group begins with what the
      * queue holds when it first reads.
-     *
-     * Makes no call.
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
@@ -52,7 +49,9 @@ interface ShuffleQueueInterface
      *
      * At least once: what was returned and not deleted yet is returned by the next collection.
      *
-     * @param int|null $timeDigits how many of the first digits of the time a deadline has to begin with, 1 to 10
+     * @param int|null $timeDigits scans only deadlines that begin with this many of the first digits of the time,
+     *                             1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned
+     *                             in any case
      *
      * @throws Exception\MillpondException as deleteTracked(), and InvalidArgumentException for a number of
      *     digits that is none, when the first batch is asked for

@@ -16,12 +16,14 @@ use Millpond\Internal\TaskResults;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * A claimant's loop over batches of leased tasks, made by `TaskStore::claims()`. Asking for the next batch
- * changes nothing about the one before: its tasks are leased until they are deleted or changed, or until the
- * lease is over.
+ * The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
+ * `TaskStore::claims()`.
  *
- * A loop that is left by an exception or by `break` leaves its tasks leased. A second `foreach` over the
- * same object continues with the next batch.
+ * Asking for the next batch does nothing to the one before: its tasks are leased until they are deleted or
+ * changed, or until the lease is over. Without `wait` the loop ends when nothing is available, and in any
+ * case after an error that trying again cannot mend.
+ *
+ * A second `foreach` over the same object continues with the next batch.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->modify((new Modification())->insert(new NewTask('print', 'a.pdf'))->insert(new NewTask('print', 'b.pdf')));

@@ -9,7 +9,7 @@ use Millpond\Internal\Json;
 use Millpond\Internal\TaskArguments;
 
 /**
- * A change of a document, for `Modification::changeDoc()`; made by `Doc::change()`.
+ * What becomes of a document; made by `Doc::change()`.
  */
 final class DocChange
 {

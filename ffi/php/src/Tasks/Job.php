@@ -14,9 +14,14 @@ use Millpond\Internal\TaskResults;
 /**
  * A task that is being worked on; made by `Jobs`.
  *
- * A native thread renews it, and the documents that it claims, three times a lease, so a busy program keeps
- * them. It ends by one of the methods that decide what happens to the task, which happens to the newest
- * versions. If a job is destroyed without one of these, the task stays leased until the lease is over.
+ * A native thread renews it, and the documents that it claims, three times a lease, so a busy handler keeps
+ * them. A job ends by one of the methods that say what becomes of the task, which waits for a renewal that
+ * is under way and happens to the newest versions. A job that nobody ends leaves the task leased until the
+ * lease is over. It belongs to its process: in the child of a fork what ends it fails with ForkedException.
+ *
+ * It holds all that under a `claimant` of its own, the task's. So no two jobs hold the same, and nobody but
+ * the job can change or delete what it holds: end it by its own methods, not by `TaskStore::modify()`, which
+ * is refused.
  *
  * What ends a job throws a DependencyException if the lease was lost. After another exception it can be
  * tried again while the lease lasts, which is not renewed any more.

@@ -6,7 +6,6 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use Millpond\Exception;
-use Millpond\Exception\DependencyException;
 
 /**
  * What `Job` does, for a program that puts something else in its place.
@@ -49,10 +48,11 @@ interface JobInterface
      *
      * @return list<Doc>
      *
-     * @throws Exception\MillpondException as `TaskStore::claimDocs()`: DependencyException if somebody else
-     *     holds one of them. A handler that lets this error through has not failed: the task is given back, as
-     *     fail() says. LeaseLostException once the job has ended, also if it ends meanwhile: nothing is held
-     *     then
+     * @throws Exception\MillpondException as `TaskStore::claimDocs()`
+     * @throws Exception\DependencyException if somebody else holds one of them, and then none is leased: a
+     *     handler that lets this error through has not failed, and the task is given back, as fail() says
+     * @throws Exception\LeaseLostException once the job has ended, also if it ends meanwhile: nothing is
+     *     held then
      */
     public function claimDocs(string $namespace, string $key, ?float $wait = null): array;
 

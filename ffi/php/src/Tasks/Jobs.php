@@ -14,7 +14,8 @@ use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * The jobs of a worker, one after the other; made by `Worker::jobs()`. It ends as `Claims` do.
+ * The jobs of a `Worker`. It ends as `Claims` do, but not before it has seen again the tasks that it gave
+ * back because their documents were taken.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', ['order' => 7]));

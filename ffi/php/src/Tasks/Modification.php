@@ -10,9 +10,9 @@ use Millpond\Internal\TaskArguments;
 
 /**
  * Inserts, changes, deletes and dependencies on tasks and documents, for `TaskStore::modify()`: all happen
- * or none does. A task or document may be named only once.
+ * or none does. At most 100,000 entries; a task or document may be named only once.
  *
- * There are at most 100,000 entries. Each method adds to the object and returns it.
+ * Each method adds to the object and returns it.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $task = $store->insert(new NewTask('inbox', 1));
@@ -30,6 +30,10 @@ final class Modification
 
     /**
      * Inserts a task. Refused if a task of that id is there, in any queue.
+     *
+     * @param NewTask $task          the task
+     * @param bool    $skipColliding leaves this task out if its id is taken, instead of refusing the whole
+     *                               modification
      */
     public function insert(NewTask $task, bool $skipColliding = false): self
     {
@@ -38,6 +42,8 @@ final class Modification
 
     /**
      * Changes a task. Refused if it is not there at that version, or held by another claimant.
+     *
+     * @param TaskChange $change what becomes of it
      */
     public function change(TaskChange $change): self
     {
@@ -46,6 +52,8 @@ final class Modification
 
     /**
      * Deletes a task. Refused if it is not there at that version, or held by another claimant.
+     *
+     * @param Task|TaskId $task the task
      */
     public function delete(Task|TaskId $task): self
     {
@@ -54,6 +62,8 @@ final class Modification
 
     /**
      * Is refused if this task is not there at that version; who holds it does not matter.
+     *
+     * @param Task|TaskId $task the task
      */
     public function depend(Task|TaskId $task): self
     {
@@ -63,6 +73,10 @@ final class Modification
     /**
      * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of its own,
      * if one of its keys is.
+     *
+     * @param NewDoc $doc           the document
+     * @param bool   $skipColliding leaves this document out if its id is taken, instead of refusing the whole
+     *                              modification
      */
     public function insertDoc(NewDoc $doc, bool $skipColliding = false): self
     {
@@ -76,6 +90,8 @@ final class Modification
      *
      * In the modification that ends a `Job`, a put of a document that the job holds is a change: the
      * document has to be at the version that is held, is released, and is among the changed documents.
+     *
+     * @param NewDoc $doc the document
      */
     public function putDoc(NewDoc $doc): self
     {
@@ -84,6 +100,8 @@ final class Modification
 
     /**
      * Changes a document. Refused if it is not there at that version, or held by another claimant.
+     *
+     * @param DocChange $change what becomes of it
      */
     public function changeDoc(DocChange $change): self
     {
@@ -92,6 +110,8 @@ final class Modification
 
     /**
      * Deletes a document. Refused if it is not there at that version, or held by another claimant.
+     *
+     * @param Doc|DocId $doc the document
      */
     public function deleteDoc(Doc|DocId $doc): self
     {
@@ -100,6 +120,8 @@ final class Modification
 
     /**
      * Is refused if this document is not there at that version; who holds it does not matter.
+     *
+     * @param Doc|DocId $doc the document
      */
     public function dependDoc(Doc|DocId $doc): self
     {

@@ -9,8 +9,9 @@ use Millpond\Internal\Json;
 use Millpond\Internal\TaskArguments;
 
 /**
- * A change of a task, for `Modification::change()`; made by `Task::change()`. Of several calls of retry(),
- * retryOrQuarantine() and quarantine() the last one holds.
+ * What becomes of a task: all of what a caller can set, as `Task::change()` fills it in.
+ *
+ * Of several calls of retry(), retryOrQuarantine() and quarantine() the last one holds.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', 'slow'));
@@ -66,7 +67,7 @@ final class TaskChange
      *
      * @param string $err   what went wrong
      * @param string $queue the queue's name, 1 to 64 KiB
-     * @param int    $max   how many tasks at most, 1 to 1,000
+     * @param int    $max   with which attempt the task moves; 0 is never
      */
     public function retryOrQuarantine(string $err, string $queue, int $max): self
     {

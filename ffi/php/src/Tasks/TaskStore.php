@@ -20,13 +20,16 @@ use Millpond\Internal\TaskStoreCalls;
  * A store of tasks and documents by its name; made by `Client::tasks()`. Everything that one modification
  * spans is in one store.
  *
- * There are two ways to change it. A *claim* leases an available task to the claimant; a *modification*
+ * There are two ways to change it: a *claim* leases an available task to one claimant, and a *modification*
  * inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task that
- * it has done and inserts what follows in one step. A modification with a stale version is refused with a
- * DependencyException: a worker whose lease is over, and whose task another one has claimed, can do no harm.
+ * it has done and inserts what follows in one step, and nothing is lost or done twice if it dies before or
+ * after.
  *
- * Delivery is at least once: a task is available again when the lease is over, unless it was deleted or
- * changed before. Order is not guaranteed, but the oldest tasks of the highest priority come first, nearly.
+ * Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed, but
+ * the oldest tasks of the highest priority come first, nearly.
+ *
+ * A modification with a stale version is refused with a DependencyException: a worker whose lease is over,
+ * and whose task another one has claimed, can do no harm.
  *
  * If a signal handler throws during a call, the call may be done, and what it returns is lost.
  *

@@ -6,7 +6,6 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use Millpond\Exception;
-use Millpond\Exception\InvalidArgumentException;
 
 /**
  * What `TaskStore` does, for a program that puts something else in its place.
@@ -39,8 +38,8 @@ interface TaskStoreInterface
      *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 70]));
      *     echo $store->getDoc('accounts', 'ann')->content()['balance'], "\n"; // 70
      *
-     * @throws Exception\MillpondException as modify(): InvalidArgumentException also for a document without
-     *     a content
+     * @throws Exception\MillpondException as modify()
+     * @throws Exception\InvalidArgumentException also for a document without a content
      * @throws Exception\DependencyException if another claimant holds the document, or one with other keys
      *     has its id
      */
@@ -66,9 +65,9 @@ interface TaskStoreInterface
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task;
 
     /**
-     * Leases up to `max` available tasks, as `max` claim()s would; one step.
+     * Leases up to `max` available tasks, as `max` calls of claim() would; one step.
      *
-     * As claim().
+     * After an error it is as with claim().
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
      * @param int                     $max    how many tasks at most, 1 to 1,000
@@ -89,7 +88,7 @@ interface TaskStoreInterface
      * @param int                     $max    how many tasks at most, 1 to 1,000
      * @param float|null              $wait   how long in seconds to wait when no task is available; without it the
      *                                        loop ends then; INF waits without limit
-     * @param float                   $lease  how long in seconds to lease, at most 100 years
+     * @param float                   $lease  how long in seconds tasks are leased; 30 seconds by default
      */
     public function claims(string|iterable $queues, int $max = 1, ?float $wait = null, float $lease = 30.0): ClaimsInterface;
 
@@ -102,13 +101,13 @@ interface TaskStoreInterface
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): WorkerInterface;
 
     /**
-     * The queues that hold tasks, by name, with how many.
+     * The queues that hold tasks, by name, with how many: those that are asked for, or all.
      *
      * PHP makes an int of a name like '7'.
      *
      * @param string|iterable<string> $exact    names
      * @param string|iterable<string> $prefixes what names begin with
-     * @param int|null                $limit    how many at most
+     * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return array<string, int>
      *
@@ -182,7 +181,7 @@ interface TaskStoreInterface
      *
      * @param string             $queue      the queue's name, 1 to 64 KiB
      * @param Position|Task|null $after      the page after this position
-     * @param int|null           $limit      how many tasks to read: 1 to 10,000, null is 1,000
+     * @param int|null           $limit      reads at most this many tasks; 1,000 by default, at most 10,000
      * @param string|null        $claimant   only tasks that are this claimant's or available. A page may hold
      *                                       fewer tasks then, or none, and still have a next one
      * @param bool               $omitValues leaves the values out. A change that is made of such a task removes
@@ -207,12 +206,12 @@ interface TaskStoreInterface
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
 
     /**
-     * What is in the queues that hold tasks, by name: exact at one point in time for each queue, and counted
-     * without reading the tasks.
+     * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
+     * time for each queue, and counted without reading the tasks.
      *
      * @param string|iterable<string> $exact    names
      * @param string|iterable<string> $prefixes what names begin with
-     * @param int|null                $limit    how many at most
+     * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<QueueStats>
      *
@@ -241,9 +240,8 @@ interface TaskStoreInterface
     public function claimDocs(string $namespace, string $key, float $lease = 30.0): array;
 
     /**
-     * The document of these keys that was inserted without an id of its own, or null if it is not there. The
-     * key is a text, or the primary and the secondary key as a pair. A document with an id of its own is
-     * found by that (fetchDocs()).
+     * The document of these keys that was inserted without an id of its own, or null if it is not there. A
+     * document with an id of its own is found by that (fetchDocs()).
      *
      * @param string $namespace    the namespace of documents, up to 64 characters
      * @param string $key          the primary key of documents, up to 256 characters
@@ -274,7 +272,7 @@ interface TaskStoreInterface
      * @param string               $start        from this primary key on
      * @param string               $end          up to this primary key, and without it; an empty one is no end
      * @param DocPosition|Doc|null $after        the page after this position
-     * @param int|null             $limit        how many: 1 to 10,000, null is 1,000
+     * @param int|null             $limit        at most this many; 1,000 by default, at most 10,000
      * @param bool                 $omitContents leaves the contents out
      *
      * @throws Exception\MillpondException as list()
@@ -286,7 +284,7 @@ interface TaskStoreInterface
      *
      * @param string|iterable<string> $exact    names
      * @param string|iterable<string> $prefixes what names begin with
-     * @param int|null                $limit    how many at most
+     * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<NamespaceStats>
      *

@@ -10,8 +10,8 @@ use Millpond\Exception\MillpondException;
 use Psr\Log\LoggerInterface;
 
 /**
- * Says how tasks are worked on; made by `TaskStore::worker()`. jobs() or run() begin the work. Run several
- * processes for several tasks at a time.
+ * Says how tasks are worked on; made by `TaskStore::worker()`. jobs() or run() begin the work; run several
+ * for several tasks at a time.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->modify((new Modification())->insert(new NewTask('inbox', ['price' => 7]))->insert(new NewTask('inbox', 'free')));
