@@ -124,10 +124,12 @@ impl Php<'_> {
         while let Some(ty) = open.pop() {
             match ty {
                 Type::Option(inner) | Type::List(inner) => open.push(inner),
-                Type::Named(key) if self.model.is(key, Kind::Record) => {
-                    if !OTHERS.contains(&key.as_str()) && found.insert(key.clone()) {
-                        open.extend(self.model.types[key].fields.iter().map(|field| &field.ty));
-                    }
+                Type::Named(key)
+                    if self.model.is(key, Kind::Record)
+                        && !OTHERS.contains(&key.as_str())
+                        && found.insert(key.clone()) =>
+                {
+                    open.extend(self.model.types[key].fields.iter().map(|field| &field.ty));
                 }
                 _ => {}
             }

@@ -42,7 +42,8 @@ pub(crate) const VALUES: &[(&str, &str)] = &[
 
 /// What parameters of the library's functions and fields of its options are in PHP. The C type, with a `+` if the
 /// next one is the length or the count of it and with the unit of its name; the name, if only that is meant (before a
-/// `:`), and PHP's if that is another; the type, what is made of the value, and what the call takes. `$` is the value.
+/// `:`), and PHP's if that is another; the type, what is made of the value, and what the call takes, which of a list
+/// is what `Packed` makes. `$` is the value.
 const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("*c_char+", "", "string", "", "$|\\strlen($)"),
     ("*tasks_modification", "", "Modification", "$->packed(ffi)", "$->array"),
@@ -56,58 +57,36 @@ const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("i64_ms", "wait:", "float", "Arguments::wait('%', $)", "$"),
     ("i64_ms", "delay:", "float", "Arguments::optional('%', $)", "$"),
     ("i64_ms", "", "float", "Arguments::milliseconds('%', $)", "$"),
-    ("*ick_pair+", "pairs", "iterable", "Packed::pairs(ffi, ...Arguments::pairs($))", LIST),
-    (
-        "*shuffle_field+",
-        "fields",
-        "iterable",
-        "Packed::fields(ffi, ShuffleArguments::fields('fields', $))",
-        LIST,
-    ),
+    ("*ick_pair+", "pairs", "iterable", "pairs(ffi, ...Arguments::pairs($))", ""),
+    ("*shuffle_field+", "fields", "iterable", "fields(ffi, ShuffleArguments::fields('%', $))", ""),
     (
         "*shuffle_id+",
         "letters",
         "DeadLetter|string|iterable",
-        "Packed::ids(ffi, ShuffleArguments::letterIds('letters', $))",
-        LIST,
+        "ids(ffi, ShuffleArguments::letterIds('%', $))",
+        "",
     ),
     (
         "*shuffle_new_message+",
         "messages",
         "iterable",
-        "Packed::messages(ffi, ...ShuffleArguments::messages($))",
-        LIST,
+        "messages(ffi, ...ShuffleArguments::messages($))",
+        "",
     ),
     (
         "*shuffle_receipt+",
         "messages",
         "Message|Receipt|iterable",
-        "Packed::receipts(ffi, ShuffleArguments::receipts('messages', $))",
-        LIST,
+        "receipts(ffi, ShuffleArguments::receipts('%', $))",
+        "",
     ),
-    ("*bytes+", "members:", "iterable", "Packed::members(ffi, Arguments::members($))", LIST),
-    ("*bytes+", "", "string|iterable", "Packed::members(ffi, TaskArguments::names('%', $))", LIST),
+    ("*bytes+", "members:", "iterable", "members(ffi, Arguments::members($))", ""),
+    ("*bytes+", "", "string|iterable", "members(ffi, TaskArguments::names('%', $))", ""),
     ("bytes", "claimant:", "text", "", "$"),
     ("bytes", "", "string", "", "$"),
-    (
-        "*task_position",
-        "",
-        "Position|Task",
-        "Packed::records(ffi, 'millpond_task_position *', $ === null ? [] : \
-            [[Arguments::size('after.atMs', $->atMs), $->id]])",
-        "$->array",
-    ),
-    (
-        "*doc_position",
-        "",
-        "DocPosition|Doc",
-        "Packed::records(ffi, 'millpond_doc_position *', $ === null ? [] : \
-            [[$->key, $->secondaryKey, $->id]])",
-        "$->array",
-    ),
+    ("*task_position", "", "Position|Task", "TaskArguments::position(ffi, $)", "$->array"),
+    ("*doc_position", "", "DocPosition|Doc", "TaskArguments::docPosition(ffi, $)", "$->array"),
 ];
-
-const LIST: &str = "$->array|$->count";
 
 /// What calls return: the out-parameter, its name in `Library::call()`, and the result, which is freed if there is
 /// a `!`. `%` is the method that reads it.
@@ -292,6 +271,10 @@ impl Php<'_> {
         };
         let params = &function.params[call.arguments.len()..function.params.len() - 1];
         let outs = self.arguments(&mut call, key, method, params)?;
+        let has_keys = outs.iter().any(|(of, ..)| *of == "**keys");
+        if has_keys && !matches!(method.returns, Type::List(_)) {
+            return None;
+        }
         if is_ick && own == "commit" {
             // It makes several steps of them.
             call.setup[0] = call.setup[0].replace("$members)", "$members, Limits::get()->items)");
@@ -371,9 +354,11 @@ impl Php<'_> {
                 default => default,
             };
             call.param(ty, &name, default);
+            let packed = if taken.is_empty() { "Packed::" } else { "" };
             if !value.is_empty() {
-                call.setup.push(format!("${name} = {};", fill(value)));
+                call.setup.push(format!("${name} = {packed}{};", fill(value)));
             }
+            let taken = if taken.is_empty() { "$->array|$->count" } else { taken };
             call.arguments.extend(fill(taken).split('|').map(str::to_owned));
         }
         Some(outs)

@@ -48,13 +48,6 @@ interface IckChannelInterface
     public function readable(): int;
 
     /**
-     * The name of the Ick with this number, for calls that are made by name.
-     *
-     * @param int $number which Ick, from 0
-     */
-    public function ickName(int $number): string;
-
-    /**
      * The number of the Ick in which this member lives.
      *
      * @param string $member a member

@@ -23,7 +23,8 @@ use Millpond\Internal\Signals;
  * no caller received: after ConnectionLostException, TimeoutException and an interrupted call.
  *
  * Messages that come while a signal handler throws are returned by the next such call: read() and readMany()
- * return those of either, reclaim() its own. The loop of messages() does not return them.
+ * return those of either, reclaim() its own. The loop of messages() does not return them. Calls throw what
+ * those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty group or consumer.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['a', ['n' => '1']], ['b', ['n' => '2']], ['c', ['n' => '3']]]);

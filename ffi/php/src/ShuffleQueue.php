@@ -22,6 +22,11 @@ use Millpond\Internal\Signals;
  * these with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times
  * more than the others fills its own streams, and the other tenants have others.
  *
+ * Every call may throw what the connection throws, and an InvalidArgumentException for wrong arguments,
+ * before anything is sent; a WrongTypeException if a key of the queue holds something else, and then nothing
+ * has changed; and a CrossSlotException on a cluster if the name holds no `{tag}` or, for tracked messages,
+ * if their records are in the global keys.
+ *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', new ShuffleOptions(streams: 64, streamsPerShard: 4));
  *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);
  *     $consumer = $queue->consumer('workers', 'worker-1');

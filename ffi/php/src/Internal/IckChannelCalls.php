@@ -40,24 +40,6 @@ trait IckChannelCalls
         return $call->small[0];
     }
 
-    public function ickName(int $number): string
-    {
-        $number = Arguments::smallSize('number', $number);
-
-        return Signals::held(function () use ($number): string {
-            $call = $this->library->call();
-            $status = $this->library->ffi->millpond_ick_channel_ick_name(
-                $this->handle,
-                $number,
-                $call->keys,
-                $call->error,
-            );
-            $this->library->check($status, $call);
-
-            return $this->library->keys($call);
-        });
-    }
-
     public function ickOf(string $member): int
     {
         $call = $this->library->call();

@@ -4,9 +4,12 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use FFI;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
+use Millpond\Tasks\DocPosition;
+use Millpond\Tasks\Position;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 
@@ -67,6 +70,20 @@ final class TaskArguments
     public static function doc(string $argument, Doc|DocId $doc): array
     {
         return [$doc->namespace, $doc->id, Arguments::size("$argument.version", $doc->version)];
+    }
+
+    public static function position(FFI $ffi, Position|Task|null $after): Packed
+    {
+        return Packed::records($ffi, 'millpond_task_position *', $after === null ? [] : [
+            [Arguments::size('after.atMs', $after->atMs), $after->id],
+        ]);
+    }
+
+    public static function docPosition(FFI $ffi, DocPosition|Doc|null $after): Packed
+    {
+        return Packed::records($ffi, 'millpond_doc_position *', $after === null ? [] : [
+            [$after->key, $after->secondaryKey, $after->id],
+        ]);
     }
 
     /**

@@ -12,9 +12,7 @@ use Millpond\Tasks\DocId;
 use Millpond\Tasks\DocPage;
 use Millpond\Tasks\DocPosition;
 use Millpond\Tasks\Modified;
-use Millpond\Tasks\NamespaceStats;
 use Millpond\Tasks\Position;
-use Millpond\Tasks\QueueStats;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskPage;
@@ -42,7 +40,7 @@ final class TaskResults
     /**
      * Makes a call, and reads its result; null if that is nothing.
      *
-     * @param string      $what      the method of this class that reads it
+     * @param string      $what      what it is: see read()
      * @param list<mixed> $arguments
      */
     public static function call(Library $library, string $what, string $function, array $arguments): mixed
@@ -58,13 +56,13 @@ final class TaskResults
     /**
      * What a result holds; it is freed.
      *
-     * @param string $what the method of this class that reads it
+     * @param string $what what it is: see read()
      */
     public static function of(FFI $ffi, CData $result, string $what): mixed
     {
         Handles::keep($ffi, $ffi, 'millpond_tasks_result_free', $result);
         $data = $ffi->millpond_tasks_result_data($result);
-        $found = (new self($ffi, $data))->$what();
+        $found = (new self($ffi, $data))->read($what);
         Handles::free($result);
 
         return $found;
@@ -77,7 +75,7 @@ final class TaskResults
     {
         $data = $ffi->millpond_tasks_job_data($job);
 
-        return (new self($ffi, $data))->tasks()[0];
+        return (new self($ffi, $data))->read('tasks')[0];
     }
 
     /**
@@ -97,51 +95,35 @@ final class TaskResults
             : $this->$read($this->ffi->cast('int64_t *', $data->$array), $data->$count, $data->$size);
     }
 
-    /** @return list<Task> */
-    private function tasks(): array
+    /**
+     * What a call returns.
+     */
+    private function read(string $what): mixed
     {
-        return $this->all('task', 'readTask');
+        $data = $this->data[0];
+
+        return match ($what) {
+            'tasks' => $this->all('task', 'readTask'),
+            'docs' => $this->all('doc', 'readDoc'),
+            'queueStats' => $this->all('queue', 'readQueueStats'),
+            'namespaceStats' => $this->all('namespace', 'readNamespaceStats'),
+            'taskPage' => new TaskPage($this->read('tasks'), $this->next($data->next, 'readPosition')),
+            'docPage' => new DocPage($this->read('docs'), $this->next($data->next_doc, 'readDocPosition')),
+            'modified' => new Modified(
+                ...$this->split($this->read('tasks'), $data->inserted_count),
+                ...$this->split($this->read('docs'), $data->inserted_doc_count),
+            ),
+        };
     }
 
-    /** @return list<Doc> */
-    private function docs(): array
+    /**
+     * @param list<Task>|list<Doc> $all
+     *
+     * @return array{list<Task>, list<Task>}|array{list<Doc>, list<Doc>} what was inserted, and what was changed
+     */
+    private function split(array $all, int $inserted): array
     {
-        return $this->all('doc', 'readDoc');
-    }
-
-    /** @return list<QueueStats> */
-    private function queueStats(): array
-    {
-        return $this->all('queue', 'readQueueStats');
-    }
-
-    /** @return list<NamespaceStats> */
-    private function namespaceStats(): array
-    {
-        return $this->all('namespace', 'readNamespaceStats');
-    }
-
-    private function modified(): Modified
-    {
-        [$tasks, $docs] = [$this->tasks(), $this->docs()];
-        [$inserted, $insertedDocs] = [$this->data[0]->inserted_count, $this->data[0]->inserted_doc_count];
-
-        return new Modified(
-            \array_slice($tasks, 0, $inserted),
-            \array_slice($tasks, $inserted),
-            \array_slice($docs, 0, $insertedDocs),
-            \array_slice($docs, $insertedDocs),
-        );
-    }
-
-    private function taskPage(): TaskPage
-    {
-        return new TaskPage($this->tasks(), $this->next($this->data[0]->next, 'readPosition'));
-    }
-
-    private function docPage(): DocPage
-    {
-        return new DocPage($this->docs(), $this->next($this->data[0]->next_doc, 'readDocPosition'));
+        return [\array_slice($all, 0, $inserted), \array_slice($all, $inserted)];
     }
 
     /**

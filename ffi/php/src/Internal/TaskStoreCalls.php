@@ -60,7 +60,7 @@ trait TaskStoreCalls
 
     public function list(string $queue, Position|Task|null $after = null, ?int $limit = null, ?string $claimant = null, bool $omitValues = false): TaskPage
     {
-        $after = Packed::records($this->library->ffi, 'millpond_task_position *', $after === null ? [] : [[Arguments::size('after.atMs', $after->atMs), $after->id]]);
+        $after = TaskArguments::position($this->library->ffi, $after);
         $limit = Arguments::optionalSize('limit', $limit);
         $query = Packed::records($this->library->ffi, 'millpond_task_query *', [[48, $after->address, $limit, $claimant, $omitValues]]);
 
@@ -185,7 +185,7 @@ trait TaskStoreCalls
 
     public function listDocs(string $namespace, string $start = '', string $end = '', DocPosition|Doc|null $after = null, ?int $limit = null, bool $omitContents = false): DocPage
     {
-        $after = Packed::records($this->library->ffi, 'millpond_doc_position *', $after === null ? [] : [[$after->key, $after->secondaryKey, $after->id]]);
+        $after = TaskArguments::docPosition($this->library->ffi, $after);
         $limit = Arguments::optionalSize('limit', $limit);
         $query = Packed::records($this->library->ffi, 'millpond_doc_query *', [[64, $start, $end, $after->address, $limit, $omitContents]]);
 

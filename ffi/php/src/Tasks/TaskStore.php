@@ -33,7 +33,9 @@ use Millpond\Internal\TaskStoreCalls;
  *
  * If a signal handler throws during a call, the call may be done, and what it returns is lost.
  *
- * Names and JSON texts are UTF-8.
+ * Names and JSON texts are UTF-8. Every call may throw what the connection throws, and an
+ * InvalidArgumentException for wrong arguments, before anything is sent; a WrongTypeException or an
+ * IncompatibleVersionException if the keys of the store hold something else.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', ['order' => 7]));
