@@ -101,18 +101,11 @@ class Client(Generic[AnyStr]):
     of an ``async with`` block.
     """
 
-    __slots__ = ("_native",)
+    _native: _handles.Client[AnyStr]
 
-    def __init__(self, native: _handles.Client[AnyStr]) -> None:
-        self._native: _handles.Client[AnyStr] = native
+    def ick(self, name: Member) -> Ick[AnyStr]: ...
 
-    def ick(self, name: Member) -> Ick[AnyStr]:
-        """core"""
-        return Ick(self._native.ick(name))
-
-    def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
-        """The channel of 1 to 65,536 Icks of this name. Makes no call."""
-        return IckChannel(self._native.ick_channel(name, shards))
+    def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]: ...
 
     def shuffle_queue(
         self,
@@ -123,56 +116,11 @@ class Client(Generic[AnyStr]):
         ttl: Seconds | None = None,
         dead_ttl: Seconds | None = None,
         track_keys: Literal["global", "queue"] = "global",
-    ) -> ShuffleQueue[AnyStr]:
-        """The shuffle queue of this name. Makes no call.
+    ) -> ShuffleQueue[AnyStr]: ...
 
-        ``streams`` is how many streams the queue has, 1 to 65,536. The first write to a queue sets
-        it; a write to one that has another number is refused, and
-        :meth:`ShuffleQueue.resize` changes it. By default writers use the number that the queue
-        has, and a new queue gets 16; readers need not set it. Each tenant has
-        ``streams_per_shard`` of them, by default 2, or all if there are fewer.
+    def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore: ...
 
-        A stream lives for ``ttl`` seconds after it was last written to. **When that time is over
-        the stream is deleted with all that is in it, unprocessed messages too.** By default nothing
-        that is written expires. All writers of a queue should have the same.
-
-        Dead letters stay until they are deleted, or for ``dead_ttl`` seconds: each
-        :meth:`ShuffleConsumer.reclaim` deletes those that are older. Both times are at least a
-        second, at most 100 years.
-
-        ``track_keys`` says where the records of tracked messages are: in three keys that all queues
-        of a server share, or, as a cluster needs it, in three of this queue.
-        """
-        native = self._native.shuffle_queue(
-            name, streams, streams_per_shard, ttl, dead_ttl, track_keys
-        )
-        return ShuffleQueue(native)
-
-    def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
-        """The task store of this name. Makes no call.
-
-        ``claimant`` says the name that claims are made under: 1 to 64 characters, 16 random
-        hexadecimal digits for each store by default. It is no secret: any program that uses a
-        claimant's name can do what that claimant can. Each job of a worker has a claimant of its
-        own: this one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs
-        never hold the same task or document, and :meth:`TaskStore.modify` is refused for what a
-        job holds. What a job's end delays to a time in the future, this claimant holds until then.
-        """
-        return TaskStore(self._native.tasks(name, claimant))
-
-    def recovery(self) -> Recovery | None:
-        """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
-
-        ``connect`` warns (a :class:`RuntimeWarning`) of what an operator should know, such as
-        bytes that were cut off; files that lost data in a way that no crash explains raise
-        :class:`~millpond.CorruptError`. What is not detected is listed in the documentation of the
-        Rust method ``Client::recovery``.
-
-        >>> import millpond.aio
-        >>> print(millpond.aio.connect("memory:").recovery())
-        None
-        """
-        return self._native.recovery()
+    def recovery(self) -> Recovery | None: ...
 
     async def aclose(self) -> None:
         """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an

@@ -39,34 +39,17 @@ class Ick(Generic[AnyStr]):
     [('a.txt', 3.0)]
     """
 
-    __slots__ = ("_native",)
+    _native: _handles.Ick[AnyStr]
 
-    def __init__(self, native: _handles.Ick[AnyStr]) -> None:
-        self._native: _handles.Ick[AnyStr] = native
+    async def add(self, pairs: Pairs) -> Added: ...
 
-    async def add(self, pairs: Pairs) -> Added:
-        """core"""
-        return await self._native.add(pairs)
+    async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]: ...
 
-    async def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
-        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
-        first ``max`` with their scores, lowest first.
-
-        What was reserved before and not committed is part of the batch: a consumer that crashed
-        gets it again. With ``backwash`` everything that is reserved is first folded back, so that
-        the batch holds the lowest scores of both sets.
-        """
-        return await self._native.reserve(max, backwash)
-
-    async def commit(self, members: Members) -> int:
-        """core"""
-        return await self._native.commit(members)
+    async def commit(self, members: Members) -> int: ...
 
     async def exchange(
         self, max: int, members: Members = (), backwash: bool = False
-    ) -> list[tuple[AnyStr, float]]:
-        """Commits one batch and reserves the next in one step: one round trip a batch."""
-        return await self._native.exchange(max, members, backwash)
+    ) -> list[tuple[AnyStr, float]]: ...
 
     async def stats(self) -> Stats[AnyStr] | None:
         """core"""
@@ -74,29 +57,13 @@ class Ick(Generic[AnyStr]):
 
     async def peek(
         self, max: int, set: Literal["producer", "consumer"] = "producer"
-    ) -> list[tuple[AnyStr, float]]:
-        """The lowest members of one set with their scores; moves nothing."""
-        return await self._native.peek(max, set)
+    ) -> list[tuple[AnyStr, float]]: ...
 
-    async def delete(self, unlink: bool = False) -> int:
-        """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
-        how many there were. With ``unlink`` Redis frees the memory in the background.
-        """
-        return await self._native.delete(unlink)
+    async def delete(self, unlink: bool = False) -> int: ...
 
-    async def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
-        """core"""
-        native = await self._native.lease(ttl)
-        return None if native is None else ConsumerLease(native)
+    async def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None: ...
 
-    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
-        """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
-
-        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for ``wait`` seconds; ``math.inf`` waits without limit. Waiting costs the server
-        almost nothing.
-        """
-        return Batches(self._native.batches(max, wait))
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]: ...
 
 
 class Batches(Loop[list[tuple[AnyStr, float]]]):
@@ -177,21 +144,13 @@ class ConsumerLease(Generic[AnyStr]):
         """core"""
         return self._native.is_lost
 
-    async def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.reserve` for the holder alone."""
-        return await self._native.reserve(max)
+    async def reserve(self, max: int) -> list[tuple[AnyStr, float]]: ...
 
-    async def commit(self, members: Members) -> int:
-        """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
-        return await self._native.commit(members)
+    async def commit(self, members: Members) -> int: ...
 
-    async def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.exchange` for the holder alone."""
-        return await self._native.exchange(max, members)
+    async def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]: ...
 
-    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
-        """:meth:`Ick.batches` for the holder alone."""
-        return Batches(self._native.batches(max, wait))
+    def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]: ...
 
     async def release(self) -> bool:
         """Releases the lease, so that another consumer can take it at once. Returns False if it
@@ -228,41 +187,22 @@ class IckChannel(Generic[AnyStr]):
     3
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _handles.IckChannel[AnyStr]) -> None:
-        self._native: _handles.IckChannel[AnyStr] = native
+    _native: _handles.IckChannel[AnyStr]
 
     @property
-    def shards(self) -> int:
-        """How many Icks members are spread over."""
-        return self._native.shards
+    def shards(self) -> int: ...
 
     @property
-    def readable(self) -> int:
-        """core"""
-        return self._native.readable
+    def readable(self) -> int: ...
 
-    def draining(self, earlier: int) -> IckChannel[AnyStr]:
-        """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
-        return IckChannel(self._native.draining(earlier))
+    def draining(self, earlier: int) -> IckChannel[AnyStr]: ...
 
-    def ick(self, number: int) -> Ick[AnyStr]:
-        """core"""
-        return Ick(self._native.ick(number))
+    def ick(self, number: int) -> Ick[AnyStr]: ...
 
-    def ick_of(self, member: Member) -> int:
-        """core"""
-        return self._native.ick_of(member)
+    def ick_of(self, member: Member) -> int: ...
 
-    async def add(self, pairs: Pairs) -> Added:
-        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
-        error some may have their members already; adding all of them again is safe.
-        """
-        return await self._native.add(pairs)
+    async def add(self, pairs: Pairs) -> Added: ...
 
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None
-    ) -> Batches[AnyStr]:
-        """The loop of a consumer of the Icks with these numbers: reserves from each in turn."""
-        return Batches(self._native.batches(numbers, max, wait))
+    ) -> Batches[AnyStr]: ...

@@ -50,52 +50,27 @@ class ShuffleQueue(Generic[AnyStr]):
     0
     """
 
-    __slots__ = ("_native",)
+    _native: _handles.ShuffleQueue[AnyStr]
 
-    def __init__(self, native: _handles.ShuffleQueue[AnyStr]) -> None:
-        self._native: _handles.ShuffleQueue[AnyStr] = native
+    async def write(self, shard_key: Member, fields: Fields) -> Receipt: ...
 
-    async def write(self, shard_key: Member, fields: Fields) -> Receipt:
-        """core"""
-        return await self._native.write(shard_key, fields)
-
-    async def write_many(self, messages: Written) -> list[Receipt]:
-        """core"""
-        return await self._native.write_many(messages)
+    async def write_many(self, messages: Written) -> list[Receipt]: ...
 
     async def write_tracked(
         self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
-    ) -> Receipt:
-        """core"""
-        return await self._native.write_tracked(shard_key, fields, track_field, deadline)
+    ) -> Receipt: ...
 
     async def write_tracked_many(
         self, messages: Written, track_field: Member, deadline: int | None = None
-    ) -> list[Receipt]:
-        """core"""
-        return await self._native.write_tracked_many(messages, track_field, deadline)
+    ) -> list[Receipt]: ...
 
-    async def resize(self, streams: int) -> int:
-        """core"""
-        return await self._native.resize(streams)
+    async def resize(self, streams: int) -> int: ...
 
-    async def delete_tracked(self, value: Member) -> Receipt | None:
-        """core"""
-        return await self._native.delete_tracked(value)
+    async def delete_tracked(self, value: Member) -> Receipt | None: ...
 
-    async def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
-        """core"""
-        return await self._native.cordon_deadline_exceeded(within)
+    async def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]: ...
 
-    def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
-        """Collects what is recorded of tracked messages whose deadline has passed, those that were
-        cordoned first; see :class:`Garbage`.
-
-        With ``time_digits``, 1 to 10, it scans only deadlines that begin with as many of the first
-        digits of the time: with 6, those of the same 10,000 seconds. What was cordoned is scanned
-        in any case.
-        """
-        return Garbage(self._native.gc(time_digits))
+    def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]: ...
 
     def consumer(
         self,
@@ -105,40 +80,17 @@ class ShuffleQueue(Generic[AnyStr]):
         prefer_stream: int | None = None,
         default_stream: bool = False,
         max_deliveries: int = 0,
-    ) -> ShuffleConsumer[AnyStr]:
-        """A consumer of a group. Each message goes to one consumer of each group; a group begins
-        with what the queue holds when it first reads. Makes no call.
+    ) -> ShuffleConsumer[AnyStr]: ...
 
-        It reads from ``prefer_stream`` first, as long as that has messages. With
-        ``default_stream`` it also reads from the stream at the queue's own name, whose group has
-        that name too: a plain stream becomes a shuffle queue while its writers move. A message
-        that was delivered ``max_deliveries`` times and is reclaimed then becomes a dead letter;
-        with 0 it never does.
-        """
-        native = self._native.consumer(
-            group, consumer, prefer_stream, default_stream, max_deliveries
-        )
-        return ShuffleConsumer(native)
+    async def len(self) -> int: ...
 
-    async def len(self) -> int:
-        """core"""
-        return await self._native.len()
+    async def backlog(self) -> int: ...
 
-    async def backlog(self) -> int:
-        """core"""
-        return await self._native.backlog()
+    async def pending_count(self, group: Member) -> int: ...
 
-    async def pending_count(self, group: Member) -> int:
-        """core"""
-        return await self._native.pending_count(group)
+    async def stats(self, group: Member) -> ShuffleStats: ...
 
-    async def stats(self, group: Member) -> ShuffleStats:
-        """core"""
-        return await self._native.stats(group)
-
-    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
-        """core"""
-        return await self._native.dead_letters(max)
+    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]: ...
 
     async def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]

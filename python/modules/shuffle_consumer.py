@@ -31,10 +31,7 @@ class ShuffleConsumer(Generic[AnyStr]):
     [(True, 2)]
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _handles.ShuffleConsumer[AnyStr]) -> None:
-        self._native: _handles.ShuffleConsumer[AnyStr] = native
+    _native: _handles.ShuffleConsumer[AnyStr]
 
     async def read(self, wait: Seconds | None = None) -> Message[AnyStr] | None:
         """Reads the next message, or None if there is none, after waiting for one for up to
@@ -53,29 +50,15 @@ class ShuffleConsumer(Generic[AnyStr]):
         """
         return await self._native.read_many(max, wait)
 
-    def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
-        """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
+    def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]: ...
 
-        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for ``wait`` seconds; ``math.inf`` waits without limit.
-        """
-        return Messages(self._native.messages(max, wait))
+    async def ack(self, messages: Taken) -> int: ...
 
-    async def ack(self, messages: Taken) -> int:
-        """core"""
-        return await self._native.ack(messages)
+    async def ack_and_delete(self, messages: Taken) -> int: ...
 
-    async def ack_and_delete(self, messages: Taken) -> int:
-        """core"""
-        return await self._native.ack_and_delete(messages)
+    async def extend(self, messages: Taken) -> int: ...
 
-    async def extend(self, messages: Taken) -> int:
-        """core"""
-        return await self._native.extend(messages)
-
-    async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
-        """core"""
-        return await self._native.reclaim(min_idle, max)
+    async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]: ...
 
 
 class Messages(Loop[list[Message[AnyStr]]]):

@@ -39,14 +39,9 @@ class Worker:
     ["TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
     """
 
-    __slots__ = ("_native",)
+    _native: _handles.Worker
 
-    def __init__(self, native: _handles.Worker) -> None:
-        self._native: _handles.Worker = native
-
-    def jobs(self) -> Jobs:
-        """The jobs, one after the other; see :class:`Jobs`."""
-        return Jobs(self._native.jobs())
+    def jobs(self) -> Jobs: ...
 
     async def run(self, handler: Handler, on_error: OnError | None = None) -> None:
         """Works until there is nothing left to do and the ``wait`` is over.
@@ -173,68 +168,31 @@ class Job(Generic[Value]):
         return self._task
 
     @property
-    def handle(self) -> TaskId:
-        """The task's id, with its newest version."""
-        return self._native.handle
+    def handle(self) -> TaskId: ...
 
     @property
-    def is_lost(self) -> bool:
-        """core"""
-        return self._native.is_lost
+    def is_lost(self) -> bool: ...
 
     @property
-    def is_ended(self) -> bool:
-        """core"""
-        return self._native.is_ended
+    def is_ended(self) -> bool: ...
 
-    def delete(self) -> Modification:
-        """core"""
-        return self._native.delete()
+    def delete(self) -> Modification: ...
 
     async def claim_docs(
         self, namespace: str, key: str, wait: Seconds | None = None
-    ) -> list[Doc[Any]]:
-        """Leases all documents of this primary key while the job runs; no other job gets them
-        meanwhile. What ends the job releases them, unless it deletes them or sets until when they
-        are held.
+    ) -> list[Doc[Any]]: ...
 
-        Raises :class:`~millpond.DependencyError` if another claimant holds one of them, and still
-        does after ``wait`` seconds. A handler that lets this error through has not failed: the
-        task is released with a delay of some milliseconds, as :meth:`fail` says. Waiters have no
-        order: the claimant that held the documents may get them again first. Raises
-        :class:`~millpond.LeaseLostError` once the job has ended.
-        """
-        return await self._native.claim_docs(namespace, key, wait)
+    async def finish(self, modification: Modification) -> Modified: ...
 
-    async def finish(self, modification: Modification) -> Modified:
-        """core"""
-        return await self._native.finish(modification)
+    async def done(self) -> Modified: ...
 
-    async def done(self) -> Modified:
-        """core"""
-        return await self._native.done()
+    async def fail(self, err: str) -> Modified: ...
 
-    async def fail(self, err: str) -> Modified:
-        """core"""
-        return await self._native.fail(err)
+    async def retry(self, err: str, delay: Seconds | None = None) -> Modified: ...
 
-    async def retry(self, err: str, delay: Seconds | None = None) -> Modified:
-        """Ends the job and schedules another attempt, after ``delay`` seconds or the worker's
-        backoff; if that was the last attempt, moves the task to its error queue.
-        """
-        return await self._native.retry(err, delay)
+    async def move_to(self, queue: str, err: str) -> Modified: ...
 
-    async def move_to(self, queue: str, err: str) -> Modified:
-        """core"""
-        return await self._native.move_to(queue, err)
-
-    async def release(self, delay: Seconds | None = None) -> Modified:
-        """Ends the job and releases the task without counting an attempt, available after
-        ``delay`` seconds; 0 is at once. By default it is a random time of 0.05 to 0.1 seconds, so
-        that a task is not claimed and released in a tight loop. It does not count for
-        ``max_claims`` either.
-        """
-        return await self._native.release(delay)
+    async def release(self, delay: Seconds | None = None) -> Modified: ...
 
 
 Handler = Callable[[Job[Any]], Returned[Optional[Modification]]]

@@ -84,15 +84,10 @@ class TaskStore:
     {'outbox': 1}
     """
 
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _handles.TaskStore) -> None:
-        self._native: _handles.TaskStore = native
+    _native: _handles.TaskStore
 
     @property
-    def claimant(self) -> str:
-        """Who claims."""
-        return self._native.claimant
+    def claimant(self) -> str: ...
 
     @overload
     async def insert(
@@ -175,35 +170,15 @@ class TaskStore:
         inserted = (await self.modify(gathered)).inserted
         return inserted[0] if inserted else None
 
-    async def modify(self, modification: Modification) -> Modified:
-        """Does all of a modification, or nothing.
+    async def modify(self, modification: Modification) -> Modified: ...
 
-        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with a list
-        of all that is not; then nothing has changed. After :class:`~millpond.ConnectionLostError`
-        or
-        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` shows
-        which. Sent again, what it changed or deleted is not there at that version any more, so
-        nothing is done twice unless it only inserts; give inserts an id of your own then.
-        """
-        return await self._native.modify(modification)
+    async def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None: ...
 
-    async def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
-        """core"""
-        return await self._native.claim(queues, lease)
-
-    async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
-        """core"""
-        return await self._native.claim_many(queues, max, lease)
+    async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks: ...
 
     def claims(
         self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
-    ) -> Claims:
-        """The loop of claims: batches of up to ``max`` leased tasks; see :class:`Claims`.
-
-        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing was for
-        ``wait`` seconds; ``math.inf`` is forever.
-        """
-        return Claims(self._native.claims(queues, max, wait, lease))
+    ) -> Claims: ...
 
     def worker(
         self,
@@ -216,32 +191,13 @@ class TaskStore:
         max_attempts: int = 0,
         max_claims: int = 0,
         error_queue: str | None = None,
-    ) -> Worker:
-        """A worker for these queues, which renews what it works on, retries what failed, and
-        moves what fails too often to the error queue; see :class:`Worker`.
-
-        With ``wait`` it waits for this many seconds for a task when none is available, instead of
-        ending at once. A task that failed is delayed for ``backoff`` seconds, then twice as long
-        each time up to ``backoff_max``, each time minus a random part of up to a half. After
-        ``max_attempts`` it goes to the ``error_queue``, by default the queue that it is in with
-        ``/err`` appended. A task that was claimed more often than ``max_claims`` since it was last
-        inserted, changed or released goes there too and to no handler, as it may be what kills the
-        workers: only expired leases count. For both 0, the default, is never.
-        """
-        native = self._native.worker(
-            queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue
-        )
-        return Worker(native)
+    ) -> Worker: ...
 
     async def renew(
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
-    ) -> Renewed:
-        """core"""
-        return await self._native.renew(tasks, docs, lease)
+    ) -> Renewed: ...
 
-    async def fetch(self, ids: Texts) -> Tasks:
-        """core"""
-        return await self._native.fetch(ids)
+    async def fetch(self, ids: Texts) -> Tasks: ...
 
     async def list(
         self,
@@ -251,39 +207,21 @@ class TaskStore:
         limit: int | None = None,
         claimant: str | None = None,
         omit_values: bool = False,
-    ) -> TaskPage:
-        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position.
-        It reads up to ``limit`` tasks, 1,000 by default, at most 10,000.
-
-        With a ``claimant`` there are only tasks that are this one's or available; a page may hold
-        fewer then, or none, and still have a next one. Pages are not one snapshot: a task that is
-        claimed between two pages may be on both or on none.
-        """
-        return await self._native.list(queue, after, limit, claimant, omit_values)
+    ) -> TaskPage: ...
 
     async def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
-    ) -> dict[str, int]:
-        """core"""
-        return dict(await self._native.queues(exact, prefixes, limit))
+    ) -> dict[str, int]: ...
 
-    async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
-        """core"""
-        return await self._native.are_empty(exact, prefixes)
+    async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool: ...
 
     async def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
-    ) -> builtins.list[QueueStats]:
-        """core"""
-        return await self._native.queue_stats(exact, prefixes, limit)
+    ) -> builtins.list[QueueStats]: ...
 
-    async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
-        """core"""
-        return await self._native.claim_docs(namespace, key, lease)
+    async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs: ...
 
-    async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
-        """core"""
-        return await self._native.get_doc(namespace, key, secondary_key)
+    async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None: ...
 
     async def put_doc(
         self,
@@ -311,9 +249,7 @@ class TaskStore:
         done = await self.modify(gathered)
         return done.inserted_docs[0]
 
-    async def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
-        """core"""
-        return await self._native.fetch_docs(namespace, ids)
+    async def fetch_docs(self, namespace: str, ids: Texts) -> Docs: ...
 
     async def list_docs(
         self,
@@ -324,22 +260,13 @@ class TaskStore:
         after: DocPosition | Doc[Any] | tuple[str, str, str] | None = None,
         limit: int | None = None,
         omit_contents: bool = False,
-    ) -> DocPage:
-        """A page of a namespace's documents, by primary key, secondary key and id: from the
-        primary key ``start`` on, up to ``end`` and without it, ``after`` a position, up to
-        ``limit``, 1,000 by default and at most 10,000.
-        """
-        return await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
+    ) -> DocPage: ...
 
     async def namespace_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
-    ) -> builtins.list[NamespaceStats]:
-        """core"""
-        return await self._native.namespace_stats(exact, prefixes, limit)
+    ) -> builtins.list[NamespaceStats]: ...
 
-    async def time(self) -> int:
-        """core"""
-        return await self._native.time()
+    async def time(self) -> int: ...
 
 
 class Claims(Loop[Tasks]):

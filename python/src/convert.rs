@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use millpond::ick::Entry;
 use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, step::ByteList};
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyList,
-    PyMemoryView, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyMemoryView,
+    PyString, PyTuple,
 };
 
 use crate::errors::invalid;
@@ -65,10 +63,10 @@ pub(crate) fn pairs(values: &Bound<'_, PyAny>) -> PyResult<Pairs> {
 }
 
 /// Reads an iterable of up to `max` members.
-pub(crate) fn members(values: &Bound<'_, PyAny>, max: usize) -> PyResult<ByteList> {
+pub(crate) fn members(argument: &str, values: &Bound<'_, PyAny>, max: usize) -> PyResult<ByteList> {
     let mut members = ByteList::default();
-    for (index, member) in iterable(|| "members".to_owned(), values, max)?.enumerate() {
-        push(&mut members, || format!("members[{index}]"), &member?)?;
+    for (index, member) in iterable(|| argument.to_owned(), values, max)?.enumerate() {
+        push(&mut members, || format!("{argument}[{index}]"), &member?)?;
     }
     Ok(members)
 }
@@ -82,14 +80,6 @@ pub(crate) fn bytes(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8
 pub(crate) fn text(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type(argument, "str", value))?;
     Ok(text.to_cow()?.into_owned())
-}
-
-/// An optional text.
-pub(crate) fn some_text(
-    argument: &str,
-    value: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<String>> {
-    value.map(|value| text(argument, value)).transpose()
 }
 
 /// A text, or an iterable of up to `max`.
@@ -242,12 +232,6 @@ pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     })
 }
 
-/// The size of a batch of an Ick.
-pub(crate) fn size(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let too_large = || format!("{argument} is too large; it has to be below 10^17");
-    whole(argument, value)?.ok_or_else(|| invalid(value.py(), too_large()))
-}
-
 /// A whole number, which may be negative.
 pub(crate) fn integer(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     if value.is_instance_of::<PyBool>() {
@@ -259,13 +243,6 @@ pub(crate) fn integer(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<i64>
             false => invalid(value.py(), format!("{argument} does not fit into 64 bits")),
         }
     })
-}
-
-/// How many items to take at most.
-pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let count = whole(argument, value)?.and_then(|count| usize::try_from(count).ok());
-    // What does not fit is above every limit.
-    Ok(count.unwrap_or(usize::MAX))
 }
 
 /// A size or a count of a smaller kind.
@@ -335,21 +312,4 @@ pub(crate) fn text_or_bytes<'py>(
         true => PyString::from_bytes(py, bytes)?.into_any(),
         false => PyBytes::new(py, bytes).into_any(),
     })
-}
-
-/// A list of `(member, score)`.
-pub(crate) fn entries(py: Python<'_>, entries: &[Entry], text: bool) -> PyResult<Py<PyAny>> {
-    let list = PyList::empty(py);
-    for entry in entries {
-        list.append((text_or_bytes(py, &entry.member, text)?, entry.score))?;
-    }
-    Ok(list.into_any().unbind())
-}
-
-/// A value that Python has a type for.
-pub(crate) fn plain<T: for<'py> IntoPyObject<'py>>(
-    py: Python<'_>,
-    value: T,
-) -> PyResult<Py<PyAny>> {
-    value.into_py_any(py)
 }

@@ -65,8 +65,19 @@ pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyRe
     Ok(fields)
 }
 
+/// Messages to write: the shard key and the fields of each.
+pub(crate) struct Messages(Vec<(Vec<u8>, Fields)>);
+
+impl Messages {
+    pub(crate) fn iter(
+        &self,
+    ) -> impl Iterator<Item = (&[u8], impl Iterator<Item = (&[u8], &[u8])>)> {
+        self.0.iter().map(|(key, fields)| (&key[..], fields.iter()))
+    }
+}
+
 /// Reads an iterable of `(shard_key, fields)`.
-pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fields)>> {
+pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Messages> {
     let items = iterable(|| "messages".to_owned(), values, CALL_ITEMS_MAX)?;
     // No room is made ahead: a length is only a claim of the argument.
     let mut messages = Vec::new();
@@ -80,7 +91,7 @@ pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Vec<(Vec<u8>, Fiel
         check_bytes(values.py(), path, bytes)?;
         messages.push((key, fields));
     }
-    Ok(messages)
+    Ok(Messages(messages))
 }
 
 /// A tuple of two, or a list, which is what JSON makes of one.

@@ -37,7 +37,17 @@ macro_rules! derive {
     };
 }
 
-pub(crate) use {call, derive};
+/// What a [`Handle`] returns at once, to any kind of caller.
+macro_rules! either {
+    ($handle:expr, |$core:ident| $question:expr) => {
+        match $handle {
+            $crate::handle::Handle::Blocking($core) => $question,
+            $crate::handle::Handle::Async($core) => $question,
+        }
+    };
+}
+
+pub(crate) use {call, derive, either};
 
 /// Calls the core on this thread, without the interpreter's lock.
 pub(crate) fn block<T: Send>(

@@ -2,48 +2,37 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use millpond::{Async, Blocking, Error, ErrorKind, ick};
+use millpond::{Async, Error, ErrorKind, ick};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::batches::Batches;
+use crate::errors;
 use crate::handle::{Handle, call, derive};
-use crate::ick::wait_time;
-use crate::to_python::{decoded, plain};
-use crate::{convert, errors};
+use crate::to_python::plain;
 
-type Held = Handle<Arc<ick::ConsumerLease>, Arc<ick::ConsumerLease<Async>>>;
+pub(crate) type Held = Handle<Arc<ick::ConsumerLease>, Arc<ick::ConsumerLease<Async>>>;
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct ConsumerLease {
     /// There until it is released. Calls take a reference out, so that none waits for another
     /// while it holds the interpreter's lock.
     held: Mutex<Option<Held>>,
-    text: bool,
-}
-
-impl From<ick::ConsumerLease<Blocking>> for Held {
-    fn from(lease: ick::ConsumerLease<Blocking>) -> Self {
-        Handle::Blocking(Arc::new(lease))
-    }
-}
-
-impl From<ick::ConsumerLease<Async>> for Held {
-    fn from(lease: ick::ConsumerLease<Async>) -> Self {
-        Handle::Async(Arc::new(lease))
-    }
+    pub(crate) text: bool,
 }
 
 impl ConsumerLease {
-    pub(crate) fn new(lease: impl Into<Held>, text: bool) -> Self {
-        Self { held: Mutex::new(Some(lease.into())), text }
+    pub(crate) fn new(
+        lease: Handle<ick::ConsumerLease, ick::ConsumerLease<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { held: Mutex::new(Some(derive!(lease, |lease| Arc::new(lease)))), text }
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held(&self, py: Python<'_>) -> PyResult<Held> {
+    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Held> {
         let held = self.slot().as_ref().map(|held| derive!(held, |lease| lease.clone()));
         held.ok_or_else(|| {
             let error = Error::new(ErrorKind::LeaseLost, "the lease was released");
@@ -64,58 +53,22 @@ impl ConsumerLease {
         }
     }
 
-    fn reserve(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let (max, text) = (convert::size("max", max)?, self.text);
-        call!(py, &self.held(py)?, |lease| lease.reserve(max), decoded(text))
-    }
-
-    fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
-        call!(py, &self.held(py)?, |lease| lease.commit(members.iter()), plain)
-    }
-
-    fn exchange(
-        &self,
-        py: Python<'_>,
-        max: &Bound<'_, PyAny>,
-        members: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let (max, text) = (convert::size("max", max)?, self.text);
-        let members = convert::members(members, ick::BATCH_MEMBERS_MAX)?;
-        call!(py, &self.held(py)?, |lease| lease.exchange(max, members.iter()), decoded(text))
-    }
-
-    fn batches(
-        &self,
-        py: Python<'_>,
-        max: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Batches> {
-        let max = convert::size("max", max)?;
-        let wait = wait_time(wait)?;
-        Ok(Batches::new(derive!(&self.held(py)?, |lease| lease.batches(max)), wait, self.text))
-    }
-
     fn release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let taken = self.slot().take();
         let busy = || {
             PyRuntimeError::new_err("another thread's call through this lease is still under way")
         };
         let put_back = |held| *self.slot() = Some(held);
+        // A second release finds that the lease is gone.
+        let Some(taken) = taken else { return self.core(py).map(|_| py.None()) };
         let lease = match taken {
-            // A second release finds that the lease is gone.
-            None => return self.held(py).map(|_| py.None()),
-            Some(Handle::Blocking(lease)) => Handle::Blocking(
-                Arc::try_unwrap(lease)
-                    .map_err(|lease| put_back(Handle::Blocking(lease)))
-                    .map_err(|()| busy())?,
-            ),
-            Some(Handle::Async(lease)) => Handle::Async(
-                Arc::try_unwrap(lease)
-                    .map_err(|lease| put_back(Handle::Async(lease)))
-                    .map_err(|()| busy())?,
-            ),
+            Handle::Blocking(lease) => Arc::try_unwrap(lease)
+                .map(Handle::Blocking)
+                .map_err(|lease| put_back(Handle::Blocking(lease))),
+            Handle::Async(lease) => Arc::try_unwrap(lease)
+                .map(Handle::Async)
+                .map_err(|lease| put_back(Handle::Async(lease))),
         };
-        call!(py, lease, |lease| lease.release(), plain)
+        call!(py, lease.map_err(|()| busy())?, |lease| lease.release(), plain)
     }
 }

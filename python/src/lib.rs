@@ -2,8 +2,6 @@
 //! interpreter's lock, calls the core and converts the result. What people import is written by
 //! hand in Python above it; there is no queue logic here.
 
-mod batches;
-mod channel;
 mod client;
 mod completions;
 mod convert;
@@ -21,15 +19,9 @@ mod modification;
 mod process;
 mod shuffle;
 mod shuffle_consumer;
-mod shuffle_garbage;
 mod shuffle_message;
-mod shuffle_messages;
 mod task;
-mod task_claims;
 mod task_handles;
-mod task_job;
-mod task_worker;
-mod tasks;
 mod to_python;
 mod wakeup;
 mod when;
@@ -42,41 +34,27 @@ mod _native {
     use super::*;
 
     #[pymodule_export]
-    use super::batches::Batches;
-    #[pymodule_export]
-    use super::channel::IckChannel;
-    #[pymodule_export]
-    use super::client::{Client, connect};
+    use super::client::connect;
     #[pymodule_export]
     use super::doc::{Doc, DocChange};
     #[pymodule_export]
-    use super::handle::panic;
+    use super::generated::{
+        Client, Ick, IckChannel, Job, ShuffleConsumer, ShuffleQueue, TaskStore, Worker,
+    };
     #[pymodule_export]
-    use super::ick::Ick;
+    use super::handle::panic;
     #[pymodule_export]
     use super::lease::ConsumerLease;
     #[pymodule_export]
+    use super::loops::{Batches, Claims, Garbage, Jobs, Messages};
+    #[pymodule_export]
     use super::modification::Modification;
     #[pymodule_export]
-    use super::shuffle::{ShuffleQueue, shard};
-    #[pymodule_export]
-    use super::shuffle_consumer::ShuffleConsumer;
-    #[pymodule_export]
-    use super::shuffle_garbage::Garbage;
+    use super::shuffle::shard;
     #[pymodule_export]
     use super::shuffle_message::{Message, Receipt, undecodable};
     #[pymodule_export]
-    use super::shuffle_messages::Messages;
-    #[pymodule_export]
     use super::task::{Task, TaskChange};
-    #[pymodule_export]
-    use super::task_claims::Claims;
-    #[pymodule_export]
-    use super::task_job::Job;
-    #[pymodule_export]
-    use super::task_worker::{Jobs, Worker};
-    #[pymodule_export]
-    use super::tasks::TaskStore;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

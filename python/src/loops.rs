@@ -2,29 +2,45 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use millpond::{Error, ErrorKind, Result};
+use millpond::{Async, Error, ErrorKind, Result, ick, shuffle, tasks};
 use pyo3::prelude::*;
 
 use crate::completions::Completions;
-use crate::handle::start;
+use crate::errors;
+use crate::handle::{Handle, block, derive, either, start};
+use crate::to_python::{ToPython, plain};
 
 /// A loop of the core, for the next caller.
-pub(crate) struct Slot<L> {
+struct Slot<L> {
     running: Mutex<Option<L>>,
+    is_over: AtomicBool,
     process: u32,
 }
 
 impl<L> Slot<L> {
-    pub(crate) fn new(running: L) -> Arc<Self> {
-        Arc::new(Self { running: Mutex::new(Some(running)), process: std::process::id() })
+    fn new(running: L) -> Arc<Self> {
+        let running = Mutex::new(Some(running));
+        Arc::new(Self { running, is_over: AtomicBool::new(false), process: std::process::id() })
     }
 
-    /// The loop, unless it was ended. Never waits: the thread that uses it may wait for work
+    /// Whether it ended before the core's did.
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// A batch as Python has it.
+    fn convert(&self, py: Python<'_>, batch: impl ToPython, text: bool) -> PyResult<Py<PyAny>> {
+        let converted = batch.to_python(py, text).map(Bound::unbind);
+        converted.inspect_err(|_| self.is_over.store(true, Ordering::Release))
+    }
+
+    /// The loop. Never waits: the thread that uses it may wait for work
     /// without limit.
-    pub(crate) fn running(&self) -> Result<MutexGuard<'_, Option<L>>> {
+    fn running(&self) -> Result<MutexGuard<'_, Option<L>>> {
         match self.running.try_lock() {
             Ok(running) => Ok(running),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
@@ -38,10 +54,10 @@ impl<L> Slot<L> {
 
 impl<B, L: Iterator<Item = Result<B>>> Slot<L> {
     /// The next batch of a loop that blocks.
-    pub(crate) fn next(&self) -> Result<Option<B>> {
+    fn next(&self) -> Result<Option<B>> {
         match &mut *self.running()? {
-            Some(running) => running.next().transpose(),
-            None => Ok(None),
+            Some(running) if !self.is_over() => running.next().transpose(),
+            _ => Ok(None),
         }
     }
 }
@@ -58,7 +74,7 @@ impl<L> Drop for Slot<L> {
 }
 
 /// A loop of an event loop's.
-pub(crate) trait AsyncLoop: Send + 'static {
+trait AsyncLoop: Send + 'static {
     /// What it returns.
     type Batch: Send + 'static;
 
@@ -79,8 +95,10 @@ struct Asking<L: AsyncLoop> {
 impl<L: AsyncLoop> Asking<L> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<L::Batch>>> {
         let answer = match &mut *self.slot.running()? {
-            Some(running) => pin!(running.next()).poll(context).map(Option::transpose),
-            None => Poll::Ready(Ok(None)),
+            Some(running) if !self.slot.is_over() => {
+                pin!(running.next()).poll(context).map(Option::transpose)
+            }
+            _ => Poll::Ready(Ok(None)),
         };
         self.is_answered = answer.is_ready();
         answer
@@ -99,7 +117,7 @@ impl<L: AsyncLoop> Drop for Asking<L> {
 }
 
 /// Asks an event loop's loop for its next batch.
-pub(crate) fn ask<L: AsyncLoop>(
+fn ask<L: AsyncLoop>(
     py: Python<'_>,
     slot: Arc<Slot<L>>,
     convert: impl FnOnce(Python<'_>, Option<L::Batch>) -> PyResult<Py<PyAny>> + Send + 'static,
@@ -120,4 +138,121 @@ pub(crate) fn start_waiting<
     let future = start(py, call, convert)?;
     Completions::forget_when_cancelled(py, &future)?;
     Ok(future)
+}
+
+/// The class of a loop. A batch that cannot be converted ends it: no caller has received that one, so it must
+/// not be committed, or deleted, by asking for the next.
+macro_rules! loop_class {
+    ($name:ident, $core:ty, $asked:ty, $batch:ty, $stop:expr) => {
+        #[pyclass(frozen, module = "millpond._native")]
+        pub(crate) struct $name {
+            core: Handle<Arc<Slot<$core>>, Arc<Slot<$asked>>>,
+            text: bool,
+        }
+
+        impl AsyncLoop for $asked {
+            type Batch = $batch;
+
+            fn next(&mut self) -> impl Future<Output = Option<Result<Self::Batch>>> {
+                <$asked>::next(self)
+            }
+
+            fn stop_listening(&mut self) {
+                $stop(self);
+            }
+        }
+
+        impl $name {
+            pub(crate) fn new(core: Handle<$core, $asked>, text: bool) -> Self {
+                Self { core: derive!(core, |core| Slot::new(core)), text }
+            }
+        }
+
+        #[pymethods]
+        impl $name {
+            /// The next batch, or None when the loop is over.
+            fn next(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                let text = self.text;
+                match &self.core {
+                    Handle::Blocking(slot) => {
+                        block(py, || slot.next(), |py, batch| slot.convert(py, batch, text))
+                    }
+                    Handle::Async(slot) => {
+                        let asked = slot.clone();
+                        ask(py, slot.clone(), move |py, batch| asked.convert(py, batch, text))
+                    }
+                }
+            }
+        }
+    };
+}
+
+loop_class!(
+    Batches,
+    ick::Batches,
+    ick::Batches<Async>,
+    ick::Batch,
+    ick::Batches::<Async>::stop_listening
+);
+loop_class!(
+    Messages,
+    shuffle::Messages,
+    shuffle::Messages<Async>,
+    Vec<shuffle::Message>,
+    shuffle::Messages::<Async>::stop_listening
+);
+// It never waits.
+loop_class!(Garbage, shuffle::Garbage, shuffle::Garbage<Async>, Vec<Vec<u8>>, |_: &mut Self| ());
+loop_class!(
+    Claims,
+    tasks::Claims,
+    tasks::Claims<Async>,
+    Vec<tasks::Task>,
+    tasks::Claims::<Async>::stop_listening
+);
+loop_class!(
+    Jobs,
+    tasks::Jobs,
+    tasks::Jobs<Async>,
+    tasks::Job<Async>,
+    tasks::Jobs::<Async>::stop_listening
+);
+
+#[pymethods]
+impl Batches {
+    /// Commits the last batch, for a loop that is left before its end.
+    fn commit(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.core {
+            Handle::Blocking(slot) => {
+                let commit = || match &mut *slot.running()? {
+                    Some(batches) if !slot.is_over() => batches.commit(),
+                    _ => Ok(0),
+                };
+                block(py, commit, plain)
+            }
+            Handle::Async(slot) => {
+                let slot = slot.clone();
+                let commit = async move {
+                    let pending = match &mut *slot.running()? {
+                        Some(batches) if !slot.is_over() => batches.commit(),
+                        _ => return Ok(0),
+                    };
+                    pending.await
+                };
+                start(py, || Box::pin(commit), plain)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Garbage {
+    /// How many entries were scanned and how many records were deleted so far.
+    fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let counts = either!(&self.core, |slot| slot.running().map(|running| {
+            let garbage = running.as_ref();
+            garbage.map_or((0, 0), |garbage| (garbage.scanned(), garbage.deleted()))
+        }));
+        counts.map_err(|error| errors::exception(py, &error))
+    }
 }

@@ -201,16 +201,6 @@ pub(crate) fn undecodable(
     Ok(Message::new(shuffle::Message { stream, id, deliveries, fields }, true))
 }
 
-/// A list of messages.
-pub(crate) fn list(
-    py: Python<'_>,
-    messages: Vec<shuffle::Message>,
-    text: bool,
-) -> PyResult<Py<PyAny>> {
-    let messages = messages.into_iter().map(|core| Message::new(core, text));
-    convert::plain(py, messages.collect::<Vec<_>>())
-}
-
 /// Reads a message or a receipt, or an iterable of them.
 pub(crate) fn receipts(messages: &Bound<'_, PyAny>) -> PyResult<Vec<shuffle::Receipt>> {
     if let Some(receipt) = receipt(messages) {

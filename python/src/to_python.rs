@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use millpond::ick::Entry;
+use millpond::ick::{Batch, Entry};
 use millpond::shuffle::{Message, Receipt, Stream};
 use millpond::step::StreamId;
 use millpond::tasks;
@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::convert::text_or_bytes;
 use crate::doc::Doc;
+use crate::modification::Modification;
 use crate::shuffle_message;
 use crate::task::Task;
 
@@ -96,7 +97,17 @@ macro_rules! as_class {
     )+};
 }
 
-as_class!(tasks::Task => Task::new, tasks::Doc => Doc::new);
+as_class!(
+    tasks::Task => Task::new,
+    tasks::Doc => Doc::new,
+    tasks::Modification => Modification::new,
+);
+
+impl ToPython for Batch {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        self.into_iter().collect::<Vec<_>>().to_python(py, text)
+    }
+}
 
 impl ToPython for Receipt {
     fn to_python(self, py: Python<'_>, _: bool) -> PyResult<Bound<'_, PyAny>> {

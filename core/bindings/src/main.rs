@@ -25,6 +25,7 @@ mod php;
 mod php_classes;
 mod python;
 mod python_blocking;
+mod python_calls;
 mod ruby;
 mod ruby_comments;
 mod source;

@@ -1,14 +1,19 @@
 //! Python: the blocking modules, the classes of errors, records and what reads and writes them.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::docs::{Block, Docs, Renderer, Words, wrap};
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use crate::comments::{Comment, Comments, ParamDocs};
+use crate::docs::{Words, wrap};
 use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
-use crate::overlay::Overlay;
 use crate::python_blocking::blocking;
+use crate::python_calls::{Call, Calls, Signature};
 use crate::surface::Surface;
+use crate::templates::Templates;
 
 const FOLDER: &str = "python/python/millpond";
 
@@ -35,310 +40,266 @@ const BUILTINS: [(&str, &str); 8] = [
     ("Storage", "OSError"),
 ];
 
-/// Records that calls return, in an order in which each comes after what it holds.
-const RECORDS: [&str; 16] = [
-    "ick.Added",
-    "client.Recovery",
-    "shuffle.StreamStats",
-    "shuffle.Stats",
-    "shuffle.Reclaimed",
-    "shuffle.DeadLetter",
-    "tasks.TaskId",
-    "tasks.DocId",
-    "tasks.Modified",
-    "tasks.Renewed",
-    "tasks.Position",
-    "tasks.TaskPage",
-    "tasks.DocPosition",
-    "tasks.DocPage",
-    "tasks.QueueStats",
-    "tasks.NamespaceStats",
-];
-
 /// Records that are classes of the native half: how many of their fields are positional, how many of these
 /// have to be given, and the field that is JSON.
 const CLASSES: [(&str, usize, usize, &str); 2] =
     [("tasks.Task", 3, 2, "value"), ("tasks.Doc", 5, 3, "content")];
 
+/// Records that are written by hand.
+const BY_HAND: [&str; 4] = ["ick.Entry", "ick.Stats", "shuffle.Message", "shuffle.Receipt"];
+
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
-    let overlay = Overlay::read(root, "python/docs.md");
-    let host = Host { model, surface, overlay: &overlay };
-    for module in MODULES {
-        let path = root.join("python/modules").join(module);
-        let source = std::fs::read_to_string(path).expect("a module can be read");
-        let documented = host.documented(&source);
-        output.add(&format!("{FOLDER}/{module}"), "#", blocking(&documented));
-        output.add(&format!("{FOLDER}/aio/{module}"), "#", documented);
+    let words = Python(model);
+    let comments = Comments::new(root, model, surface, "python/docs.md", &words);
+    let host = Host { model, comments: &comments, calls: Calls { model, surface } };
+    let mut templates = Templates::read(root, "python/templates");
+    templates.0.add_filter("docstring", |Serde(comment): Serde<Comment>, indent| {
+        docstring(comment, indent)
+    });
+    templates
+        .0
+        .add_filter("lines", |Serde(comment): Serde<Comment>, width| laid_out(comment, width));
+    templates.0.add_filter("wrap", |text: &str, width| wrap(text, width));
+
+    let mut classes = Vec::new();
+    let native = output.text(&format!("{FOLDER}/_native.pyi"));
+    host.module(&native, &mut classes);
+    let modules = MODULES.map(|module| {
+        let text = output.text(&format!("python/modules/{module}"));
+        (module, host.module(&text, &mut classes))
+    });
+    for (module, text) in modules {
+        let text = host.with_stubs(&text, &classes);
+        output.add(&format!("{FOLDER}/{module}"), "#", blocking(&text));
+        output.add(&format!("{FOLDER}/aio/{module}"), "#", text);
     }
-    output.add(&format!("{FOLDER}/errors.py"), "#", host.errors());
-    output.add(&format!("{FOLDER}/records.py"), "#", host.records());
-    output.add(&format!("{FOLDER}/_fields.pyi"), "#", host.stubs());
-    output.add_rust("python/src/generated/records.rs", host.writers());
-    output.add_rust("python/src/generated/classes.rs", host.classes());
-    overlay.finish();
+    let views = host.views(&classes);
+    for file in ["errors.py", "records.py", "_fields.pyi"] {
+        output.add(&format!("{FOLDER}/{file}"), "#", templates.render(file, &views));
+    }
+    for file in ["records.rs", "classes.rs", "handles.rs"] {
+        output.add_rust(&format!("python/src/generated/{file}"), templates.render(file, &views));
+    }
+    comments.overlay.finish();
 }
+
+/// What the templates get.
+#[derive(Serialize)]
+struct Views {
+    errors: Vec<ErrorView>,
+    records: Vec<RecordView>,
+    dependency: RecordView,
+    /// Records that are classes of the native half.
+    classes: Vec<RecordView>,
+    handles: Vec<HandleView>,
+    enums: Vec<EnumView>,
+}
+
+#[derive(Serialize)]
+struct ErrorView {
+    name: String,
+    text: String,
+    code: u32,
+    retry: String,
+    builtin: String,
+    comment: Comment,
+}
+
+#[derive(Serialize)]
+struct RecordView {
+    name: String,
+    path: String,
+    comment: Comment,
+    is_generic: bool,
+    fields: Vec<FieldView>,
+}
+
+#[derive(Default, Serialize)]
+struct FieldView {
+    name: String,
+    annotation: String,
+    /// What its getter in Rust returns.
+    rust: &'static str,
+    comment: Comment,
+    is_getter: bool,
+    is_optional: bool,
+    /// The name of the same as a datetime, of a time.
+    at: String,
+    is_positional: bool,
+    is_needed: bool,
+    is_json: bool,
+}
+
+/// A class of the native half and its methods.
+#[derive(Serialize)]
+struct HandleView {
+    name: String,
+    path: String,
+    is_handle: bool,
+    calls: Vec<Call>,
+}
+
+#[derive(Serialize)]
+struct EnumView {
+    path: String,
+    words: String,
+    variants: Vec<(String, String)>,
+}
+
+/// A class and the methods of it that are generated.
+type Class = (String, Vec<Signature>);
 
 struct Host<'a> {
     model: &'a Model,
-    surface: &'a Surface,
-    overlay: &'a Overlay,
+    comments: &'a Comments<'a>,
+    calls: Calls<'a>,
 }
 
 impl Host<'_> {
-    fn errors(&self) -> String {
-        let names: Vec<_> =
-            self.model.errors.iter().map(|error| format!("{}Error", error.ident)).collect();
-        let mut sorted = names.clone();
-        sorted.push("MillpondError".to_owned());
-        sorted.sort();
-        let listed = sorted.iter().fold(String::new(), |all, name| all + "    \"" + name + "\",\n");
-        let mut out = include_str!("python_errors.py").replace("{names}", &listed);
-        for error in &self.model.errors {
+    fn views(&self, classes: &[Class]) -> Views {
+        let error = |error: &ErrorKind| {
             let builtin = BUILTINS.iter().find(|(name, _)| *name == error.ident);
-            let builtin = builtin.map_or(String::new(), |(_, builtin)| format!(", {builtin}"));
-            let key = format!("client.ErrorKind.{}", error.ident);
-            let _ = write!(
-                out,
-                "\n\nclass {}Error(MillpondError{builtin}):\n{}\n    code = {}\n    name = \"{}\"\n    retry = \"{}\"\n",
-                error.ident,
-                self.docstring(4, "client.ErrorKind", &key, &error.docs),
-                error.code,
-                error.name,
-                error.retry.to_lowercase()
-            );
-            if error.ident == "Dependency" {
-                let record = &self.model.types["tasks.Dependency"];
-                for field in record.fields_and_getters() {
-                    self.attribute(&mut out, "tasks.Dependency", &field);
-                }
-                out.push_str(DEPENDENCY);
+            ErrorView {
+                name: error.ident.clone(),
+                text: error.name.clone(),
+                code: error.code,
+                retry: error.retry.to_lowercase(),
+                builtin: builtin.map_or("", |(_, builtin)| builtin).to_owned(),
+                comment: self.said(&format!("client.{}", error.ident)),
             }
-        }
-        out + "\n\nCLASSES: dict[int, type[MillpondError]] = {\n    kind.code: kind\n    for kind in (\n"
-            + &names.iter().fold(String::new(), |all, name| all + "        " + name + ",\n")
-            + "    )\n}\n"
-    }
-
-    fn records(&self) -> String {
-        let mut out = String::from(include_str!("python_records.py"));
-        let names: Vec<_> = RECORDS.iter().map(|key| class_name(key)).collect();
-        let mut sorted = names.clone();
-        sorted.sort();
-        let listed = sorted.iter().fold(String::new(), |all, name| all + "    \"" + name + "\",\n");
-        let _ = write!(out, "\n__all__ = [\n{listed}]\n");
-        for key in RECORDS {
-            let record = &self.model.types[key];
-            let all = record.fields_and_getters();
-            let (head, name) = match is_generic(record) {
-                true => {
-                    ("@dataclass(frozen=True)\n", format!("{}(Generic[AnyStr])", class_name(key)))
-                }
-                false => ("", format!("{}(NamedTuple)", class_name(key))),
-            };
-            let docs = self.docstring(4, key, key, &record.docs);
-            let _ = write!(out, "\n\n{head}class {name}:\n{docs}\n");
-            all.iter().for_each(|field| self.attribute(&mut out, key, field));
-            for field in all.iter().filter(|field| field.name.ends_with("_ms")) {
-                let (ms, name) = (&field.name, datetime(&field.name));
-                let _ = write!(
-                    out,
-                    "\n    @property\n    def {name}(self) -> datetime.datetime:\n        \"\"\"The same as ``{ms}``, as a datetime in UTC.\"\"\"\n        return _EPOCH + datetime.timedelta(milliseconds=self.{ms})\n"
-                );
-            }
-        }
-        out
-    }
-
-    /// A field of a class, with its docs.
-    fn attribute(&self, out: &mut String, owner: &str, field: &Field) {
-        let docs = self.docstring(4, owner, &format!("{owner}.{}", field.name), &field.docs);
-        let _ = write!(out, "    {}: {}\n{docs}", field.name, annotation(&field.ty));
-    }
-
-    /// What the native half makes of records.
-    fn writers(&self) -> String {
-        let mut out = String::from(
-            "//! Records as Python has them.\n\nuse pyo3::prelude::*;\nuse pyo3::types::{PyList, PyTuple};\n\nuse crate::to_python::{ToPython, class, data_class, named_tuple};\n",
-        );
-        for key in RECORDS.into_iter().chain(["tasks.Dependency"]) {
-            let record = &self.model.types[key];
-            let values = record.fields_and_getters().iter().fold(String::new(), |all, field| {
-                all + &format!("{}.to_python(py, text)?,", field.name)
-            });
-            let methods = record.getters().fold(String::new(), |all, method| {
-                all + &format!("let {0} = self.{0}();\n", method.name)
-            });
-            let names =
-                record.fields.iter().fold(String::new(), |all, field| all + &field.name + ", ");
-            let made = match key {
-                "tasks.Dependency" => format!("Ok(PyList::new(py, [{values}])?.into_any())"),
-                _ if is_generic(record) => {
-                    let named = record.fields.iter().fold(String::new(), |all, field| {
-                        all + &format!("(\"{0}\", {0}.to_python(py, text)?),", field.name)
-                    });
-                    format!("data_class(class!(py, \"{}\"), [{named}])", class_name(key))
-                }
-                _ => format!(
-                    "named_tuple(class!(py, \"{}\"), PyTuple::new(py, [{values}])?)",
-                    class_name(key)
-                ),
-            };
-            let path = rust_path(key);
-            let _ = write!(
-                out,
-                "\nimpl ToPython for {path} {{\nfn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {{\n{methods}let Self {{ {names}.. }} = self;\n{made}\n}}\n}}\n"
-            );
-        }
-        out
-    }
-
-    /// The constructors and getters of the native classes.
-    fn classes(&self) -> String {
-        let mut out = include_str!("python_classes.rs.in").to_owned();
-        for (key, positional, needed, json) in CLASSES {
-            let record = &self.model.types[key];
-            let [mut signature, mut shown, mut params, mut values, mut getters, mut named] =
-                [const { String::new() }; 6];
-            for (index, field) in in_order(record, positional, json).enumerate() {
-                let name = &*field.name;
-                let star = if index == positional { "*, " } else { "" };
-                let (default, text, given) = match (name == json, index < needed) {
-                    (true, _) => (" = Given(None)", "=millpond.UNSET", "Given<'_>"),
-                    (_, true) => ("", "", "&Bound<'_, PyAny>"),
-                    _ => (" = None", "=None", "Option<&Bound<'_, PyAny>>"),
-                };
-                let names = if name == json { vec![name, "json"] } else { vec![name] };
-                signature += star;
-                shown += star;
-                for name in &names {
-                    signature += &format!("{name}{default}, ");
-                    shown += &format!("{name}{text}, ");
-                    params += &format!("{name}: {given}, ");
-                }
-                values += &match (name == json, index < needed) {
-                    (true, _) => format!("{name}: json::read(py, {name:?}, {name}, json)?.text(),"),
-                    (_, true) => format!("{name}: required({name:?}, {name})?,"),
-                    _ => format!("{name}: given({name:?}, {name})?,"),
-                };
-                if name != json {
-                    self.getter(&mut getters, key, field);
-                }
-                if index >= positional {
-                    let name = names[names.len() - 1];
-                    named += &format!("named.set_item({name:?}, self.{name}())?;");
-                }
-            }
-            let first = record.fields[..positional].iter();
-            let first: String = first.map(|field| format!("self.{}(), ", field.name)).collect();
-            let (signature, shown) =
-                (signature.trim_end_matches(", "), wrap(shown.trim_end_matches(", "), 80));
-            let _ = write!(
-                out,
-                "\n#[pymethods]\nimpl {name} {{\n#[new]\n\
-                 #[pyo3(signature = ({signature}), text_signature = \"({shown})\")]\n\
-                 #[expect(clippy::too_many_arguments, reason = \"they are keywords\")]\n\
-                 fn of(py: Python<'_>, {params}) -> PyResult<Self> {{\n\
-                 Ok(Self::new({path} {{ {values} }}))\n}}\n{getters}\n\
-                 fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {{\n\
-                 let named = PyDict::new(py);\n{named}\n\
-                 Ok((({first}).into_pyobject(py)?, named))\n}}\n}}\n",
-                name = record.name,
-                path = rust_path(key),
-                shown = shown.join(" \\\n "),
-            );
-        }
-        out
-    }
-
-    fn getter(&self, out: &mut String, owner: &str, field: &Field) {
-        let name = &field.name;
-        let (returns, read) = match &field.ty {
-            Type::Text => ("&str", format!("&self.core.{name}")),
-            Type::Option(inner) if **inner == Type::Text => {
-                ("Option<&str>", format!("self.core.{name}.as_deref()"))
-            }
-            Type::Option(_) => ("Option<u64>", format!("self.core.{name}")),
-            Type::Number(8) => ("u8", format!("self.core.{name}")),
-            Type::Number(32) => ("u32", format!("self.core.{name}")),
-            Type::Bool => ("bool", format!("self.core.{name}")),
-            _ => ("u64", format!("self.core.{name}")),
         };
-        let docs = self.paragraphs(owner, &format!("{owner}.{name}"), &field.docs).join("\n\n");
-        let docs =
-            wrap(&docs, 96).iter().fold(String::new(), |all, line| all + "/// " + line + "\n");
-        let _ = write!(out, "\n{docs}#[getter]\nfn {name}(&self) -> {returns} {{\n{read}\n}}\n");
-        if name.ends_with("_ms") {
-            let (end, returns, call) = match field.ty {
-                Type::Option(_) => (
-                    "; None for never",
-                    "Option<Bound<'py, PyAny>>",
-                    format!("self.core.{name}.map(|ms| when::from_ms(py, ms)).transpose()"),
-                ),
-                _ => ("", "Bound<'py, PyAny>", format!("when::from_ms(py, self.core.{name})")),
-            };
-            let _ = write!(
-                out,
-                "\n/// The same as ``{name}``, as a datetime in UTC{end}.\n#[getter]\nfn {}<'py>(&self, py: Python<'py>) -> PyResult<{returns}> {{\n{call}\n}}\n",
-                datetime(name)
-            );
+        let mut records = BTreeSet::new();
+        for handle in self.model.types.values().filter(|of| of.kind == Kind::Handle) {
+            handle.methods.iter().for_each(|method| self.reach(&method.returns, &mut records));
         }
-    }
-
-    /// The same for type checkers.
-    fn stubs(&self) -> String {
-        let mut out = String::from(include_str!("python_fields.pyi"));
-        for (key, positional, needed, json) in CLASSES {
-            let record = &self.model.types[key];
-            let (mut params, mut getters) = (String::new(), String::new());
-            for (index, field) in in_order(record, positional, json).enumerate() {
-                let (name, ty) = (&field.name, annotation(&field.ty));
-                if index == positional {
-                    params.push_str("        *,\n");
-                }
-                let mut getter = |name: &str, ty: &str| {
-                    let _ = write!(getters, "    @property\n    def {name}(self) -> {ty}: ...\n");
-                };
-                if name == json {
-                    let _ = write!(
-                        params,
-                        "        {name}: _Value | Unset = UNSET,\n        json: str | Unset | None = UNSET,\n"
-                    );
-                    getter(name, "_Value");
-                    getter("json", "str | None");
-                    continue;
-                }
-                let _ = match index < needed {
-                    true => writeln!(params, "        {name}: {ty},"),
-                    false => writeln!(
-                        params,
-                        "        {name}: {} | None = None,",
-                        ty.replace(" | None", "")
-                    ),
-                };
-                getter(name, &ty);
-                if name.ends_with("_ms") {
-                    getter(datetime(name), &ty.replace("int", "datetime.datetime"));
-                }
+        let handle = |(key, methods): &Class| {
+            let calls = methods.iter();
+            let calls = calls.map(|method| self.calls.call(key, method, self.comment(key, method)));
+            HandleView {
+                name: class_name(key).to_owned(),
+                path: rust_path(key),
+                is_handle: self.model.is(key, Kind::Handle),
+                calls: calls.collect(),
             }
-            let _ = write!(
-                out,
-                "\nclass {}Fields(Generic[_Value]):\n    def __new__(\n        cls,\n{params}    ) -> Self: ...\n    def __class_getitem__(cls, key: Any) -> GenericAlias: ...\n{getters}    def __getnewargs_ex__(self) -> Any: ...\n",
-                record.name
-            );
+        };
+        Views {
+            errors: self.model.errors.iter().map(error).collect(),
+            records: records.into_iter().map(|key| self.record(key, None)).collect(),
+            dependency: self.record("tasks.Dependency", None),
+            classes: CLASSES.iter().map(|of| self.record(of.0, Some(of))).collect(),
+            handles: classes.iter().map(handle).collect(),
+            enums: self.enums(classes),
         }
-        out
     }
 
-    /// A module with the core's comments in place of each `core` at the start of a docstring.
-    fn documented(&self, source: &str) -> String {
-        let (mut out, mut class, mut method) = (String::new(), "", "");
-        for line in source.lines() {
-            let name = |after| line.split_once(after)?.1.split(['(', ':']).next();
-            class = name("class ").filter(|_| line.starts_with("class")).unwrap_or(class);
-            method = name("def ").unwrap_or(method);
-            match line.trim_start().strip_prefix("\"\"\"core") {
-                Some(end) => {
-                    let docs = self.method(class, method);
+    fn said(&self, key: &str) -> Comment {
+        self.comments.of(key, &[]).unwrap_or_default()
+    }
+
+    /// The records that a result holds, and those that these hold.
+    fn reach<'b>(&'b self, ty: &'b Type, all: &mut BTreeSet<&'b str>) {
+        match ty {
+            Type::Option(inner) | Type::List(inner) => self.reach(inner, all),
+            Type::Tuple(parts) => parts.iter().for_each(|part| self.reach(part, all)),
+            Type::Named(key) => {
+                let is_known = BY_HAND.contains(&&**key) || CLASSES.iter().any(|of| of.0 == key);
+                let is_record = self.model.is(key, Kind::Record) && !key.starts_with("step.");
+                if is_known || !is_record || !all.insert(key) {
+                    return;
+                }
+                let record = &self.model.types[key];
+                record.fields.iter().for_each(|field| self.reach(&field.ty, all));
+            }
+            _ => {}
+        }
+    }
+
+    /// A record; of a class of the native half, those fields first that are positional, and then the one that
+    /// is JSON.
+    fn record(&self, key: &str, class: Option<&(&str, usize, usize, &str)>) -> RecordView {
+        let record = &self.model.types[key];
+        let (_, positional, needed, json) = class.copied().unwrap_or_default();
+        let all = match class {
+            Some(_) => record.fields.clone(),
+            None => record.fields_and_getters(),
+        };
+        let view = |(index, field): (usize, &Field)| FieldView {
+            annotation: annotation(&field.ty),
+            rust: match &field.ty {
+                Type::Text => "&str",
+                Type::Option(inner) if **inner == Type::Text => "Option<&str>",
+                Type::Option(_) => "Option<u64>",
+                Type::Number(8) => "u8",
+                Type::Number(32) => "u32",
+                Type::Bool => "bool",
+                _ => "u64",
+            },
+            comment: self.said(&format!("{key}.{}", field.name)),
+            is_getter: index >= record.fields.len(),
+            is_optional: matches!(field.ty, Type::Option(_)),
+            at: field.name.strip_suffix("_ms").unwrap_or("").to_owned(),
+            is_positional: index < positional,
+            is_needed: index < needed,
+            is_json: field.name == json,
+            name: field.name.clone(),
+        };
+        let mut fields: Vec<_> = all.iter().enumerate().map(view).collect();
+        fields.sort_by_key(|field| (!field.is_positional, class.is_some() && !field.is_json));
+        RecordView {
+            name: class_name(key).to_owned(),
+            path: rust_path(key),
+            comment: self.said(key),
+            is_generic: is_generic(record),
+            fields,
+        }
+    }
+
+    /// A module with the core's comments in place of each `core` at the start of a docstring, and with the bodies
+    /// of the methods that have none. What follows `# core` in the stub of a class has no method in Python.
+    fn module(&self, source: &str, classes: &mut Vec<Class>) -> String {
+        let lines: Vec<_> = source.lines().collect();
+        let (mut out, mut class, mut method) = (String::new(), "", None);
+        let (mut is_stub, mut at) = (!source.contains("\"\"\""), 0);
+        while at < lines.len() {
+            let line = lines[at];
+            if let Some(name) = line.strip_prefix("class ") {
+                class = name.split(['(', ':']).next().unwrap_or("");
+                is_stub = !source.contains("\"\"\"");
+                method = None;
+            }
+            is_stub &= line != "    # core";
+            let key =
+                || self.model.resolve("", class).unwrap_or_else(|| panic!("there is no {class}"));
+            if let Some((mut signature, count)) = Signature::read(&lines[at..]) {
+                let decorator = lines[at - 1].trim();
+                signature.is_property = decorator == "@property";
+                signature.is_native = !source.contains("\"\"\"");
+                let head = lines[at..at + count].join("\n");
+                at += count;
+                out += head.trim_end_matches(" ...");
+                if signature.is_straight && !is_stub && decorator != "@overload" {
+                    out += &match signature.is_native {
+                        true => " ...\n".to_owned(),
+                        false => {
+                            "\n".to_owned()
+                                + &self.docstring_of(&key(), &signature)
+                                + &self.body(&signature)
+                        }
+                    };
+                    match classes.iter_mut().find(|(of, _)| *of == key()) {
+                        Some((_, all)) => all.push(signature),
+                        None => classes.push((key(), vec![signature])),
+                    }
+                } else {
+                    out += if head.ends_with(" ...") { " ...\n" } else { "\n" };
+                    method = Some(signature);
+                }
+                continue;
+            }
+            at += 1;
+            match (line.trim_start().strip_prefix("\"\"\"core"), &method) {
+                (Some(end), Some(method)) => {
+                    let docs = self.docstring_of(&key(), method);
                     // What is said for Python alone comes after it.
                     out += if end.is_empty() {
                         docs.trim_end_matches("        \"\"\"\n")
@@ -346,117 +307,212 @@ impl Host<'_> {
                         &docs
                     };
                 }
-                None => out = out + line + "\n",
+                _ if line.starts_with("    _native: ") && !lines[at - 2].contains("__slots__") => {
+                    let of = line.trim_start();
+                    out += &format!(
+                        "    __slots__ = (\"_native\",)\n\n    def __init__(self, {}) -> None:\n        self.{of} = native\n",
+                        &of[1..]
+                    );
+                }
+                _ => out = out + line + "\n",
             }
         }
         out
     }
 
-    /// The docstring of a method: what it does, what its parameters are, and its errors.
-    fn method(&self, class: &str, name: &str) -> String {
-        let key = self.model.resolve("", class).unwrap_or_else(|| panic!("there is no {class}"));
-        let methods = &self.model.types[&key].methods;
-        let method = methods.iter().find(|method| method.name == name);
-        let method = method.unwrap_or_else(|| panic!("{class} has no {name}"));
-        let renderer = Renderer { model: self.model, words: &Python(self.model), owner: &key };
-        let mut paragraphs = renderer.blocks(&method.docs.blocks);
-        for text in renderer.blocks(method.docs.section("Delivery")) {
-            paragraphs.push(text.replacen(
-                "As ",
-                "Delivery is as for ",
-                usize::from(text.starts_with("As ")),
-            ));
+    /// What a method does that only passes its arguments on.
+    fn body(&self, signature: &Signature) -> String {
+        let names: Vec<_> = signature.params.iter().map(|param| &*param.name).collect();
+        let call = match signature.is_property {
+            true => format!("self._native.{}", signature.name),
+            false if names.len() > 4 => {
+                let names = names.iter().map(|name| format!("            {name},\n"));
+                format!("self._native.{}(\n{}        )", signature.name, names.collect::<String>())
+            }
+            false => format!("self._native.{}({})", signature.name, names.join(", ")),
+        };
+        let call = if signature.is_async { format!("await {call}") } else { call };
+        let (returns, is_optional) = match signature.returns.strip_suffix(" | None") {
+            Some(returns) => (returns, true),
+            None => (&*signature.returns, false),
+        };
+        let class = returns.split('[').next().unwrap_or("");
+        let is_wrapped =
+            self.model.resolve("", class).is_some_and(|key| self.model.is(&key, Kind::Handle));
+        let space = "        ";
+        match (is_wrapped || class == "dict", is_optional) {
+            (false, _) => format!("{space}return {call}\n"),
+            (true, false) if call.contains('\n') => {
+                format!("{space}native = {call}\n{space}return {class}(native)\n")
+            }
+            (true, false) => format!("{space}return {class}({call})\n"),
+            (true, true) => format!(
+                "{space}native = {call}\n{space}return None if native is None else {class}(native)\n"
+            ),
         }
-        for param in &method.params {
-            if let Some(words) = self.surface.of(&key, name, &param.name) {
-                let unit = if param.ty == Type::Duration { ", in seconds" } else { "" };
-                let text = renderer.inline(&words.docs);
-                paragraphs.push(format!(":param {}: {text}{unit}", param.name));
+    }
+
+    /// A stub with the methods of the native half in place of each `# methods`.
+    fn with_stubs(&self, text: &str, classes: &[Class]) -> String {
+        let (mut out, mut class) = (String::new(), "");
+        for line in text.lines() {
+            class = line
+                .strip_prefix("class ")
+                .and_then(|rest| rest.split(['(', ':']).next())
+                .unwrap_or(class);
+            if line != "    # methods" {
+                out = out + line + "\n";
+                continue;
+            }
+            let methods = classes.iter().find(|(key, _)| class_name(key) == class);
+            let methods = methods.map_or(&[][..], |(_, methods)| methods);
+            for method in methods.iter().filter(|method| !method.is_native) {
+                let params = method
+                    .params
+                    .iter()
+                    .map(|param| format!(", {}: {}", param.name, param.annotation));
+                let returns =
+                    method.returns.replace("dict[str, int]", "builtins.list[tuple[str, int]]");
+                let property = if method.is_property { "    @property\n" } else { "" };
+                let is_async = if method.is_async { "async " } else { "" };
+                out += &format!(
+                    "{property}    {is_async}def {}(self{}) -> {returns}: ...\n",
+                    method.name,
+                    params.collect::<String>()
+                );
             }
         }
-        for text in renderer.blocks(method.docs.section("Errors")) {
-            paragraphs.push(format!(
-                ":raises: {}",
-                text.replacen("As ", "as for ", usize::from(text.starts_with("As ")))
-            ));
-        }
-        docstring(8, &paragraphs, &[])
+        out
     }
 
-    /// The paragraphs of an item: the core's, and what the page has.
-    fn paragraphs(&self, owner: &str, key: &str, docs: &Docs) -> Vec<String> {
-        let note = self.overlay.of(key);
-        let renderer = Renderer { model: self.model, words: &Python(self.model), owner };
-        let own = match note.replaces {
-            true => Vec::new(),
-            false => renderer.text(docs),
+    /// The enums that arguments are.
+    fn enums(&self, classes: &[Class]) -> Vec<EnumView> {
+        let of_class = |(key, methods): &Class| -> Vec<&str> {
+            methods.iter().flat_map(|method| self.calls.enums(key, method)).collect()
         };
-        let more =
-            note.paragraphs.into_iter().map(|text| renderer.blocks(&[Block::Paragraph(text)]));
-        own.into_iter().chain(more.flatten()).collect()
+        let keys: BTreeSet<_> = classes.iter().flat_map(of_class).collect();
+        let of = |key: &str| {
+            let variants = self.model.enums[key].variants.iter();
+            let variants: Vec<_> =
+                variants.map(|(name, _)| (name.clone(), name.to_lowercase())).collect();
+            let words: Vec<_> =
+                variants.iter().map(|(_, word)| format!("\\\"{word}\\\"")).collect();
+            EnumView { path: rust_path(key), words: words.join(" or "), variants }
+        };
+        keys.into_iter().map(of).collect()
     }
 
-    fn docstring(&self, indent: usize, owner: &str, key: &str, docs: &Docs) -> String {
-        docstring(indent, &self.paragraphs(owner, key, docs), &self.overlay.of(key).examples)
+    /// The comment of a method: what it does, what its parameters are, and its errors.
+    fn comment(&self, owner: &str, signature: &Signature) -> Comment {
+        let method = self.calls.method(owner, &signature.name);
+        let name = method.map_or(&signature.name, |method| &method.name);
+        let params: Vec<_> = signature
+            .params
+            .iter()
+            .map(|param| {
+                let core = self.calls.core_name(&param.name);
+                let is_declared =
+                    method.is_some_and(|of| of.params.iter().any(|of| of.name == core));
+                (if is_declared { core } else { &*param.name }, &*param.name)
+            })
+            .collect();
+        let mut comment = self.comments.of(&format!("{owner}.{name}"), &params).unwrap_or_default();
+        let queue = owner.split('.').next().unwrap_or("");
+        for param in &signature.params {
+            let own = self.comments.overlay.of(&format!("{queue}.{}", param.name));
+            if let Some(text) = own.paragraphs.first() {
+                let text = self.comments.inline(owner, text);
+                let name = param.name.clone();
+                comment.params.push(ParamDocs { name, text, ..ParamDocs::default() });
+            }
+        }
+        comment
+            .params
+            .sort_by_key(|docs| signature.params.iter().position(|param| param.name == docs.name));
+        comment
+    }
+
+    fn docstring_of(&self, owner: &str, signature: &Signature) -> String {
+        docstring(self.comment(owner, signature), 8) + "\n"
     }
 }
 
-/// Paragraphs and examples as a docstring; items of lists stand close together.
-fn docstring(indent: usize, paragraphs: &[String], examples: &[String]) -> String {
-    let (space, mut out) = (" ".repeat(indent), String::new());
-    let is_item = |text: &str| text.starts_with("- ") || text.starts_with(':');
-    for (index, text) in paragraphs.iter().enumerate() {
-        if index > 0 && !(is_item(text) && is_item(&paragraphs[index - 1])) {
-            out.push('\n');
+/// A comment in lines; items of lists stand close together.
+fn laid_out(comment: Comment, width: usize) -> Vec<String> {
+    let (mut out, mut was_item) = (Vec::new(), false);
+    let examples = comment.examples.clone();
+    for text in paragraphs(comment) {
+        let is_item = text.starts_with("- ") || text.starts_with(':');
+        if !(out.is_empty() || is_item && was_item) {
+            out.push(String::new());
         }
-        let quotes = if index == 0 { "\"\"\"" } else { "" };
-        for (line, words) in wrap(&format!("{quotes}{text}"), 98 - indent).iter().enumerate() {
-            let hang = if is_item(text) && line > 0 { "  " } else { "" };
-            let _ = writeln!(out, "{space}{hang}{words}");
+        was_item = is_item;
+        for (line, words) in wrap(&text, width).into_iter().enumerate() {
+            out.push(if is_item && line > 0 { format!("  {words}") } else { words });
         }
     }
-    for example in examples {
-        let lines = example.lines().map(|line| format!("{space}{line}\n"));
-        out = out + "\n" + &lines.collect::<String>();
+    for example in &examples {
+        out.push(String::new());
+        out.extend(example.lines().map(str::to_owned));
     }
-    match out.lines().count() {
-        1 => out.trim_end().to_owned() + "\"\"\"\n",
-        _ => out + &space + "\"\"\"\n",
+    out
+}
+
+fn docstring(mut comment: Comment, indent: usize) -> String {
+    comment.text.first_mut().expect("each item has a comment").insert_str(0, "\"\"\"");
+    let (space, lines) = (" ".repeat(indent), laid_out(comment, 98 - indent));
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|line| match &**line {
+            "" => String::new(),
+            line => format!("{space}{line}"),
+        })
+        .collect();
+    match &lines[..] {
+        [line] => format!("{line}\"\"\""),
+        lines => format!("{}\n{space}\"\"\"", lines.join("\n")),
     }
 }
 
-const DEPENDENCY: &str = "
-    def __init__(
-        self, message: str = \"\", operation: str = \"\", found: list[Any] | None = None
-    ) -> None:
-        super().__init__(message, operation)
-        # In the order in which they are declared.
-        for index, (name, kind) in enumerate(DependencyError.__annotations__.items()):
-            setattr(self, name, found[index] if found else [] if kind.startswith(\"list\") else False)
-";
+/// All that is said of a method.
+fn paragraphs(comment: Comment) -> Vec<String> {
+    let as_for = |text: String, before: &str| match text.starts_with("As :") {
+        true => format!("{before}as for{}", &text[2..]),
+        false => text,
+    };
+    let text = comment.text.into_iter().map(|text| as_for(text, "Delivery is "));
+    let params = comment.params.into_iter().map(|param| {
+        let end = if param.is_time { param.text.find(['.', ';']) } else { None };
+        let (text, rest) = param.text.split_at(end.unwrap_or(param.text.len()));
+        let unit = match (param.is_time, &*param.name) {
+            (true, "wait") => ", in seconds, where ``math.inf`` is forever",
+            (true, _) => ", in seconds",
+            _ => "",
+        };
+        format!(":param {}: {text}{unit}{rest}", param.name)
+    });
+    let errors: Vec<_> = comment
+        .errors
+        .into_iter()
+        .map(|error| {
+            let between = match error.when.starts_with("those of") {
+                true => "; ",
+                false => " ",
+            };
+            let text = format!("{}{between}{}", error.classes.join(" and "), error.when);
+            as_for(text.trim_start().to_owned(), "")
+        })
+        .collect();
+    let errors = (!errors.is_empty()).then(|| format!(":raises: {}.", errors.join("; ")));
+    text.chain(params).chain(errors).collect()
+}
 
 /// Whether it holds bytes, which are str for a client that decodes them.
 fn is_generic(record: &Struct) -> bool {
     record.fields.iter().any(|field| annotation(&field.ty).contains("AnyStr"))
 }
 
-/// The fields of a native class, those first that are positional, and then the one that is JSON.
-fn in_order<'a>(
-    record: &'a Struct,
-    positional: usize,
-    json: &'a str,
-) -> impl Iterator<Item = &'a Field> {
-    let (first, rest) = record.fields.split_at(positional);
-    let value = rest.iter().filter(move |field| field.name == json);
-    first.iter().chain(value).chain(rest.iter().filter(move |field| field.name != json))
-}
-
-/// `at_ms` as `at`.
-fn datetime(name: &str) -> &str {
-    name.trim_end_matches("_ms")
-}
-
-fn rust_path(key: &str) -> String {
+pub(crate) fn rust_path(key: &str) -> String {
     match key.split_once('.') {
         Some(("client", name)) => format!("millpond::{name}"),
         Some((queue, name)) => format!("millpond::{queue}::{name}"),
@@ -529,7 +585,10 @@ impl Words for Python<'_> {
         match text {
             "true" => "True".to_owned(),
             "false" => "False".to_owned(),
-            _ => format!("``{text}``"),
+            _ => match text.split_once("::") {
+                Some((_, variant)) => format!("``\"{}\"``", variant.to_lowercase()),
+                None => format!("``{text}``"),
+            },
         }
     }
 }

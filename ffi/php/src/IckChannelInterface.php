@@ -27,7 +27,7 @@ interface IckChannelInterface
     /**
      * The loop of a consumer of the Icks with these numbers: takes from each in turn.
      *
-     * @param iterable<int> $numbers which Icks, from 0
+     * @param iterable<int> $numbers which Icks, from 0; up to 65,536
      * @param int           $max     how many members at most, below 10^17
      * @param float|null    $wait    how long in seconds to wait when there is nothing to reserve; without it the
      *                               loop ends then; INF waits without limit

@@ -47,8 +47,8 @@ interface ShuffleConsumerInterface
      * The consumer's loop: batches of up to `max` messages. See `Messages`.
      *
      * @param int        $max  how many messages at most, 1 to 10,000
-     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
-     *                         once; INF waits without limit
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the loop ends then;
+     *                         INF waits without limit
      */
     public function messages(int $max = 100, ?float $wait = null): MessagesInterface;
 

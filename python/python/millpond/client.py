@@ -116,7 +116,12 @@ class Client(Generic[AnyStr]):
         return Ick(self._native.ick(name))
 
     def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
-        """The channel of 1 to 65,536 Icks of this name. Makes no call."""
+        """The channel of ``shards`` Icks of this name. Makes no call.
+
+        :param name: the queue's name, 1 to 64 KiB
+        :param shards: how many Icks, 1 to 65,536
+        :raises: :class:`~millpond.InvalidArgumentError` for no Ick or more than 65,536.
+        """
         return IckChannel(self._native.ick_channel(name, shards))
 
     def shuffle_queue(
@@ -131,47 +136,54 @@ class Client(Generic[AnyStr]):
     ) -> ShuffleQueue[AnyStr]:
         """The shuffle queue of this name. Makes no call.
 
-        ``streams`` is how many streams the queue has, 1 to 65,536. The first write to a queue sets
-        it; a write to one that has another number is refused, and
-        :meth:`ShuffleQueue.resize` changes it. By default writers use the number that the queue
-        has, and a new queue gets 16; readers need not set it. Each tenant has
-        ``streams_per_shard`` of them, by default 2, or all if there are fewer.
-
-        A stream lives for ``ttl`` seconds after it was last written to. **When that time is over
-        the stream is deleted with all that is in it, unprocessed messages too.** By default nothing
-        that is written expires. All writers of a queue should have the same.
-
-        Dead letters stay until they are deleted, or for ``dead_ttl`` seconds: each
-        :meth:`ShuffleConsumer.reclaim` deletes those that are older. Both times are at least a
-        second, at most 100 years.
-
-        ``track_keys`` says where the records of tracked messages are: in three keys that all queues
-        of a server share, or, as a cluster needs it, in three of this queue.
+        :param name: the queue's name, 1 to 64 KiB
+        :param streams: how many streams the queue has. The first write to a queue makes it so; a
+          write to one that has another number is refused with both numbers, and :meth:`resize`
+          changes it. By default writers take the number that the queue has, and a new queue gets
+          16. Readers need not know
+        :param streams_per_shard: how many of the streams a tenant may write to; by default 2
+        :param ttl: how long a stream lives after it was last written to, in seconds. **When that
+          time is over the stream is deleted with all that is in it, unprocessed messages too.** By
+          default nothing that is written expires. At least a second, at most 100 years. All writers
+          of a queue should have the same
+        :param dead_ttl: how long a dead letter is kept, in seconds. By default dead letters stay
+          until they are deleted. Each :meth:`ShuffleConsumer.reclaim` of this handle's consumers
+          deletes those that are older. At least a second, at most 100 years
+        :param track_keys: where the records of tracked messages are; by default ``"global"``. All
+          programs that write, delete or collect tracked messages of a queue have to say the same
         """
         native = self._native.shuffle_queue(
-            name, streams, streams_per_shard, ttl, dead_ttl, track_keys
+            name,
+            streams,
+            streams_per_shard,
+            ttl,
+            dead_ttl,
+            track_keys,
         )
         return ShuffleQueue(native)
 
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
         """The task store of this name. Makes no call.
 
-        ``claimant`` says the name that claims are made under: 1 to 64 characters, 16 random
-        hexadecimal digits for each store by default. It is no secret: any program that uses a
-        claimant's name can do what that claimant can. Each job of a worker has a claimant of its
-        own: this one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs
-        never hold the same task or document, and :meth:`TaskStore.modify` is refused for what a
-        job holds. What a job's end delays to a time in the future, this claimant holds until then.
+        :param name: the queue's name, 1 to 64 KiB
+        :param claimant: who claims, and holds what is claimed: 1 to 64 characters. By default 16
+          random hexadecimal digits for each handle that is made. It is no secret: a program that
+          takes a claimant's name can do what it could. What this handle claims, renews, inserts and
+          changes by itself is by this claimant. Each job of a :meth:`worker` has a claimant of its
+          own: this one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs
+          never hold the same, whatever they share, and what a job holds only the job can change:
+          :meth:`modify` is refused for it, and :meth:`Job.finish` is the way. What a job's end puts
+          off to a time in the future, this claimant holds until then
         """
         return TaskStore(self._native.tasks(name, claimant))
 
     def recovery(self) -> Recovery | None:
         """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
+        Clients of one process that share a directory get the same.
 
-        ``connect`` warns (a :class:`RuntimeWarning`) of what an operator should know, such as
-        bytes that were cut off; files that lost data in a way that no crash explains raise
-        :class:`~millpond.CorruptError`. What is not detected is listed in the documentation of the
-        Rust method ``Client::recovery``.
+        ``connect`` warns (a ``RuntimeWarning``) of what an operator should know, such as bytes
+        that were cut off; files that lost data in a way that no crash explains raise ``CORRUPT``.
+        What is not detected is listed in the documentation of the Rust method.
 
         >>> import millpond
         >>> print(millpond.connect("memory:").recovery())

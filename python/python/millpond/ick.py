@@ -62,12 +62,18 @@ class Ick(Generic[AnyStr]):
         return self._native.add(pairs)
 
     def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
-        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
-        first ``max`` with their scores, lowest first.
+        """Moves the lowest members to the consumer set until that holds ``max`` and returns its
+        first ``max``, lowest first. What was reserved before and not committed is part of the
+        batch.
 
-        What was reserved before and not committed is part of the batch: a consumer that crashed
-        gets it again. With ``backwash`` everything that is reserved is first folded back, so that
-        the batch holds the lowest scores of both sets.
+        At least once: a batch stays reserved until it is committed, whatever happens to its
+        consumer.
+
+        :param max: how many members at most, below 10^17
+        :param backwash: whether to fold the whole consumer set back into the producer set first
+        :raises: :class:`~millpond.InvalidArgumentError` for a size from 100,000,000,000,000,000
+          on; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if
+          the keys hold something else.
         """
         return self._native.reserve(max, backwash)
 
@@ -90,7 +96,18 @@ class Ick(Generic[AnyStr]):
     def exchange(
         self, max: int, members: Members = (), backwash: bool = False
     ) -> list[tuple[AnyStr, float]]:
-        """Commits one batch and reserves the next in one step: one round trip a batch."""
+        """Commits one batch and reserves the next in one step: one round trip a batch.
+
+        Delivery is as for :meth:`reserve` and :meth:`commit`: after
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` go on with an
+        exchange that commits nothing.
+
+        :param max: how many members at most, below 10^17
+        :param members: the members that are done, up to 250,000
+        :param backwash: whether to fold the whole consumer set back into the producer set first
+        :raises: as for :meth:`reserve`; :class:`~millpond.InvalidArgumentError` for more than
+          250,000 members.
+        """
         return self._native.exchange(max, members, backwash)
 
     def stats(self) -> Stats[AnyStr] | None:
@@ -104,12 +121,20 @@ class Ick(Generic[AnyStr]):
     def peek(
         self, max: int, set: Literal["producer", "consumer"] = "producer"
     ) -> list[tuple[AnyStr, float]]:
-        """The lowest members of one set with their scores; moves nothing."""
+        """The lowest members of one set; moves nothing.
+
+        :param max: how many members at most, below 10^17
+        :param set: which of the two sets
+        :raises: as for :meth:`reserve`.
+        """
         return self._native.peek(max, set)
 
     def delete(self, unlink: bool = False) -> int:
-        """Removes the Ick's keys, whatever they hold, so it also removes a broken Ick. Returns
-        how many there were. With ``unlink`` Redis frees the memory in the background.
+        """Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns
+        how many keys there were.
+
+        :param unlink: whether Redis frees the memory in the background
+        :raises: Only those of the connection.
         """
         return self._native.delete(unlink)
 
@@ -127,11 +152,14 @@ class Ick(Generic[AnyStr]):
         return None if native is None else ConsumerLease(native)
 
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
-        """The consumer's loop over batches of up to ``max`` members; see :class:`Batches`.
+        """The consumer's loop: batches of up to ``max`` members, each committed when the next is
+        asked for. See :class:`Batches`.
 
-        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for ``wait`` seconds; ``math.inf`` waits without limit. Waiting costs the server
-        almost nothing.
+        Waiting costs the server almost nothing.
+
+        :param max: how many members at most, below 10^17
+        :param wait: how long to wait when there is nothing to reserve, in seconds, where
+          ``math.inf`` is forever; without it the loop ends then
         """
         return Batches(self._native.batches(max, wait))
 
@@ -218,19 +246,40 @@ class ConsumerLease(Generic[AnyStr]):
         return self._native.is_lost
 
     def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.reserve` for the holder alone."""
+        """:meth:`Ick.reserve` for the holder alone.
+
+        :param max: how many members at most, below 10^17
+        :raises: as for :meth:`Ick.reserve`; :class:`~millpond.LeaseLostError` if the lease is
+          lost.
+        """
         return self._native.reserve(max)
 
     def commit(self, members: Members) -> int:
-        """:meth:`Ick.commit` for the holder alone; at most 250,000 members."""
+        """:meth:`Ick.commit` for the holder alone; one step.
+
+        :param members: members as they were reserved, each up to 16 MiB
+        :raises: as for :meth:`Ick.commit`; :class:`~millpond.LeaseLostError` if the lease is
+          lost.
+        """
         return self._native.commit(members)
 
     def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.exchange` for the holder alone."""
+        """:meth:`Ick.exchange` for the holder alone.
+
+        :param max: how many members at most, below 10^17
+        :param members: the members that are done, up to 250,000
+        :raises: as for :meth:`Ick.exchange`; :class:`~millpond.LeaseLostError` if the lease is
+          lost.
+        """
         return self._native.exchange(max, members)
 
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
-        """:meth:`Ick.batches` for the holder alone."""
+        """:meth:`Ick.batches` for the holder alone.
+
+        :param max: how many members at most, below 10^17
+        :param wait: how long to wait when there is nothing to reserve, in seconds, where
+          ``math.inf`` is forever; without it the loop ends then
+        """
         return Batches(self._native.batches(max, wait))
 
     def release(self) -> bool:
@@ -284,7 +333,10 @@ class IckChannel(Generic[AnyStr]):
         return self._native.readable
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
-        """The same channel for a consumer that also reads the Icks of an earlier, larger size."""
+        """The same channel for a consumer that also reads the Icks of an earlier, larger number.
+
+        :param earlier: how many Icks the channel had before
+        """
         return IckChannel(self._native.draining(earlier))
 
     def ick(self, number: int) -> Ick[AnyStr]:
@@ -302,13 +354,25 @@ class IckChannel(Generic[AnyStr]):
         return self._native.ick_of(member)
 
     def add(self, pairs: Pairs) -> Added:
-        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`. One step an Ick: after an
-        error some may have their members already; adding all of them again is safe.
+        """Flags members as dirty, each in its Ick; see :meth:`Ick.add`.
+
+        :param pairs: scores and members; a member without a score gets the current time as its
+          score
+        :raises: as for :meth:`Ick.add`. One step an Ick: after an error some Icks may have their
+          members already; adding all of them again is safe.
         """
         return self._native.add(pairs)
 
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None
     ) -> Batches[AnyStr]:
-        """The loop of a consumer of the Icks with these numbers: reserves from each in turn."""
+        """The loop of a consumer of the Icks with these numbers: takes from each in turn.
+
+        :param numbers: which Icks, from 0; up to 65,536
+        :param max: how many members at most, below 10^17
+        :param wait: how long to wait when there is nothing to reserve, in seconds, where
+          ``math.inf`` is forever; without it the loop ends then
+        :raises: :class:`~millpond.InvalidArgumentError` for a number that the channel does not
+          have, no number, or more than 65,536.
+        """
         return Batches(self._native.batches(numbers, max, wait))

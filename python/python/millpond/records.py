@@ -32,15 +32,6 @@ __all__ = [
 ]
 
 
-class Added(NamedTuple):
-    """What an add changed. A member that is named twice can count in both."""
-
-    new: int
-    """Members that were not in the producer set."""
-    lowered: int
-    """Members that were, and whose score went down."""
-
-
 class Recovery(NamedTuple):
     """What opening a ``file:`` found; from :meth:`Client.recovery`."""
 
@@ -68,46 +59,13 @@ class Recovery(NamedTuple):
     """
 
 
-class StreamStats(NamedTuple):
-    """What a stream holds for a group."""
+class Added(NamedTuple):
+    """What an add changed. A member that is named twice can count in both."""
 
-    len: int
-    """Entries, finished ones included."""
-    pending: int
-    """Messages that were delivered to the group and not acknowledged."""
-    lag: int
-    """Messages that were not delivered to the group yet. After messages were deleted in between,
-    and on Redis before 7, it may be ``len`` where it should be less.
-    """
-    oldest_idle: float | None
-    """How many seconds ago the oldest pending message was delivered the last time, if there is
-    one.
-    """
-
-
-class ShuffleStats(NamedTuple):
-    """What a queue holds for a group."""
-
-    streams: list[StreamStats]
-    """Each stream, by its number: none if another program set the queue's number of streams below
-    one.
-    """
-    len: int
-    """Entries in all streams, finished ones included."""
-    pending: int
-    """Messages in all streams that were delivered to the group and not acknowledged."""
-    lag: int
-    """Messages in all streams that were not delivered to the group yet."""
-
-
-@dataclass(frozen=True)
-class Reclaimed(Generic[AnyStr]):
-    """What a call of :meth:`ShuffleConsumer.reclaim` did."""
-
-    messages: list[Message[AnyStr]]
-    """The messages that were taken over."""
-    dead: int
-    """How many messages became dead letters."""
+    new: int
+    """Members that were not in the producer set."""
+    lowered: int
+    """Members that were, and whose score went down."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +84,46 @@ class DeadLetter(Generic[AnyStr]):
     """How often it was delivered."""
 
 
-class TaskId(NamedTuple):
-    """A task at a version."""
+@dataclass(frozen=True)
+class Reclaimed(Generic[AnyStr]):
+    """What a call of :meth:`ShuffleConsumer.reclaim` did."""
 
-    id: str
-    """The task's id."""
-    version: int
-    """The version that it has to have."""
+    messages: list[Message[AnyStr]]
+    """The messages that were taken over."""
+    dead: int
+    """How many messages became dead letters."""
+
+
+class ShuffleStats(NamedTuple):
+    """What a queue holds for a group."""
+
+    streams: list[StreamStats]
+    """Each stream, by its number: none if another program set the queue's number of streams below
+    one.
+    """
+    len: int
+    """Entries in all streams, finished ones included."""
+    pending: int
+    """Messages in all streams that were delivered to the group and not acknowledged."""
+    lag: int
+    """Messages in all streams that were not delivered to the group yet."""
+
+
+class StreamStats(NamedTuple):
+    """What a stream holds for a group."""
+
+    len: int
+    """Entries, finished ones included."""
+    pending: int
+    """Messages that were delivered to the group and not acknowledged."""
+    lag: int
+    """Messages that were not delivered to the group yet. After messages were deleted in between,
+    and on Redis before 7, it may be ``len`` where it should be less.
+    """
+    oldest_idle: float | None
+    """How many seconds ago the oldest pending message was delivered the last time, if there is
+    one.
+    """
 
 
 class DocId(NamedTuple):
@@ -144,6 +135,26 @@ class DocId(NamedTuple):
     """The document's id."""
     version: int
     """The version that it has to have."""
+
+
+class DocPage(NamedTuple):
+    """One page of a namespace."""
+
+    docs: list[Doc[Any]]
+    """The documents, by primary key, secondary key and id."""
+    next: DocPosition | None
+    """What the next page comes after; None for the last page."""
+
+
+class DocPosition(NamedTuple):
+    """Where a document stands in the order of its namespace."""
+
+    key: str
+    """The document's primary key."""
+    secondary_key: str
+    """The document's secondary key."""
+    id: str
+    """The document's id."""
 
 
 class Modified(NamedTuple):
@@ -159,20 +170,15 @@ class Modified(NamedTuple):
     """The documents that were changed, as they are now."""
 
 
-class Renewed(NamedTuple):
-    """The new versions of what was renewed, in the same order."""
+class NamespaceStats(NamedTuple):
+    """What is in a namespace."""
 
-    tasks: list[TaskId]
-    """The tasks at their new versions."""
-    docs: list[DocId]
-    """The documents at their new versions."""
-    at_ms: int
-    """Until when all are held, in milliseconds since the Unix epoch."""
-
-    @property
-    def at(self) -> datetime.datetime:
-        """The same as ``at_ms``, as a datetime in UTC."""
-        return _EPOCH + datetime.timedelta(milliseconds=self.at_ms)
+    namespace: str
+    """The namespace's name."""
+    size: int
+    """All documents."""
+    claimed: int
+    """Documents that are leased now."""
 
 
 class Position(NamedTuple):
@@ -187,35 +193,6 @@ class Position(NamedTuple):
     def at(self) -> datetime.datetime:
         """The same as ``at_ms``, as a datetime in UTC."""
         return _EPOCH + datetime.timedelta(milliseconds=self.at_ms)
-
-
-class TaskPage(NamedTuple):
-    """One page of a queue."""
-
-    tasks: list[Task[Any]]
-    """The tasks, by time and id."""
-    next: Position | None
-    """What the next page comes after; None for the last page."""
-
-
-class DocPosition(NamedTuple):
-    """Where a document stands in the order of its namespace."""
-
-    key: str
-    """The document's primary key."""
-    secondary_key: str
-    """The document's secondary key."""
-    id: str
-    """The document's id."""
-
-
-class DocPage(NamedTuple):
-    """One page of a namespace."""
-
-    docs: list[Doc[Any]]
-    """The documents, by primary key, secondary key and id."""
-    next: DocPosition | None
-    """What the next page comes after; None for the last page."""
 
 
 class QueueStats(NamedTuple):
@@ -235,12 +212,35 @@ class QueueStats(NamedTuple):
     """How often the most claimed task was claimed."""
 
 
-class NamespaceStats(NamedTuple):
-    """What is in a namespace."""
+class Renewed(NamedTuple):
+    """The new versions of what was renewed, in the same order."""
 
-    namespace: str
-    """The namespace's name."""
-    size: int
-    """All documents."""
-    claimed: int
-    """Documents that are leased now."""
+    tasks: list[TaskId]
+    """The tasks at their new versions."""
+    docs: list[DocId]
+    """The documents at their new versions."""
+    at_ms: int
+    """Until when all are held, in milliseconds since the Unix epoch."""
+
+    @property
+    def at(self) -> datetime.datetime:
+        """The same as ``at_ms``, as a datetime in UTC."""
+        return _EPOCH + datetime.timedelta(milliseconds=self.at_ms)
+
+
+class TaskId(NamedTuple):
+    """A task at a version."""
+
+    id: str
+    """The task's id."""
+    version: int
+    """The version that it has to have."""
+
+
+class TaskPage(NamedTuple):
+    """One page of a queue."""
+
+    tasks: list[Task[Any]]
+    """The tasks, by time and id."""
+    next: Position | None
+    """What the next page comes after; None for the last page."""

@@ -103,7 +103,7 @@ class ShuffleQueue(Generic[AnyStr]):
         :param track_field: the field whose value tracks the message
         :param deadline: from when on the record may be collected, in seconds since the Unix
           epoch; 1 day from now by default
-        :raises: as for :meth:`write`; also :class:`~millpond.InvalidArgumentError` for an empty
+        :raises: as for :meth:`write`; :class:`~millpond.InvalidArgumentError` for an empty
           ``track_field`` and a deadline beyond 9,007,199,254,740,992;
           :class:`~millpond.CrossSlotError` on a cluster with the global keys.
         """
@@ -175,12 +175,16 @@ class ShuffleQueue(Generic[AnyStr]):
         return self._native.cordon_deadline_exceeded(within)
 
     def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
-        """Collects what is recorded of tracked messages whose deadline has passed, those that were
-        cordoned first; see :class:`Garbage`.
+        """Collects what is recorded of tracked messages whose deadline has passed, in batches of
+        values, those that were cordoned first. See :class:`Garbage`.
 
-        With ``time_digits``, 1 to 10, it scans only deadlines that begin with as many of the first
-        digits of the time: with 6, those of the same 10,000 seconds. What was cordoned is scanned
-        in any case.
+        At least once: what was returned and not deleted yet is returned by the next collection.
+
+        :param time_digits: scans only deadlines that begin with this many of the first digits of
+          the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned
+          in any case
+        :raises: as for :meth:`delete_tracked`, and :class:`~millpond.InvalidArgumentError` for a
+          number of digits that is none, when the first batch is asked for.
         """
         return Garbage(self._native.gc(time_digits))
 
@@ -194,16 +198,25 @@ class ShuffleQueue(Generic[AnyStr]):
         max_deliveries: int = 0,
     ) -> ShuffleConsumer[AnyStr]:
         """A consumer of a group. Each message goes to one consumer of each group; a group begins
-        with what the queue holds when it first reads. Makes no call.
+        with what the queue holds when it first reads.
 
-        It reads from ``prefer_stream`` first, as long as that has messages. With
-        ``default_stream`` it also reads from the stream at the queue's own name, whose group has
-        that name too: a plain stream becomes a shuffle queue while its writers move. A message
-        that was delivered ``max_deliveries`` times and is reclaimed then becomes a dead letter;
-        with 0 it never does.
+        :param group: the group of consumers
+        :param consumer: the consumer's name, its own in the group
+        :param prefer_stream: takes from this stream first, as much as it has; for a consumer to
+          which one tenant's messages are cheaper together
+        :param default_stream: takes also from the stream at the queue's own name, in turn with
+          the others: a plain stream becomes a sharded queue while its writers move. The group there
+          has the queue's name
+        :param max_deliveries: the number of deliveries after which a reclaimed message becomes a
+          dead letter instead: a message that kills its consumers must not kill all of them. 0, the
+          default, for never
         """
         native = self._native.consumer(
-            group, consumer, prefer_stream, default_stream, max_deliveries
+            group,
+            consumer,
+            prefer_stream,
+            default_stream,
+            max_deliveries,
         )
         return ShuffleConsumer(native)
 
@@ -225,8 +238,7 @@ class ShuffleQueue(Generic[AnyStr]):
         """How many messages were delivered to a group and not acknowledged.
 
         :param group: the group of consumers
-        :raises: as for :meth:`len`; also :class:`~millpond.InvalidArgumentError` for an empty
-          group.
+        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for an empty group.
         """
         return self._native.pending_count(group)
 
@@ -244,8 +256,8 @@ class ShuffleQueue(Generic[AnyStr]):
         they are deleted or their ``dead_ttl`` is over.
 
         :param max: how many dead letters at most
-        :raises: as for :meth:`len`; also :class:`~millpond.InvalidArgumentError` for a ``max`` of
-          0 or above 10,000.
+        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for a ``max`` of 0 or
+          above 10,000.
         """
         return self._native.dead_letters(max)
 

@@ -47,7 +47,7 @@ class Worker:
         self._native: _handles.Worker = native
 
     def jobs(self) -> Jobs:
-        """The jobs, one after the other; see :class:`Jobs`."""
+        """The jobs, one after the other. See :class:`Jobs`."""
         return Jobs(self._native.jobs())
 
     def run(self, handler: Handler, on_error: OnError | None = None) -> None:
@@ -176,7 +176,7 @@ class Job(Generic[Value]):
 
     @property
     def handle(self) -> TaskId:
-        """The task's id, with its newest version."""
+        """The task at its newest version; in the child of a fork, as it was claimed."""
         return self._native.handle
 
     @property
@@ -200,15 +200,21 @@ class Job(Generic[Value]):
     def claim_docs(
         self, namespace: str, key: str, wait: Seconds | None = None
     ) -> list[Doc[Any]]:
-        """Leases all documents of this primary key while the job runs; no other job gets them
-        meanwhile. What ends the job releases them, unless it deletes them or sets until when they
-        are held.
+        """Leases all documents of this primary key, by secondary key, for as long as the job goes
+        on. They are the job's alone: no other job gets them meanwhile. What ends the job releases
+        them, unless it deletes them or says until when they are to be held.
 
-        Raises :class:`~millpond.DependencyError` if another claimant holds one of them, and still
-        does after ``wait`` seconds. A handler that lets this error through has not failed: the
-        task is released with a delay of some milliseconds, as :meth:`fail` says. Waiters have no
-        order: the claimant that held the documents may get them again first. Raises
-        :class:`~millpond.LeaseLostError` once the job has ended.
+        Waiters have no order: the claimant that held the documents may get them again first.
+
+        :param namespace: the namespace of documents, up to 64 characters
+        :param key: the primary key of documents, up to 256 characters
+        :param wait: how long to wait for documents that others hold, in seconds, where
+          ``math.inf`` is forever; without it the call is refused at once
+        :raises: as for :meth:`TaskStore.claim_docs`; :class:`~millpond.DependencyError` if
+          somebody else holds one of them, and then none is leased: a handler that lets this error
+          through has not failed, and the task is given back, as :meth:`fail` says;
+          :class:`~millpond.LeaseLostError` once the job has ended, also if it ends meanwhile:
+          nothing is held then.
         """
         return self._native.claim_docs(namespace, key, wait)
 
@@ -245,8 +251,13 @@ class Job(Generic[Value]):
         return self._native.fail(err)
 
     def retry(self, err: str, delay: Seconds | None = None) -> Modified:
-        """Ends the job and schedules another attempt, after ``delay`` seconds or the worker's
-        backoff; if that was the last attempt, moves the task to its error queue.
+        """Ends the job and puts the task off for another attempt, as the :class:`Worker` says, or
+        into its error queue if that was the last.
+
+        :param err: what went wrong
+        :param delay: how long until the next attempt, in seconds; by default as the worker's
+          ``backoff`` says
+        :raises: as for :meth:`finish`.
         """
         return self._native.retry(err, delay)
 
@@ -260,10 +271,12 @@ class Job(Generic[Value]):
         return self._native.move_to(queue, err)
 
     def release(self, delay: Seconds | None = None) -> Modified:
-        """Ends the job and releases the task without counting an attempt, available after
-        ``delay`` seconds; 0 is at once. By default it is a random time of 0.05 to 0.1 seconds, so
-        that a task is not claimed and released in a tight loop. It does not count for
-        ``max_claims`` either.
+        """Ends the job and gives the task back untried, available after a random time of 100
+        milliseconds or up to half of it less, so that it is not given and given back all the
+        time. This is no attempt, and no claim without an end.
+
+        :param delay: how long until it is available, in seconds; 0 is at once
+        :raises: as for :meth:`finish`.
         """
         return self._native.release(delay)
 

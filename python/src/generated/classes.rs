@@ -16,9 +16,7 @@ type NewArgs<'py> = PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)>;
 #[pymethods]
 impl Task {
     #[new]
-    #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None), at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None, attempt = None, err = None, priority = None, expires_ms = None), text_signature = "(id, version, queue=None, *, value=millpond.UNSET, json=millpond.UNSET, \
- at_ms=None, created_ms=None, modified_ms=None, claimant=None, claims=None, \
- attempt=None, err=None, priority=None, expires_ms=None)")]
+    #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None), at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None, attempt = None, err = None, priority = None, expires_ms = None), text_signature = "(id, version, queue=None, *, value=millpond.UNSET, json=millpond.UNSET, at_ms=None, created_ms=None, modified_ms=None, claimant=None, claims=None, attempt=None, err=None, priority=None, expires_ms=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn of(
         py: Python<'_>,
@@ -40,16 +38,16 @@ impl Task {
         Ok(Self::new(millpond::tasks::Task {
             id: required("id", id)?,
             version: required("version", version)?,
-            queue: given("queue", queue)?,
+            queue: given("queue", queue)?.unwrap_or_default(),
             value: json::read(py, "value", value, json)?.text(),
-            at_ms: given("at_ms", at_ms)?,
-            created_ms: given("created_ms", created_ms)?,
-            modified_ms: given("modified_ms", modified_ms)?,
-            claimant: given("claimant", claimant)?,
-            claims: given("claims", claims)?,
-            attempt: given("attempt", attempt)?,
-            err: given("err", err)?,
-            priority: given("priority", priority)?,
+            at_ms: given("at_ms", at_ms)?.unwrap_or_default(),
+            created_ms: given("created_ms", created_ms)?.unwrap_or_default(),
+            modified_ms: given("modified_ms", modified_ms)?.unwrap_or_default(),
+            claimant: given("claimant", claimant)?.unwrap_or_default(),
+            claims: given("claims", claims)?.unwrap_or_default(),
+            attempt: given("attempt", attempt)?.unwrap_or_default(),
+            err: given("err", err)?.unwrap_or_default(),
+            priority: given("priority", priority)?.unwrap_or_default(),
             expires_ms: given("expires_ms", expires_ms)?,
         }))
     }
@@ -169,9 +167,7 @@ impl Task {
 #[pymethods]
 impl Doc {
     #[new]
-    #[pyo3(signature = (namespace, id, version, key = None, secondary_key = None, *, content = Given(None), json = Given(None), at_ms = None, claimant = None, created_ms = None, modified_ms = None), text_signature = "(namespace, id, version, key=None, secondary_key=None, *, content=millpond.UNSET, \
- json=millpond.UNSET, at_ms=None, claimant=None, created_ms=None, \
- modified_ms=None)")]
+    #[pyo3(signature = (namespace, id, version, key = None, secondary_key = None, *, content = Given(None), json = Given(None), at_ms = None, claimant = None, created_ms = None, modified_ms = None), text_signature = "(namespace, id, version, key=None, secondary_key=None, *, content=millpond.UNSET, json=millpond.UNSET, at_ms=None, claimant=None, created_ms=None, modified_ms=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn of(
         py: Python<'_>,
@@ -191,13 +187,13 @@ impl Doc {
             namespace: required("namespace", namespace)?,
             id: required("id", id)?,
             version: required("version", version)?,
-            key: given("key", key)?,
-            secondary_key: given("secondary_key", secondary_key)?,
+            key: given("key", key)?.unwrap_or_default(),
+            secondary_key: given("secondary_key", secondary_key)?.unwrap_or_default(),
             content: json::read(py, "content", content, json)?.text(),
-            at_ms: given("at_ms", at_ms)?,
-            claimant: given("claimant", claimant)?,
-            created_ms: given("created_ms", created_ms)?,
-            modified_ms: given("modified_ms", modified_ms)?,
+            at_ms: given("at_ms", at_ms)?.unwrap_or_default(),
+            claimant: given("claimant", claimant)?.unwrap_or_default(),
+            created_ms: given("created_ms", created_ms)?.unwrap_or_default(),
+            modified_ms: given("modified_ms", modified_ms)?.unwrap_or_default(),
         }))
     }
 

@@ -7,16 +7,6 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::to_python::{ToPython, class, data_class, named_tuple};
 
-impl ToPython for millpond::ick::Added {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { new, lowered, .. } = self;
-        named_tuple(
-            class!(py, "Added"),
-            PyTuple::new(py, [new.to_python(py, text)?, lowered.to_python(py, text)?])?,
-        )
-    }
-}
-
 impl ToPython for millpond::Recovery {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self {
@@ -29,39 +19,47 @@ impl ToPython for millpond::Recovery {
             warnings,
             ..
         } = self;
-        named_tuple(
-            class!(py, "Recovery"),
-            PyTuple::new(
-                py,
-                [
-                    records.to_python(py, text)?,
-                    torn_bytes.to_python(py, text)?,
-                    snapshot_bytes.to_python(py, text)?,
-                    log_bytes.to_python(py, text)?,
-                    closed.to_python(py, text)?,
-                    suspicion.to_python(py, text)?,
-                    warnings.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let values = [
+            records.to_python(py, text)?,
+            torn_bytes.to_python(py, text)?,
+            snapshot_bytes.to_python(py, text)?,
+            log_bytes.to_python(py, text)?,
+            closed.to_python(py, text)?,
+            suspicion.to_python(py, text)?,
+            warnings.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Recovery"), PyTuple::new(py, values)?)
     }
 }
 
-impl ToPython for millpond::shuffle::StreamStats {
+impl ToPython for millpond::ick::Added {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { len, pending, lag, oldest_idle, .. } = self;
-        named_tuple(
-            class!(py, "StreamStats"),
-            PyTuple::new(
-                py,
-                [
-                    len.to_python(py, text)?,
-                    pending.to_python(py, text)?,
-                    lag.to_python(py, text)?,
-                    oldest_idle.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let Self { new, lowered, .. } = self;
+        let values = [new.to_python(py, text)?, lowered.to_python(py, text)?];
+        named_tuple(class!(py, "Added"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::shuffle::DeadLetter {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { id, message, group, consumer, deliveries, .. } = self;
+        let values = [
+            ("id", id.to_python(py, text)?),
+            ("message", message.to_python(py, text)?),
+            ("group", group.to_python(py, text)?),
+            ("consumer", consumer.to_python(py, text)?),
+            ("deliveries", deliveries.to_python(py, text)?),
+        ];
+        data_class(class!(py, "DeadLetter"), values)
+    }
+}
+
+impl ToPython for millpond::shuffle::Reclaimed {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { messages, dead, .. } = self;
+        let values =
+            [("messages", messages.to_python(py, text)?), ("dead", dead.to_python(py, text)?)];
+        data_class(class!(py, "Reclaimed"), values)
     }
 }
 
@@ -71,186 +69,125 @@ impl ToPython for millpond::shuffle::Stats {
         let pending = self.pending();
         let lag = self.lag();
         let Self { streams, .. } = self;
-        named_tuple(
-            class!(py, "ShuffleStats"),
-            PyTuple::new(
-                py,
-                [
-                    streams.to_python(py, text)?,
-                    len.to_python(py, text)?,
-                    pending.to_python(py, text)?,
-                    lag.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let values = [
+            streams.to_python(py, text)?,
+            len.to_python(py, text)?,
+            pending.to_python(py, text)?,
+            lag.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "ShuffleStats"), PyTuple::new(py, values)?)
     }
 }
 
-impl ToPython for millpond::shuffle::Reclaimed {
+impl ToPython for millpond::shuffle::StreamStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { messages, dead, .. } = self;
-        data_class(
-            class!(py, "Reclaimed"),
-            [("messages", messages.to_python(py, text)?), ("dead", dead.to_python(py, text)?)],
-        )
-    }
-}
-
-impl ToPython for millpond::shuffle::DeadLetter {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { id, message, group, consumer, deliveries, .. } = self;
-        data_class(
-            class!(py, "DeadLetter"),
-            [
-                ("id", id.to_python(py, text)?),
-                ("message", message.to_python(py, text)?),
-                ("group", group.to_python(py, text)?),
-                ("consumer", consumer.to_python(py, text)?),
-                ("deliveries", deliveries.to_python(py, text)?),
-            ],
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::TaskId {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { id, version, .. } = self;
-        named_tuple(
-            class!(py, "TaskId"),
-            PyTuple::new(py, [id.to_python(py, text)?, version.to_python(py, text)?])?,
-        )
+        let Self { len, pending, lag, oldest_idle, .. } = self;
+        let values = [
+            len.to_python(py, text)?,
+            pending.to_python(py, text)?,
+            lag.to_python(py, text)?,
+            oldest_idle.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "StreamStats"), PyTuple::new(py, values)?)
     }
 }
 
 impl ToPython for millpond::tasks::DocId {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { namespace, id, version, .. } = self;
-        named_tuple(
-            class!(py, "DocId"),
-            PyTuple::new(
-                py,
-                [
-                    namespace.to_python(py, text)?,
-                    id.to_python(py, text)?,
-                    version.to_python(py, text)?,
-                ],
-            )?,
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::Modified {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { inserted, changed, inserted_docs, changed_docs, .. } = self;
-        named_tuple(
-            class!(py, "Modified"),
-            PyTuple::new(
-                py,
-                [
-                    inserted.to_python(py, text)?,
-                    changed.to_python(py, text)?,
-                    inserted_docs.to_python(py, text)?,
-                    changed_docs.to_python(py, text)?,
-                ],
-            )?,
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::Renewed {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { tasks, docs, at_ms, .. } = self;
-        named_tuple(
-            class!(py, "Renewed"),
-            PyTuple::new(
-                py,
-                [tasks.to_python(py, text)?, docs.to_python(py, text)?, at_ms.to_python(py, text)?],
-            )?,
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::Position {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { at_ms, id, .. } = self;
-        named_tuple(
-            class!(py, "Position"),
-            PyTuple::new(py, [at_ms.to_python(py, text)?, id.to_python(py, text)?])?,
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::TaskPage {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { tasks, next, .. } = self;
-        named_tuple(
-            class!(py, "TaskPage"),
-            PyTuple::new(py, [tasks.to_python(py, text)?, next.to_python(py, text)?])?,
-        )
-    }
-}
-
-impl ToPython for millpond::tasks::DocPosition {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { key, secondary_key, id, .. } = self;
-        named_tuple(
-            class!(py, "DocPosition"),
-            PyTuple::new(
-                py,
-                [
-                    key.to_python(py, text)?,
-                    secondary_key.to_python(py, text)?,
-                    id.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let values =
+            [namespace.to_python(py, text)?, id.to_python(py, text)?, version.to_python(py, text)?];
+        named_tuple(class!(py, "DocId"), PyTuple::new(py, values)?)
     }
 }
 
 impl ToPython for millpond::tasks::DocPage {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { docs, next, .. } = self;
-        named_tuple(
-            class!(py, "DocPage"),
-            PyTuple::new(py, [docs.to_python(py, text)?, next.to_python(py, text)?])?,
-        )
+        let values = [docs.to_python(py, text)?, next.to_python(py, text)?];
+        named_tuple(class!(py, "DocPage"), PyTuple::new(py, values)?)
     }
 }
 
-impl ToPython for millpond::tasks::QueueStats {
+impl ToPython for millpond::tasks::DocPosition {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { queue, size, available, claimed, future, max_claims, .. } = self;
-        named_tuple(
-            class!(py, "QueueStats"),
-            PyTuple::new(
-                py,
-                [
-                    queue.to_python(py, text)?,
-                    size.to_python(py, text)?,
-                    available.to_python(py, text)?,
-                    claimed.to_python(py, text)?,
-                    future.to_python(py, text)?,
-                    max_claims.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let Self { key, secondary_key, id, .. } = self;
+        let values =
+            [key.to_python(py, text)?, secondary_key.to_python(py, text)?, id.to_python(py, text)?];
+        named_tuple(class!(py, "DocPosition"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::Modified {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { inserted, changed, inserted_docs, changed_docs, .. } = self;
+        let values = [
+            inserted.to_python(py, text)?,
+            changed.to_python(py, text)?,
+            inserted_docs.to_python(py, text)?,
+            changed_docs.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Modified"), PyTuple::new(py, values)?)
     }
 }
 
 impl ToPython for millpond::tasks::NamespaceStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { namespace, size, claimed, .. } = self;
-        named_tuple(
-            class!(py, "NamespaceStats"),
-            PyTuple::new(
-                py,
-                [
-                    namespace.to_python(py, text)?,
-                    size.to_python(py, text)?,
-                    claimed.to_python(py, text)?,
-                ],
-            )?,
-        )
+        let values = [
+            namespace.to_python(py, text)?,
+            size.to_python(py, text)?,
+            claimed.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "NamespaceStats"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::Position {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { at_ms, id, .. } = self;
+        let values = [at_ms.to_python(py, text)?, id.to_python(py, text)?];
+        named_tuple(class!(py, "Position"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::QueueStats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { queue, size, available, claimed, future, max_claims, .. } = self;
+        let values = [
+            queue.to_python(py, text)?,
+            size.to_python(py, text)?,
+            available.to_python(py, text)?,
+            claimed.to_python(py, text)?,
+            future.to_python(py, text)?,
+            max_claims.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "QueueStats"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::Renewed {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { tasks, docs, at_ms, .. } = self;
+        let values =
+            [tasks.to_python(py, text)?, docs.to_python(py, text)?, at_ms.to_python(py, text)?];
+        named_tuple(class!(py, "Renewed"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::TaskId {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { id, version, .. } = self;
+        let values = [id.to_python(py, text)?, version.to_python(py, text)?];
+        named_tuple(class!(py, "TaskId"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::TaskPage {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { tasks, next, .. } = self;
+        let values = [tasks.to_python(py, text)?, next.to_python(py, text)?];
+        named_tuple(class!(py, "TaskPage"), PyTuple::new(py, values)?)
     }
 }
 
@@ -275,27 +212,24 @@ impl ToPython for millpond::tasks::Dependency {
             doc_claims,
             ..
         } = self;
-        Ok(PyList::new(
-            py,
-            [
-                inserts.to_python(py, text)?,
-                changes.to_python(py, text)?,
-                deletes.to_python(py, text)?,
-                depends.to_python(py, text)?,
-                claims.to_python(py, text)?,
-                doc_inserts.to_python(py, text)?,
-                doc_changes.to_python(py, text)?,
-                doc_deletes.to_python(py, text)?,
-                doc_depends.to_python(py, text)?,
-                doc_claims.to_python(py, text)?,
-                has_missing.to_python(py, text)?,
-                has_missing_docs.to_python(py, text)?,
-                has_claims.to_python(py, text)?,
-                has_claimed_docs.to_python(py, text)?,
-                has_collisions.to_python(py, text)?,
-                only_claims.to_python(py, text)?,
-            ],
-        )?
-        .into_any())
+        let values = [
+            inserts.to_python(py, text)?,
+            changes.to_python(py, text)?,
+            deletes.to_python(py, text)?,
+            depends.to_python(py, text)?,
+            claims.to_python(py, text)?,
+            doc_inserts.to_python(py, text)?,
+            doc_changes.to_python(py, text)?,
+            doc_deletes.to_python(py, text)?,
+            doc_depends.to_python(py, text)?,
+            doc_claims.to_python(py, text)?,
+            has_missing.to_python(py, text)?,
+            has_missing_docs.to_python(py, text)?,
+            has_claims.to_python(py, text)?,
+            has_claimed_docs.to_python(py, text)?,
+            has_collisions.to_python(py, text)?,
+            only_claims.to_python(py, text)?,
+        ];
+        Ok(PyList::new(py, values)?.into_any())
     }
 }

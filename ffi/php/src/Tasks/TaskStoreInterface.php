@@ -105,8 +105,8 @@ interface TaskStoreInterface
      *
      * PHP makes an int of a name like '7'.
      *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
+     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
+     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return array<string, int>
@@ -197,8 +197,8 @@ interface TaskStoreInterface
     /**
      * Whether none of these queues holds a task.
      *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
+     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
+     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
      *
      * @throws Exception\MillpondException as queueStats()
      * @throws Exception\InvalidArgumentException for a filter that names nothing
@@ -209,8 +209,8 @@ interface TaskStoreInterface
      * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
      * time for each queue, and counted without reading the tasks.
      *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
+     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
+     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<QueueStats>
@@ -282,8 +282,8 @@ interface TaskStoreInterface
     /**
      * What is in the namespaces that hold documents, by name.
      *
-     * @param string|iterable<string> $exact    names
-     * @param string|iterable<string> $prefixes what names begin with
+     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
+     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<NamespaceStats>

@@ -104,7 +104,7 @@ module Millpond
     #
     # Everything else is as in {Ick#each_batch}.
     #
-    # @param numbers [Enumerable<Integer>] which Icks, from 0
+    # @param numbers [Enumerable<Integer>] which Icks, from 0; up to 65,536
     # @param max [Integer] how many members at most, below 10^17
     # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
     #   ends then; `Float::INFINITY` waits without limit

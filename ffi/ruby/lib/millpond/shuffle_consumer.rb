@@ -78,8 +78,8 @@ module Millpond
     # nothing.
     #
     # @param max [Integer] how many messages at most, 1 to 10,000
-    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
-    #   once; `Float::INFINITY` waits without limit
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the loop ends then;
+    #   `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Message>]
     # @return [self] or, without a block, an Enumerator
     # @raise (see #read_many)

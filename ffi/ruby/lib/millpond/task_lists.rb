@@ -54,8 +54,8 @@ module Millpond
 
     # The queues that hold tasks, by name, with how many: those that are asked for, or all.
     #
-    # @param exact [String, Enumerable<String>] names
-    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
+    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Hash{String => Integer}] by name
     # @raise (see #queue_stats)
@@ -71,8 +71,8 @@ module Millpond
 
     # Whether none of these queues holds a task.
     #
-    # @param exact [String, Enumerable<String>] names
-    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
+    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
     # @return [Boolean]
     # @raise (see #queue_stats)
     # @raise [InvalidArgumentError] for a filter that names nothing
@@ -87,8 +87,8 @@ module Millpond
     # What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in time for
     # each queue, and counted without reading the tasks.
     #
-    # @param exact [String, Enumerable<String>] names
-    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
+    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<QueueStats>]
     # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 100,000
@@ -206,8 +206,8 @@ module Millpond
 
     # What is in the namespaces that hold documents, by name.
     #
-    # @param exact [String, Enumerable<String>] names
-    # @param prefixes [String, Enumerable<String>] what names begin with
+    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
+    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<NamespaceStats>]
     # @raise (see #queue_stats)

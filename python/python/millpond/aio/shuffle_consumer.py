@@ -56,10 +56,11 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.read_many(max, wait)
 
     def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
-        """The consumer's loop over batches of up to ``max`` messages; see :class:`Messages`.
+        """The consumer's loop: batches of up to ``max`` messages. See :class:`Messages`.
 
-        Without ``wait`` it ends when there is nothing left. Otherwise it ends when nothing has
-        come for ``wait`` seconds; ``math.inf`` waits without limit.
+        :param max: how many messages at most, 1 to 10,000
+        :param wait: how long to wait when there is no message, in seconds, where ``math.inf`` is
+          forever; without it the loop ends then
         """
         return Messages(self._native.messages(max, wait))
 

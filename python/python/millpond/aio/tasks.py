@@ -178,14 +178,20 @@ class TaskStore:
         return inserted[0] if inserted else None
 
     async def modify(self, modification: Modification) -> Modified:
-        """Does all of a modification, or nothing.
+        """Does all of a modification, or nothing: inserts, changes and deletes of tasks and
+        documents, and tasks and documents that have to be as they were seen.
 
-        Raises :class:`~millpond.DependencyError` if something is not as it has to be, with a list
-        of all that is not; then nothing has changed. After :class:`~millpond.ConnectionLostError`
-        or
-        :class:`~millpond.TimeoutError` it is done as a whole or not at all; :meth:`fetch` shows
-        which. Sent again, what it changed or deleted is not there at that version any more, so
-        nothing is done twice unless it only inserts; give inserts an id of your own then.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it is done
+        as a whole or not at all; :meth:`fetch` tells which. Sent again, what it changed or
+        deleted is not there at that version any more, so nothing is done twice unless it only
+        inserts tasks; give those an id of your own then.
+
+        :param modification: what is to happen, all of it or nothing
+        :raises: :class:`~millpond.InvalidArgumentError` for names, values and times beyond their
+          limits, values that are no JSON texts, and what is named twice, before anything is sent;
+          :class:`~millpond.DependencyError` if something is not as it has to be, with all that is
+          not (``dependency``), and then nothing has changed; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return await self._native.modify(modification)
 
@@ -214,20 +220,24 @@ class TaskStore:
         After an error it is as with :meth:`claim`.
 
         :param queues: names of queues, 1 to 1,000
-        :param lease: how long to lease, at most 100 years, in seconds
         :param max: how many tasks at most, 1 to 1,000
-        :raises: as for :meth:`claim`; also :class:`~millpond.InvalidArgumentError` for a ``max``
-          of 0 or above 1,000.
+        :param lease: how long to lease, at most 100 years, in seconds
+        :raises: as for :meth:`claim`; :class:`~millpond.InvalidArgumentError` for a ``max`` of 0
+          or above 1,000.
         """
         return await self._native.claim_many(queues, max, lease)
 
     def claims(
         self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
     ) -> Claims:
-        """The loop of claims: batches of up to ``max`` leased tasks; see :class:`Claims`.
+        """The loop of claims: leased tasks, one after the other or in batches, and it can wait
+        for them. See :class:`Claims`.
 
-        Without ``wait`` it ends when nothing is available. Otherwise it ends when nothing was for
-        ``wait`` seconds; ``math.inf`` is forever.
+        :param queues: names of queues, 1 to 1,000
+        :param max: how many tasks at most, 1 to 1,000
+        :param wait: how long to wait when no task is available, in seconds, where ``math.inf`` is
+          forever; without it the loop ends then
+        :param lease: how long tasks are leased, in seconds; 30 seconds by default
         """
         return Claims(self._native.claims(queues, max, wait, lease))
 
@@ -244,18 +254,32 @@ class TaskStore:
         error_queue: str | None = None,
     ) -> Worker:
         """A worker for these queues, which renews what it works on, retries what failed, and
-        moves what fails too often to the error queue; see :class:`Worker`.
+        moves what fails too often to the error queue. See :class:`Worker`.
 
-        With ``wait`` it waits for this many seconds for a task when none is available, instead of
-        ending at once. A task that failed is delayed for ``backoff`` seconds, then twice as long
-        each time up to ``backoff_max``, each time minus a random part of up to a half. After
-        ``max_attempts`` it goes to the ``error_queue``, by default the queue that it is in with
-        ``/err`` appended. A task that was claimed more often than ``max_claims`` since it was last
-        inserted, changed or released goes there too and to no handler, as it may be what kills the
-        workers: only expired leases count. For both 0, the default, is never.
+        :param queues: names of queues, 1 to 1,000
+        :param wait: how long to wait for a task when none is available, in seconds, where
+          ``math.inf`` is forever; without it the work ends then
+        :param lease: how long a task is leased, in seconds; 30 seconds by default. A native
+          thread renews it three times a lease
+        :param backoff: how long a task is delayed after its first failure, in seconds; then twice
+          as long each time, each time minus a random part of up to a half
+        :param backoff_max: how long a failed task is delayed at most, in seconds
+        :param max_attempts: after this many attempts a task goes to the error queue; 0 is never
+        :param max_claims: a task that was claimed more often since it was last inserted, changed
+          or released goes to the error queue and to no handler, as it may be what kills the
+          workers: only leases that ran out count; 0 is never
+        :param error_queue: where tasks go that failed too often; the queue that each is in with
+          ``/err`` behind it, by default
         """
         native = self._native.worker(
-            queues, wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue
+            queues,
+            wait,
+            lease,
+            backoff,
+            backoff_max,
+            max_attempts,
+            max_claims,
+            error_queue,
         )
         return Worker(native)
 
@@ -296,20 +320,36 @@ class TaskStore:
         claimant: str | None = None,
         omit_values: bool = False,
     ) -> TaskPage:
-        """A page of a queue's tasks, by time and id: the first, or the one ``after`` a position.
-        It reads up to ``limit`` tasks, 1,000 by default, at most 10,000.
-
-        With a ``claimant`` there are only tasks that are this one's or available; a page may hold
-        fewer then, or none, and still have a next one. Pages are not one snapshot: a task that is
+        """A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
         claimed between two pages may be on both or on none.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :param after: the page after this position
+        :param limit: reads at most this many tasks; 1,000 by default, at most 10,000
+        :param claimant: only tasks that are this claimant's or available. A page may hold fewer
+          tasks then, or none, and still have a next one
+        :param omit_values: leaves the values out. A change that is made of such a task removes
+          its value
+        :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
+          of 0 or above 10,000; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
-        return await self._native.list(queue, after, limit, claimant, omit_values)
+        return await self._native.list(
+            queue,
+            after,
+            limit,
+            claimant,
+            omit_values,
+        )
 
     async def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
         """The queues that hold tasks, by name, with how many: those that are asked for, or all.
 
+        :param exact: names, up to 10,000 with the prefixes
+        :param prefixes: what names begin with, up to 10,000 with the names
+        :param limit: at most this many, the first by name; 100,000 by default
         :raises: as for :meth:`queue_stats`.
         """
         return dict(await self._native.queues(exact, prefixes, limit))
@@ -317,8 +357,10 @@ class TaskStore:
     async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
         """Whether none of these queues holds a task.
 
-        :raises: as for :meth:`queue_stats`; also :class:`~millpond.InvalidArgumentError` for a
-          filter that names nothing.
+        :param exact: names, up to 10,000 with the prefixes
+        :param prefixes: what names begin with, up to 10,000 with the names
+        :raises: as for :meth:`queue_stats`; :class:`~millpond.InvalidArgumentError` for a filter
+          that names nothing.
         """
         return await self._native.are_empty(exact, prefixes)
 
@@ -328,6 +370,9 @@ class TaskStore:
         """What is in the queues that hold tasks, those that are asked for or all, by name: exact
         at one point in time for each queue, and counted without reading the tasks.
 
+        :param exact: names, up to 10,000 with the prefixes
+        :param prefixes: what names begin with, up to 10,000 with the names
+        :param limit: at most this many, the first by name; 100,000 by default
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
           of 0 or above 100,000; :class:`~millpond.WrongTypeError` and
           :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
@@ -355,6 +400,7 @@ class TaskStore:
 
         :param namespace: the namespace of documents, up to 64 characters
         :param key: the primary key of documents, up to 256 characters
+        :param secondary_key: the secondary key; empty by default
         :raises: :class:`~millpond.InvalidArgumentError` for an empty key and names beyond their
           limits; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
           if the keys hold something else.
@@ -406,17 +452,33 @@ class TaskStore:
         limit: int | None = None,
         omit_contents: bool = False,
     ) -> DocPage:
-        """A page of a namespace's documents, by primary key, secondary key and id: from the
-        primary key ``start`` on, up to ``end`` and without it, ``after`` a position, up to
-        ``limit``, 1,000 by default and at most 10,000.
+        """A page of a namespace's documents, by primary key, secondary key and id.
+
+        :param namespace: the namespace of documents, up to 64 characters
+        :param start: from this primary key on
+        :param end: up to this primary key, and without it; an empty one is no end
+        :param after: the page after this position
+        :param limit: at most this many; 1,000 by default, at most 10,000
+        :param omit_contents: leaves the contents out
+        :raises: as for :meth:`list`.
         """
-        return await self._native.list_docs(namespace, start, end, after, limit, omit_contents)
+        return await self._native.list_docs(
+            namespace,
+            start,
+            end,
+            after,
+            limit,
+            omit_contents,
+        )
 
     async def namespace_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[NamespaceStats]:
         """What is in the namespaces that hold documents, by name.
 
+        :param exact: names, up to 10,000 with the prefixes
+        :param prefixes: what names begin with, up to 10,000 with the names
+        :param limit: at most this many, the first by name; 100,000 by default
         :raises: as for :meth:`queue_stats`.
         """
         return await self._native.namespace_stats(exact, prefixes, limit)

@@ -10,7 +10,10 @@ from typing import Any, ClassVar, Literal
 from .records import DocId, TaskId
 
 __all__ = [
-{names}]
+{% for name in (["Millpond"] + errors|map(attribute="name"))|sort %}
+    "{{ name }}Error",
+{% endfor %}
+]
 
 
 class MillpondError(Exception):
@@ -37,3 +40,37 @@ class MillpondError(Exception):
     def __init__(self, message: str = "", operation: str = "") -> None:
         super().__init__(message)
         self.operation = operation
+{% for error in errors %}
+
+
+class {{ error.name }}Error(MillpondError{{ ", " ~ error.builtin if error.builtin }}):
+{{ error.comment|docstring(4) }}
+
+    code = {{ error.code }}
+    name = "{{ error.text }}"
+    retry = "{{ error.retry }}"
+{% if error.name == "Dependency" %}
+{% for field in dependency.fields %}
+    {{ field.name }}: {{ field.annotation }}
+{{ field.comment|docstring(4) }}
+{% endfor %}
+
+    def __init__(
+        self, message: str = "", operation: str = "", found: list[Any] | None = None
+    ) -> None:
+        super().__init__(message, operation)
+        # In the order in which they are declared.
+        for index, (name, kind) in enumerate(DependencyError.__annotations__.items()):
+            setattr(self, name, found[index] if found else [] if kind.startswith("list") else False)
+{% endif %}
+{% endfor %}
+
+
+CLASSES: dict[int, type[MillpondError]] = {
+    kind.code: kind
+    for kind in (
+{% for error in errors %}
+        {{ error.name }}Error,
+{% endfor %}
+    )
+}
