@@ -5,36 +5,75 @@
 const { inspect, types } = require('node:util')
 
 const { invalid, wrongType } = require('./errors.js')
-const limits = require('./native.js').limits()
+const limits = require('./generated/limits.js')
 
 const BYTES = 'a string or a Uint8Array, such as a Buffer'
 
 /** `[score, member, score, member, …]` of pairs, each `[score, member]` or just a member. */
-function pairList(pairs) {
+function pairList(argument, pairs) {
   const list = []
   const take = taking({ bytes: 0 }, pairs)
   let index = 0
-  for (const item of iterable('pairs', pairs, limits.items)) {
+  for (const item of iterable(argument, pairs, limits.step.CALL_ITEMS_MAX)) {
     if (!Array.isArray(item)) {
-      list.push(null, take(item, 'pairs', index))
+      list.push(null, take(argument, item, index))
     } else if (item.length === 2) {
-      list.push(score(item[0], index), take(item[1], 'pairs', index, '[1]'))
+      list.push(score(argument, item[0], index), take(argument, item[1], index, '[1]'))
     } else {
-      throw wrong(`pairs[${index}]`, '[score, member]', item)
+      throw wrong(`${argument}[${index}]`, '[score, member]', item)
     }
     index += 1
   }
   return list
 }
 
-/** An array of up to `max` members. */
-function memberList(members, max = limits.stepMembers) {
-  const list = []
+/** An array of members, of many steps. */
+function memberList(argument, members, max = limits.step.CALL_ITEMS_MAX) {
   const take = taking({ bytes: 0 }, members)
-  for (const member of iterable('members', members, max)) {
-    list.push(take(member, 'members', list.length))
+  return listOf(argument, members, max, take)
+}
+
+/** An array of members, of one step. */
+function batchMembers(argument, members) {
+  return memberList(argument, members, limits.ick.BATCH_MEMBERS_MAX)
+}
+
+/** The numbers of a channel's Icks. */
+function numberList(argument, numbers) {
+  const number = (argument, value, index) => smallSize(path(argument, index), value)
+  return listOf(argument, numbers, limits.ick.SHARDS_MAX, number)
+}
+
+/** Names of queues: one string, or an iterable of several. */
+function names(argument, values) {
+  if (typeof values === 'string') return [text(argument, values)]
+  return texts(argument, values, limits.tasks.CLAIM_QUEUES_MAX)
+}
+
+/** An iterable of up to `max` strings. */
+function texts(argument, values, max = limits.tasks.PAGE_MAX) {
+  return listOf(argument, values, max, text)
+}
+
+/** How many strings there are, and those. */
+function someTexts(argument, values) {
+  const all = texts(argument, values, limits.tasks.FILTER_NAMES_MAX)
+  return [all.length, ...all]
+}
+
+/** An array of up to `max` values, each checked. */
+function listOf(argument, values, max, take) {
+  const list = []
+  for (const value of iterable(argument, values, max)) {
+    list.push(take(argument, value, list.length))
   }
   return list
+}
+
+/** What an object has of these, each checked. */
+function parts(checks) {
+  return (argument, value) =>
+    Object.entries(checks).map(([name, take]) => take(`${argument}.${name}`, value?.[name]))
 }
 
 /**
@@ -43,25 +82,25 @@ function memberList(members, max = limits.stepMembers) {
  */
 function taking(total, ...sources) {
   const isStill = sources.every(Array.isArray)
-  return (value, argument, index, part) => {
-    const taken = bytes(value, argument, index, part)
+  return (argument, value, index, part) => {
+    const taken = bytes(argument, value, index, part)
     // A string has at least as many bytes; the native half counts them all.
     total.bytes += taken.length
-    if (total.bytes > limits.bytes) {
-      throw invalid(`up to ${path(argument, index, part)} there are more than ${limits.bytes} bytes`)
+    if (total.bytes > limits.step.CALL_BYTES_MAX) {
+      throw invalid(`up to ${path(argument, index, part)} there are more than ${limits.step.CALL_BYTES_MAX} bytes`)
     }
     return isStill || typeof taken === 'string' ? taken : new Uint8Array(taken)
   }
 }
 
-function score(value, index) {
+function score(argument, value, index) {
   if (value === null) return null
-  if (typeof value !== 'number') throw wrong(`pairs[${index}][0]`, 'a number or null', value)
+  if (typeof value !== 'number') throw wrong(path(argument, index, '[0]'), 'a number or null', value)
   return value
 }
 
 /** A member or a name as the native half takes it; `index` and `part` are its position, if any. */
-function bytes(value, argument, index, part = '') {
+function bytes(argument, value, index, part = '') {
   if (typeof value === 'string') {
     if (value.isWellFormed()) return value
     throw halved(path(argument, index, part))
@@ -165,9 +204,9 @@ function someMilliseconds(argument, value) {
   return value
 }
 
-function text(argument, value) {
-  if (typeof value !== 'string') throw wrong(argument, 'a string', value)
-  if (!value.isWellFormed()) throw halved(argument)
+function text(argument, value, index) {
+  if (typeof value !== 'string') throw wrong(path(argument, index), 'a string', value)
+  if (!value.isWellFormed()) throw halved(path(argument, index))
   return value
 }
 
@@ -232,6 +271,7 @@ function kind(value) {
 
 module.exports = {
   abortSignal,
+  batchMembers,
   byte,
   bytes,
   flag,
@@ -239,14 +279,19 @@ module.exports = {
   limits,
   memberList,
   milliseconds,
+  names,
+  numberList,
   oneOf,
   options,
   pairList,
+  parts,
   size,
   smallSize,
   someMilliseconds,
+  someTexts,
   taking,
   text,
+  texts,
   wholeNumber,
   wrong
 }

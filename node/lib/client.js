@@ -1,44 +1,35 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { nothing } = require('./results.js')
 const { begin, native, unwrap } = require('./calls.js')
-const { IckChannel } = require('./channel.js')
-const { atOnce, invalid, madeBy } = require('./errors.js')
-const { shuffleQueue } = require('./generated/options.js')
+const { atOnce, invalid } = require('./errors.js')
+const { SIGNAL, ...handles } = require('./generated/handles.js')
+const kinds = require('./generated/options.js')
 const { recovery } = require('./generated/records.js')
-const { Ick } = require('./ick.js')
-const { Client: Native } = require('./native.js')
+const { nativeOf } = require('./handle.js')
 const { of } = require('./reader.js')
-const { ShuffleQueue } = require('./shuffle.js')
+const { nothing } = require('./results.js')
 const { stepsOf } = require('./task-arguments.js')
-const { TaskStore } = require('./tasks.js')
 
 const CONNECT = {
-  returnBuffers: check.flag,
+  ...kinds.options,
   timeoutMs: check.someMilliseconds,
   connectTimeoutMs: check.someMilliseconds,
-  retries: check.smallSize,
+  returnBuffers: check.flag,
   username: check.text,
   password: check.text,
-  clientName: check.text,
-  signal: check.abortSignal
+  ...SIGNAL
 }
-const HANDLE = { returnBuffers: check.flag }
-const SHUFFLE_QUEUE = { ...shuffleQueue, ...HANDLE }
-const TASKS = { claimant: check.text }
 const readRecovery = of((reader) => reader.maybe(recovery))
-const SIGNAL = { signal: check.abortSignal }
 
 async function connect(url, options) {
   check.text('url', url)
-  const { returnBuffers = false, signal, ...given } = check.options(options, CONNECT)
-  if (given.username !== undefined && given.password === undefined) {
+  const { returnBuffers = false, username, password, signal, ...said } = check.options(options, CONNECT)
+  if (username !== undefined && password === undefined) {
     throw invalid('username goes with a password')
   }
-  const all = { text: !returnBuffers, ...given }
-  const client = (made) => warned(new Client(made, returnBuffers))
-  return unwrap(await begin(signal, client, (number) => native.connect(number, url, all)))
+  const send = (number) => native.connect(number, url, !returnBuffers, stepsOf(said), username, password)
+  return unwrap(await begin(signal, (made) => warned(new Client(made)), send))
 }
 
 function warned(client) {
@@ -48,57 +39,18 @@ function warned(client) {
   return client
 }
 
-class Client {
-  #native
-  #returnBuffers
-
-  constructor(native, returnBuffers) {
-    this.#native = madeBy('connect()', native, Native)
-    this.#returnBuffers = returnBuffers
-  }
-
-  ick(name, options) {
-    const bytes = check.bytes(name, 'name')
-    return new Ick(atOnce(() => this.#native.ick(bytes, this.#isText(options))))
-  }
-
-  ickChannel(name, shards, options) {
-    const bytes = check.bytes(name, 'name')
-    const count = check.smallSize('shards', shards)
-    const text = this.#isText(options)
-    return new IckChannel(atOnce(() => this.#native.ickChannel(bytes, count, text)))
-  }
-
-  shuffleQueue(name, options) {
-    const bytes = check.bytes(name, 'name')
-    const { returnBuffers = this.#returnBuffers, ...given } = check.options(options, SHUFFLE_QUEUE)
-    const { texts, numbers } = stepsOf(given)
-    const make = () => this.#native.shuffleQueue(bytes, !returnBuffers, texts, numbers)
-    return new ShuffleQueue(atOnce(make))
-  }
-
-  tasks(name, options) {
-    const bytes = check.bytes(name, 'name')
-    const { claimant } = check.options(options, TASKS)
-    return new TaskStore(atOnce(() => this.#native.tasks(bytes, claimant)))
-  }
-
+class Client extends handles.Client {
   recovery() {
-    return readRecovery(atOnce(() => this.#native.recovery()))
+    return readRecovery(atOnce(() => nativeOf(this).recovery()))
   }
 
   async close(options) {
     const { signal } = check.options(options, SIGNAL)
-    return unwrap(await begin(signal, nothing, (number) => this.#native.close(number)))
+    return unwrap(await begin(signal, nothing, (number) => nativeOf(this).close(number)))
   }
 
   [Symbol.asyncDispose]() {
     return this.close()
-  }
-
-  #isText(options) {
-    const { returnBuffers = this.#returnBuffers } = check.options(options, HANDLE)
-    return !returnBuffers
   }
 }
 

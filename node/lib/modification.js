@@ -1,14 +1,13 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { pushDocChange } = require('./doc.js')
-const { pushChange } = require('./task.js')
+const { pushDocChange, pushTaskChange } = require('./changes.js')
 const args = require('./task-arguments.js')
 
 /** How each kind of entry is put into the lists, in the order in which they are read. */
 const KINDS = {
   inserts: args.pushNewTask,
-  changes: pushChange,
+  changes: pushTaskChange,
   deletes: args.pushTaskId,
   depends: args.pushTaskId,
   docInserts: args.pushNewDoc,
@@ -27,8 +26,8 @@ function deleting(handle) {
 }
 
 /** The two lists of a modification. */
-function entriesOf(modification) {
-  const given = args.known('modification', modification, Object.keys(KINDS))
+function entriesOf(argument, modification) {
+  const given = args.known(argument, modification, Object.keys(KINDS))
   const entries = new args.Entries()
   for (const kind in KINDS) {
     pushAll(entries, kind, KINDS[kind], kind === 'deletes' ? deletesOf(given) : given[kind])
@@ -38,7 +37,7 @@ function entriesOf(modification) {
 
 function deletesOf({ deletes = [], [OWN_DELETE]: own }) {
   if (own === undefined) return deletes
-  const all = Array.from(check.iterable('deletes', deletes, check.limits.entries))
+  const all = Array.from(check.iterable('deletes', deletes, check.limits.tasks.MODIFICATION_ENTRIES_MAX))
   return all.some((task) => task?.id === own.id) ? all : [...all, own]
 }
 
@@ -63,7 +62,7 @@ function heldOf(held) {
 
 /** How many there are, and those. */
 function pushAll(entries, kind, push, values = []) {
-  const all = Array.from(check.iterable(kind, values, check.limits.entries))
+  const all = Array.from(check.iterable(kind, values, check.limits.tasks.MODIFICATION_ENTRIES_MAX))
   entries.push(all.length)
   all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
 }

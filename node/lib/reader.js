@@ -1,12 +1,15 @@
 'use strict'
 
+const DEFAULT_STREAM = -1
+
 /** Reads a list in the order in which the native half has written it. */
 class Reader {
   #list
-  #next = 0
+  #next
 
-  constructor(list) {
+  constructor(list, start) {
     this.#list = list
+    this.#next = start
   }
 
   one() {
@@ -26,11 +29,30 @@ class Reader {
     for (let left = this.one(); left > 0; left -= 1) all.push(read(this))
     return all
   }
+
+  /** The number of a stream; null for the default one. */
+  stream() {
+    const number = this.one()
+    return number === DEFAULT_STREAM ? null : number
+  }
+
+  /**
+   * Of a list with bytes: whether these parts are as they are wanted. Where strings are wanted, what is no text is a
+   * Buffer among them.
+   */
+  isText(parts) {
+    return this.#list[0] || parts.flat().every((part) => typeof part === 'string')
+  }
 }
 
 /** How to read a list; null stays null. */
-function of(read) {
-  return (list) => (list === null ? null : read(new Reader(list)))
+function of(read, start = 0) {
+  return (list) => (list === null ? null : read(new Reader(list, start)))
 }
 
-module.exports = { of }
+/** How to read a list with bytes, which begins with whether all is as it is wanted. */
+function ofBytes(read) {
+  return of(read, 1)
+}
+
+module.exports = { DEFAULT_STREAM, of, ofBytes }

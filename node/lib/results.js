@@ -2,6 +2,8 @@
 
 // What the results of the native half mean. Each takes two numbers or one value.
 
+const { made } = require('./generated/records.js')
+
 /** A count of something, or nothing. */
 function count(number) {
   return number
@@ -29,25 +31,21 @@ function entries(flat) {
   return list
 }
 
-function stats(values) {
-  if (values === null) return null
-  const [ver, key, psetKey, csetKey, psetSize, csetSize, totalSize, ...scores] = values
-  const [psetMin, psetMax, csetMin, csetMax, totalMin, totalMax] = scores
-  return {
-    ver,
-    key,
-    psetKey,
-    csetKey,
-    psetSize,
-    csetSize,
-    totalSize,
-    psetMin,
-    psetMax,
-    csetMin,
-    csetMax,
-    totalMin,
-    totalMax
-  }
+const range = (reader) => [reader.one(), reader.one()]
+const NO_RANGE = [null, null]
+
+/** The sizes and score ranges of an Ick. */
+made.stats = (reader) => {
+  const [ver, key, psetKey, csetKey] = [reader.one(), reader.one(), reader.one(), reader.one()]
+  const [psetSize, csetSize] = [reader.one(), reader.one()]
+  const [psetMin, psetMax] = reader.maybe(range) ?? NO_RANGE
+  const [csetMin, csetMax] = reader.maybe(range) ?? NO_RANGE
+  const totalSize = reader.one()
+  const scores = [psetMin, psetMax, csetMin, csetMax].filter((score) => score !== null)
+  const [totalMin, totalMax] =
+    scores.length === 0 ? NO_RANGE : [Math.min(...scores), Math.max(...scores)]
+  const sizes = { psetSize, csetSize, totalSize }
+  return { ver, key, psetKey, csetKey, ...sizes, psetMin, psetMax, csetMin, csetMax, totalMin, totalMax }
 }
 
-module.exports = { added, count, entries, isTrue, nothing, stats }
+module.exports = { added, count, entries, isTrue, nothing }

@@ -6,11 +6,10 @@ const { types } = require('node:util')
 
 const check = require('./arguments.js')
 const { invalid } = require('./errors.js')
-
-const DEFAULT_STREAM = -1
+const { DEFAULT_STREAM } = require('./reader.js')
 
 /** `[field, value, field, value, …]` of an object, a Map or pairs. */
-function fieldList(fields, argument) {
+function fieldList(argument, fields) {
   const list = []
   pushFields(list, fields, argument, { bytes: 0 })
   return list
@@ -26,7 +25,7 @@ function pushFields(list, fields, argument, total, ...others) {
   for (const pair of pairsOf(fields, argument)) {
     const path = `${argument}[${count}]`
     if (!Array.isArray(pair) || pair.length !== 2) throw check.wrong(path, '[field, value]', pair)
-    list.push(take(pair[0], path, 0), take(pair[1], path, 1))
+    list.push(take(path, pair[0], 0), take(path, pair[1], 1))
     count += 1
   }
   return count
@@ -38,48 +37,46 @@ function pairsOf(fields, argument) {
     fields !== null &&
     !ArrayBuffer.isView(fields) &&
     fields[Symbol.iterator] === undefined
-  return isObject ? Object.entries(fields) : check.iterable(argument, fields, check.limits.fields)
+  return isObject ? Object.entries(fields) : check.iterable(argument, fields, check.limits.shuffle.FIELDS_MAX)
 }
 
-/** `[shard key, field, value, …, shard key, …]` and how many fields each message has. */
-function messageList(messages) {
-  const strings = []
-  const counts = []
+/** Of each message the shard key, how many fields it has, and those. */
+function messageList(argument, messages) {
+  const list = []
   const total = { bytes: 0 }
   const take = check.taking(total, messages)
-  for (const message of check.iterable('messages', messages, check.limits.items)) {
-    const path = `messages[${counts.length}]`
+  let count = 0
+  for (const message of check.iterable(argument, messages, check.limits.step.CALL_ITEMS_MAX)) {
+    const path = `${argument}[${count++}]`
     if (!Array.isArray(message) || message.length !== 2) {
       throw check.wrong(path, '[shardKey, fields]', message)
     }
-    strings.push(take(message[0], path, 0))
-    counts.push(pushFields(strings, message[1], `${path}[1]`, total, messages))
+    const place = list.push(take(path, message[0], 0), 0) - 1
+    list[place] = pushFields(list, message[1], `${path}[1]`, total, messages)
   }
-  return { strings, counts }
+  return list
 }
 
-/** The streams and ids of one message or of several, or of their receipts. */
-function receiptLists(messages) {
-  const streams = []
-  const ids = []
+/** `[stream, id, …]` of one message or of several, or of their receipts. */
+function receiptList(argument, messages) {
+  const list = []
   const isOne = typeof messages?.id === 'string'
-  const several = isOne ? [messages] : check.iterable('messages', messages, check.limits.items)
+  const several = isOne ? [messages] : check.iterable(argument, messages, check.limits.step.CALL_ITEMS_MAX)
   for (const message of several) {
-    const path = isOne ? 'messages' : `messages[${ids.length}]`
+    const path = isOne ? argument : `${argument}[${list.length / 2}]`
     const { stream, id } = message ?? {}
     if (typeof id !== 'string') throw check.wrong(path, 'a message or a receipt', message)
     checkId(id, `${path}.id`)
-    streams.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${path}.stream`, stream))
-    ids.push(id)
+    list.push(stream === null ? DEFAULT_STREAM : check.smallSize(`${path}.stream`, stream), id)
   }
-  return { streams, ids }
+  return list
 }
 
 /** The ids of one dead letter or of several, which may be ids already. */
-function letterIds(letters) {
+function letterIds(argument, letters) {
   const isOne = typeof letters === 'string' || typeof letters?.id === 'string'
-  return Array.from(isOne ? [letters] : check.iterable('letters', letters, check.limits.items), (letter, index) => {
-    const path = isOne ? 'letters' : `letters[${index}]`
+  return Array.from(isOne ? [letters] : check.iterable(argument, letters, check.limits.step.CALL_ITEMS_MAX), (letter, index) => {
+    const path = isOne ? argument : `${argument}[${index}]`
     const id = typeof letter === 'string' ? letter : letter?.id
     if (typeof id !== 'string') throw check.wrong(path, 'a dead letter or its id', letter)
     checkId(id, path)
@@ -109,4 +106,4 @@ function secondsOf(date) {
   return seconds === 0 ? -1 : seconds
 }
 
-module.exports = { deadline, fieldList, letterIds, messageList, receiptLists }
+module.exports = { deadline, fieldList, letterIds, messageList, receiptList }

@@ -17,18 +17,6 @@ class Entries {
   }
 }
 
-/** Names of queues, or names to filter by: one string, or an iterable of several. */
-function names(argument, values) {
-  if (typeof values === 'string') return [check.text(argument, values)]
-  return texts(argument, values, argument === 'queues' ? check.limits.queues : check.limits.names)
-}
-
-/** An iterable of up to `max` strings. */
-function texts(argument, values, max = check.limits.ids) {
-  const take = (value, index) => check.text(`${argument}[${index}]`, value)
-  return Array.from(check.iterable(argument, values, max), take)
-}
-
 /** A JSON text; null is no text, as false is "not given". */
 function textOrNone(argument, value) {
   return value === null ? false : check.text(argument, value)
@@ -165,7 +153,6 @@ module.exports = {
   INSERT_OPTIONS,
   PUT_OPTIONS,
   known,
-  names,
   object,
   pushDocId,
   pushNewDoc,
@@ -174,6 +161,5 @@ module.exports = {
   pushSteps,
   pushTaskId,
   settings,
-  stepsOf,
-  texts
+  stepsOf
 }

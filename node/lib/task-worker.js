@@ -5,7 +5,7 @@ const { inspect, types } = require('node:util')
 
 const check = require('./arguments.js')
 const { atOnce, classes, isWrongArgument } = require('./errors.js')
-const { Jobs } = require('./jobs.js')
+const { Jobs } = require('./loops.js')
 const { TaskStore: Native } = require('./native.js')
 
 const SIGNAL = { signal: check.abortSignal }
@@ -58,8 +58,7 @@ class TaskWorker {
 
   jobs(options) {
     const { signal } = check.options(options, SIGNAL)
-    const { texts, numbers } = this.#options
-    return new Jobs(atOnce(() => this.#native.jobs(this.#queues, texts, numbers)), signal)
+    return new Jobs(atOnce(() => this.#native.jobs(this.#queues, this.#options)), signal)
   }
 
   async run(handler, options) {

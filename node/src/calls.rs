@@ -236,7 +236,7 @@ impl CallsOfThread {
     #[napi]
     pub fn panic(&self, number: u32) -> bool {
         let call = || -> Result<std::future::Ready<Result<()>>> { panic!("on request") };
-        self.0.start(number, call, CallResult::nothing)
+        self.0.start(number, call, |env, done| CallResult::nothing(env, true, done))
     }
 }
 

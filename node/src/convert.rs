@@ -1,21 +1,67 @@
 //! Values of JavaScript as the core takes them, and back. The JavaScript half has checked their
 //! types; a wrong value is a bug there.
 
+use std::ops::Deref;
 use std::ptr;
 use std::time::Duration;
 
-use millpond::ick::Entry;
+use millpond::ick::{Added, Entry};
+use millpond::shuffle::{MessageId, Receipt, Stream};
 use millpond::step::ByteList;
 use napi::bindgen_prelude::{
     Array, FromNapiValue, JsValue, ToNapiValue, TypeName, ValidateNapiValue,
 };
 use napi::{Env, Status, ValueType, check_status, sys};
 
-/// The scores and members of an add.
-pub(crate) struct Pairs {
+/// The default stream, which has no number.
+pub(crate) const DEFAULT_STREAM: f64 = -1.0;
+
+/// What a call takes, as the JavaScript half hands it over: from this the function makes it.
+macro_rules! argument {
+    ($name:ident, $read:expr) => {
+        impl TypeName for $name {
+            fn type_name() -> &'static str {
+                stringify!($name)
+            }
+
+            fn value_type() -> ValueType {
+                ValueType::Unknown
+            }
+        }
+
+        impl ValidateNapiValue for $name {}
+
+        impl FromNapiValue for $name {
+            unsafe fn from_napi_value(
+                env: sys::napi_env,
+                value: sys::napi_value,
+            ) -> napi::Result<Self> {
+                $read(&Env::from_raw(env), value)
+            }
+        }
+    };
+}
+pub(crate) use argument;
+
+/// Scores and members: `[score, member, score, member, …]`, where a score that is not a number is missing.
+pub struct Pairs {
     scores: Vec<Option<f64>>,
     members: ByteList,
 }
+
+argument!(Pairs, |env: &Env, value| {
+    let values = array(env, value)?;
+    let count = values.len() / 2;
+    let mut pairs = Pairs {
+        scores: Vec::with_capacity(count as usize),
+        members: ByteList::with_capacity(count as usize, count as usize * 16),
+    };
+    for index in 0..count {
+        pairs.scores.push(number_of(env, element(env, &values, index * 2)?));
+        push(env, &mut pairs.members, element(env, &values, index * 2 + 1)?)?;
+    }
+    Ok(pairs)
+});
 
 impl Pairs {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Option<f64>, &[u8])> {
@@ -23,22 +69,89 @@ impl Pairs {
     }
 }
 
-/// Reads `[score, member, score, member, …]`, where a score that is not a number is missing.
-pub(crate) fn pairs(env: &Env, values: &Array<'_>) -> napi::Result<Pairs> {
-    let count = values.len() / 2;
-    let mut pairs = Pairs {
-        scores: Vec::with_capacity(count as usize),
-        members: ByteList::with_capacity(count as usize, count as usize * 16),
-    };
-    for index in 0..count {
-        let mut score = 0.0;
-        let value = element(env, values, index * 2)?;
-        // SAFETY: the environment and the value are this call's.
-        let status = unsafe { sys::napi_get_value_double(env.raw(), value, &mut score) };
-        pairs.scores.push((status == sys::Status::napi_ok).then_some(score));
-        push(env, &mut pairs.members, element(env, values, index * 2 + 1)?)?;
+/// Members: `[member, member, …]`.
+pub struct Members(pub(crate) ByteList);
+
+argument!(Members, |env: &Env, value| Ok(Self(members(env, &array(env, value)?)?)));
+
+/// The fields of a message: `[field, value, …]`.
+pub struct Fields(ByteList);
+
+argument!(Fields, |env: &Env, value| Ok(Self(members(env, &array(env, value)?)?)));
+
+impl Fields {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut strings = self.0.iter();
+        std::iter::from_fn(move || Some((strings.next()?, strings.next()?)))
     }
-    Ok(pairs)
+}
+
+/// MessageList: of each the shard key, how many fields it has, and those, in one list.
+pub struct MessageList {
+    counts: Vec<usize>,
+    strings: ByteList,
+}
+
+argument!(MessageList, |env: &Env, value| {
+    let values = array(env, value)?;
+    let mut all = MessageList { counts: Vec::new(), strings: ByteList::default() };
+    for index in 0..values.len() {
+        let value = element(env, &values, index)?;
+        match number_of(env, value) {
+            Some(count) => all.counts.push(count as usize),
+            None => push(env, &mut all.strings, value)?,
+        }
+    }
+    Ok(all)
+});
+
+impl MessageList {
+    #[expect(clippy::type_complexity, reason = "an alias cannot hold an impl")]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], Vec<(&[u8], &[u8])>)> {
+        let mut rest = self.strings.iter();
+        self.counts.iter().map(move |count| {
+            let shard_key = rest.next().unwrap_or_default();
+            let fields: Vec<_> = rest.by_ref().take(2 * count).collect();
+            (shard_key, fields.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+        })
+    }
+}
+
+/// Receipts: `[stream, id, …]`.
+pub struct Receipts(pub(crate) Result<Vec<Receipt>, millpond::Error>);
+
+argument!(Receipts, |env: &Env, value| {
+    let values = array(env, value)?;
+    let mut all = Vec::with_capacity(values.len() as usize / 2);
+    for index in 0..values.len() / 2 {
+        let stream = match number_of(env, element(env, &values, index * 2)?) {
+            Some(number) if number != DEFAULT_STREAM => Stream::Number(number as u32),
+            _ => Stream::Default,
+        };
+        all.push((stream, long_string(env, element(env, &values, index * 2 + 1)?)?));
+    }
+    let receipt = |(stream, id): (Stream, Vec<u8>)| Ok(Receipt { stream, id: message_id(&id)? });
+    Ok(Self(all.into_iter().map(receipt).collect()))
+});
+
+/// Ids of messages.
+pub struct Ids(pub(crate) Result<Vec<MessageId>, millpond::Error>);
+
+argument!(Ids, |env: &Env, value| {
+    let ids = members(env, &array(env, value)?)?;
+    Ok(Self(ids.iter().map(message_id).collect()))
+});
+
+fn message_id(id: &[u8]) -> Result<MessageId, millpond::Error> {
+    let id = String::from_utf8_lossy(id).parse();
+    id.map_err(|error: millpond::Error| {
+        millpond::Error::new(millpond::ErrorKind::InvalidArgument, error.message())
+    })
+}
+
+fn array<'env>(env: &'env Env, value: sys::napi_value) -> napi::Result<Array<'env>> {
+    // SAFETY: the environment and the value are this call's.
+    unsafe { Array::from_napi_value(env.raw(), value) }
 }
 
 /// Reads `[member, member, …]`.
@@ -48,6 +161,14 @@ pub(crate) fn members(env: &Env, values: &Array<'_>) -> napi::Result<ByteList> {
         push(env, &mut members, element(env, values, index)?)?;
     }
     Ok(members)
+}
+
+/// A number, if it is one.
+fn number_of(env: &Env, value: sys::napi_value) -> Option<f64> {
+    let mut number = 0.0;
+    // SAFETY: the environment and the value are this call's.
+    let status = unsafe { sys::napi_get_value_double(env.raw(), value, &mut number) };
+    (status == sys::Status::napi_ok).then_some(number)
 }
 
 fn element(env: &Env, values: &Array<'_>, index: u32) -> napi::Result<sys::napi_value> {
@@ -76,6 +197,7 @@ fn push(env: &Env, list: &mut ByteList, value: sys::napi_value) -> napi::Result<
     Ok(())
 }
 
+/// The UTF-8 of a string, however long.
 fn long_string(env: &Env, value: sys::napi_value) -> napi::Result<Vec<u8>> {
     // SAFETY: the environment and the value are this call's.
     let string = unsafe { String::from_napi_value(env.raw(), value) }?;
@@ -110,56 +232,26 @@ fn with_bytes(env: &Env, value: sys::napi_value, take: impl FnOnce(&[u8])) -> na
 /// A name or a member.
 pub struct Bytes(pub(crate) Vec<u8>);
 
-impl TypeName for Bytes {
-    fn type_name() -> &'static str {
-        "string | Uint8Array"
-    }
-
-    fn value_type() -> ValueType {
-        ValueType::Unknown
-    }
-}
-
-impl ValidateNapiValue for Bytes {}
-
-impl FromNapiValue for Bytes {
-    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
-        let mut list = ByteList::default();
-        push(&Env::from_raw(env), &mut list, value)?;
-        Ok(Self(list.iter().next().unwrap_or_default().to_vec()))
-    }
-}
+argument!(Bytes, |env: &Env, value| {
+    let mut list = ByteList::default();
+    push(env, &mut list, value)?;
+    Ok(Self(list.iter().next().unwrap_or_default().to_vec()))
+});
 
 /// A size: a number, or a bigint where a number is not exact any more.
 pub struct Size(pub(crate) u64);
 
-impl TypeName for Size {
-    fn type_name() -> &'static str {
-        "number | bigint"
+argument!(Size, |env: &Env, value| {
+    if let Some(number) = number_of(env, value) {
+        return Ok(Self(number as u64));
     }
-
-    fn value_type() -> ValueType {
-        ValueType::Unknown
-    }
-}
-
-impl ValidateNapiValue for Size {}
-
-impl FromNapiValue for Size {
-    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
-        let mut number = 0.0;
-        // SAFETY: the caller's promise for the environment and the value.
-        if unsafe { sys::napi_get_value_double(env, value, &mut number) } == sys::Status::napi_ok {
-            return Ok(Self(number as u64));
-        }
-        let (mut size, mut exact) = (0, false);
-        // SAFETY: as above.
-        check_status!(unsafe {
-            sys::napi_get_value_bigint_uint64(env, value, &mut size, &mut exact)
-        })?;
-        Ok(Self(if exact { size } else { u64::MAX }))
-    }
-}
+    let (mut size, mut exact) = (0, false);
+    // SAFETY: the environment and the value are this call's.
+    check_status!(unsafe {
+        sys::napi_get_value_bigint_uint64(env.raw(), value, &mut size, &mut exact)
+    })?;
+    Ok(Self(if exact { size } else { u64::MAX }))
+});
 
 /// A time in milliseconds; what does not fit into a [`Duration`] means without limit.
 pub(crate) fn duration(milliseconds: f64) -> Duration {
@@ -192,17 +284,21 @@ impl From<napi::Error> for Failure {
 pub(crate) type Converted = Result<CallResult, Failure>;
 
 impl CallResult {
-    pub(crate) fn nothing(_: &Env, (): ()) -> Converted {
+    pub(crate) fn nothing(_: &Env, _: bool, (): ()) -> Converted {
         Ok(CallResult::Numbers(0.0, 0.0))
     }
 
     /// A count, of what is in memory somewhere: always exact.
-    pub(crate) fn count(_: &Env, count: u64) -> Converted {
-        Ok(CallResult::Numbers(count as f64, 0.0))
+    pub(crate) fn count(_: &Env, _: bool, count: impl Into<u64>) -> Converted {
+        Ok(CallResult::Numbers(count.into() as f64, 0.0))
     }
 
-    pub(crate) fn bool(_: &Env, is: bool) -> Converted {
+    pub(crate) fn bool(_: &Env, _: bool, is: bool) -> Converted {
         Ok(CallResult::Numbers(f64::from(is), 0.0))
+    }
+
+    pub(crate) fn added(_: &Env, _: bool, added: Added) -> Converted {
+        Ok(CallResult::Numbers(added.new as f64, added.lowered as f64))
     }
 
     pub(crate) fn value(env: &Env, value: impl ToNapiValue) -> Converted {
@@ -236,9 +332,9 @@ pub(crate) fn text_or_buffer(
 }
 
 /// `[member, score, member, score, …]`.
-pub(crate) fn entries(env: &Env, entries: &[Entry], text: bool) -> Converted {
+pub(crate) fn entries(env: &Env, text: bool, entries: impl Deref<Target = [Entry]>) -> Converted {
     let list = Values::new(env, entries.len() * 2)?;
-    for (index, entry) in (0..).zip(entries) {
+    for (index, entry) in (0..).zip(&*entries) {
         list.set(index * 2, text_or_buffer(env, &entry.member, text)?)?;
         list.set(index * 2 + 1, number(env, entry.score)?)?;
     }

@@ -1,17 +1,19 @@
 //! What every handle of a queue has beside the core's: where its results go, and what keeps the
 //! garbage collector from closing a client on the event loop's thread.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::thread;
 
-use millpond::{Async, Client, Result};
+use millpond::{Async, Client, Error, ErrorKind, Result};
 use napi::Env;
 use tokio::sync::oneshot;
 
 use crate::calls::Calls;
-use crate::convert::Converted;
+use crate::convert::{CallResult, Converted};
+use crate::errors;
 
 /// A handle of the core's, as JavaScript holds it.
 pub(crate) struct Handle<T> {
@@ -49,41 +51,100 @@ impl<T> Handle<T> {
         Handle { core, open, calls, text: self.text }
     }
 
-    /// The same with another kind of results.
-    pub(crate) fn texts(self, text: bool) -> Self {
-        Self { text, ..self }
+    /// The same with Buffers or strings in results, if that is said.
+    pub(crate) fn buffers(self, buffers: Option<bool>) -> Self {
+        Self { text: buffers.map_or(self.text, |buffers| !buffers), ..self }
     }
 
     /// Starts a call; see [`Calls::start`].
     pub(crate) fn start<A: 'static, F: Future<Output = Result<A>> + Unpin + 'static>(
         &self,
         number: u32,
-        call: impl FnOnce(&T) -> F,
-        convert: impl FnOnce(&Env, A) -> Converted + 'static,
+        call: impl FnOnce(&T) -> Result<F>,
+        convert: impl FnOnce(&Env, bool, A) -> Converted + 'static,
     ) -> bool {
-        self.try_start(number, |core| Ok(call(core)), convert)
+        let text = self.text;
+        self.calls.start(number, || call(&self.core), move |env, result| convert(env, text, result))
     }
 
-    /// Starts a call that may be refused at once.
-    pub(crate) fn try_start<A: 'static, F: Future<Output = Result<A>> + Unpin + 'static>(
+    /// What a call returns that does not wait; an error is thrown.
+    pub(crate) fn at_once<U>(
         &self,
-        number: u32,
-        call: impl FnOnce(&T) -> Result<F>,
-        convert: impl FnOnce(&Env, A) -> Converted + 'static,
-    ) -> bool {
-        self.calls.start(number, || call(&self.core), convert)
+        env: &Env,
+        call: impl FnOnce(&T) -> Result<U>,
+    ) -> napi::Result<U> {
+        errors::catch(|| call(&self.core)).map_err(|error| errors::thrown(env, &error))
     }
 }
 
-/// What a lease calls when it is lost, and the result of a call that waits for that: false once that
-/// is dropped without a call.
-pub(crate) fn lost() -> (impl FnOnce() + Send, impl Future<Output = Result<bool>> + Unpin) {
-    let (sender, mut receiver) = oneshot::channel();
-    // Nobody may be left to hear it.
-    let then = move || {
-        let _ = sender.send(());
-    };
-    let lost =
-        poll_fn(move |context| Pin::new(&mut receiver).poll(context).map(|lost| Ok(lost.is_ok())));
-    (then, lost)
+/// What holds something for a time.
+pub(crate) trait Lease {
+    /// Why a call is refused after it was given up.
+    const OVER: &'static str;
+    fn on_lost(&self, then: impl FnOnce() + Send + 'static);
+}
+
+/// A lease, there until it is given up.
+pub(crate) struct Held<T>(Handle<RefCell<Option<T>>>);
+
+impl<T: Lease> Held<T> {
+    pub(crate) fn new(lease: Handle<T>) -> Self {
+        let empty = lease.with(RefCell::default());
+        empty.core.replace(Some(lease.core));
+        Self(empty)
+    }
+
+    /// As [`Handle::with`].
+    pub(crate) fn with<U>(&self, core: U) -> Handle<U> {
+        self.0.with(core)
+    }
+
+    /// What there is to say of it, unless it was given up.
+    pub(crate) fn get<U>(&self, get: impl FnOnce(&T) -> U) -> Option<U> {
+        self.0.core.borrow().as_ref().map(get)
+    }
+
+    /// As [`Handle::start`].
+    pub(crate) fn start<A: 'static, F: Future<Output = Result<A>> + Unpin + 'static>(
+        &self,
+        number: u32,
+        call: impl FnOnce(&T) -> Result<F>,
+        convert: impl FnOnce(&Env, bool, A) -> Converted + 'static,
+    ) -> bool {
+        self.0.start(number, |held| Self::call(held, call), convert)
+    }
+
+    /// As [`Handle::at_once`].
+    pub(crate) fn at_once<U>(
+        &self,
+        env: &Env,
+        call: impl FnOnce(&T) -> Result<U>,
+    ) -> napi::Result<U> {
+        self.0.at_once(env, |held| Self::call(held, call))
+    }
+
+    fn call<U>(held: &RefCell<Option<T>>, call: impl FnOnce(&T) -> Result<U>) -> Result<U> {
+        let over = || Err(Error::new(ErrorKind::LeaseLost, T::OVER));
+        held.borrow().as_ref().map_or_else(over, call)
+    }
+
+    /// Begins the call that returns whether it was lost, as soon as it is, or has ended otherwise.
+    pub(crate) fn lost(&self, number: u32) -> bool {
+        let (sender, mut receiver) = oneshot::channel();
+        // Nobody may be left to hear it; the sender is dropped unused where it ends otherwise.
+        let then = move || _ = sender.send(());
+        let lost = poll_fn(move |context| {
+            Pin::new(&mut receiver).poll(context).map(|lost| Ok(lost.is_ok()))
+        });
+        let call = |held: &T| {
+            held.on_lost(then);
+            Ok(lost)
+        };
+        self.start(number, call, CallResult::bool)
+    }
+
+    /// Takes it from JavaScript, with a handle for a last call.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.0.core.take()
+    }
 }

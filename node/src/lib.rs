@@ -4,31 +4,22 @@
 
 #![allow(unreachable_pub, reason = "what JavaScript sees has to be pub, though no crate sees it")]
 
-mod batches;
 mod calls;
-mod channel;
 mod client;
 mod convert;
+mod entries;
 mod errors;
 mod handle;
-mod ick;
-mod lease;
-mod limits;
+#[path = "generated/handles.rs"]
+mod handles;
 mod list;
+mod loops;
 #[path = "generated/options.rs"]
 mod options;
+mod queues;
 #[path = "generated/records.rs"]
 mod records;
-mod shuffle;
-mod shuffle_consumer;
-mod shuffle_convert;
-mod shuffle_garbage;
-mod shuffle_messages;
-mod shuffle_tracking;
 mod tasks;
-mod tasks_entries;
-mod tasks_job;
-mod tasks_loop;
 
 use napi_derive::napi;
 

@@ -3,44 +3,85 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use millpond::shuffle::{MessageId, Stream};
 use napi::bindgen_prelude::{Null, ToNapiValue};
-use napi::{Env, Unknown};
+use napi::{Env, Unknown, sys};
 
-use crate::convert::{CallResult, Converted, Failure, Values, text_or_buffer};
+use crate::convert::{CallResult, Converted, DEFAULT_STREAM, Failure, Values, text_or_buffer};
 
-/// A list that grows.
+/// A list that grows. Where strings are wanted and some bytes are not UTF-8, these are a Buffer all the same:
+/// JavaScript decides whether that fails, and what.
 pub(crate) struct List<'env> {
     env: &'env Env,
     list: Values<'env>,
     length: u32,
+    text: bool,
+    is_text: bool,
 }
 
 pub(crate) type Done = Result<(), Failure>;
 
 /// What a list takes.
-pub(crate) trait Push {
+pub(crate) trait Push: Sized {
     fn push(&self, list: &mut List<'_>) -> Done;
+
+    /// How many there are, and those.
+    fn push_all(all: &[Self], list: &mut List<'_>) -> Done {
+        list.value(all.len() as f64)?;
+        all.iter().try_for_each(|one| one.push(list))
+    }
 }
 
-/// The result of a call, as a list.
-pub(crate) fn written<T: Push>(env: &Env, result: T) -> Converted {
+/// The result of a call, as a list of texts and numbers.
+pub(crate) fn written<T: Push>(env: &Env, _: bool, result: T) -> Converted {
     let mut list = List::new(env)?;
     result.push(&mut list)?;
     list.finish()
 }
 
+/// The same of bytes, behind whether all in it is as the handle wants it.
+pub(crate) fn written_bytes<T: Push>(env: &Env, text: bool, result: T) -> Converted {
+    let mut list = List { list: Values::new(env, 1)?, length: 1, text, ..List::new(env)? };
+    result.push(&mut list)?;
+    list.length = 0;
+    list.value(list.is_text)?;
+    list.finish()
+}
+
+/// The same where bytes that are no text fail.
+pub(crate) fn written_text<T: Push>(env: &Env, text: bool, result: T) -> Converted {
+    let mut list = List { text, ..List::new(env)? };
+    result.push(&mut list)?;
+    if list.is_text { list.finish() } else { Err(Failure::NotText) }
+}
+
 impl<'env> List<'env> {
     pub(crate) fn new(env: &'env Env) -> napi::Result<Self> {
-        Ok(Self { env, list: Values::new(env, 0)?, length: 0 })
+        Ok(Self { env, list: Values::new(env, 0)?, length: 0, text: true, is_text: true })
     }
 
     /// Appends anything that JavaScript can have.
     pub(crate) fn value(&mut self, value: impl ToNapiValue) -> Done {
         // SAFETY: the environment is the one of the thread this runs on.
         let value = unsafe { ToNapiValue::to_napi_value(self.env.raw(), value) }?;
+        self.set(value)
+    }
+
+    fn set(&mut self, value: sys::napi_value) -> Done {
         self.list.set(self.length, value)?;
         self.length += 1;
         Ok(())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Done {
+        let value = match text_or_buffer(self.env, bytes, self.text) {
+            Err(Failure::NotText) => {
+                self.is_text = false;
+                text_or_buffer(self.env, bytes, false)?
+            }
+            other => other?,
+        };
+        self.set(value)
     }
 
     pub(crate) fn finish(self) -> Converted {
@@ -53,48 +94,50 @@ impl<'env> List<'env> {
     }
 }
 
-impl Push for str {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        list.list.set(list.length, text_or_buffer(list.env, self.as_bytes(), true)?)?;
-        list.length += 1;
-        Ok(())
-    }
-}
-
-impl Push for Arc<str> {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        (**self).push(list)
-    }
-}
-
-impl Push for String {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        (**self).push(list)
-    }
-}
-
-impl Push for bool {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        list.value(*self)
-    }
-}
-
-macro_rules! numbers {
-    ($($number:ty),+) => {
-        $(impl Push for $number {
+macro_rules! texts {
+    ($($text:ty),+) => {
+        $(impl Push for $text {
             fn push(&self, list: &mut List<'_>) -> Done {
-                list.value(*self as f64)
+                list.set(text_or_buffer(list.env, self.as_bytes(), true)?)
             }
         })+
     };
 }
 
-numbers!(u8, u32, u64);
+texts!(Arc<str>, String);
 
-/// Milliseconds.
-impl Push for Duration {
+macro_rules! values {
+    ($($name:ident: $value:ty => $as:expr;)+) => {
+        $(impl Push for $value {
+            fn push(&self, list: &mut List<'_>) -> Done {
+                let $name = self;
+                list.value($as)
+            }
+        })+
+    };
+}
+
+values! {
+    truth: bool => *truth;
+    number: u32 => *number;
+    number: u64 => *number as f64;
+    number: f64 => *number;
+    time: Duration => time.as_millis() as f64;
+    id: MessageId => id.to_string();
+    stream: Stream => match stream {
+        Stream::Default => DEFAULT_STREAM,
+        Stream::Number(number) => f64::from(*number),
+    };
+}
+
+/// A number; several are bytes.
+impl Push for u8 {
     fn push(&self, list: &mut List<'_>) -> Done {
-        list.value(self.as_millis() as f64)
+        list.value(u32::from(*self))
+    }
+
+    fn push_all(all: &[Self], list: &mut List<'_>) -> Done {
+        list.bytes(all)
     }
 }
 
@@ -108,11 +151,9 @@ impl<T: Push> Push for Option<T> {
     }
 }
 
-/// How many there are, and those.
 impl<T: Push> Push for Vec<T> {
     fn push(&self, list: &mut List<'_>) -> Done {
-        list.value(self.len() as f64)?;
-        self.iter().try_for_each(|value| value.push(list))
+        T::push_all(self, list)
     }
 }
 

@@ -32,7 +32,10 @@ const SYMBOLS = new Map([
 
 /** The names of what instances of a class have, as types. */
 function publicNames(found) {
-  const own = Reflect.ownKeys(found.prototype).filter((name) => name !== 'constructor')
+  const own = []
+  for (let of = found.prototype; of !== Object.prototype; of = Object.getPrototypeOf(of)) {
+    own.push(...Reflect.ownKeys(of).filter((name) => name !== 'constructor' && !own.includes(name)))
+  }
   // Only these have public properties.
   if (found === millpond.Message) own.push(...Object.keys(new millpond.Message()))
   if (found === millpond.Job) own.push('task')

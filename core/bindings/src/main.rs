@@ -18,6 +18,7 @@ mod comments;
 mod docs;
 mod model;
 mod node;
+mod node_calls;
 mod node_types;
 mod output;
 mod overlay;

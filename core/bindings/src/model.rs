@@ -132,6 +132,17 @@ pub(crate) enum Type {
     Other(String),
 }
 
+impl Type {
+    /// The type of the core that it is, or that there may be one of.
+    pub(crate) fn named(&self) -> Option<&str> {
+        match self {
+            Self::Named(key) => Some(key),
+            Self::Option(inner) => inner.named(),
+            _ => None,
+        }
+    }
+}
+
 impl Struct {
     /// The methods that hosts have as fields: those that return a number or a truth.
     pub(crate) fn getters(&self) -> impl Iterator<Item = &Method> {

@@ -4,14 +4,20 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Kind, Model, Type};
+use crate::model::{Field, Kind, Model, Type, Value};
+use crate::node_calls;
 use crate::node_types::declarations;
 use crate::output::Output;
 use crate::surface::Surface;
 
 /// The records that cross the boundary.
-const RECORDS: [&str; 16] = [
+pub(crate) const RECORDS: [&str; 21] = [
     "client.Recovery",
+    "ick.Stats",
+    "shuffle.DeadLetter",
+    "shuffle.Message",
+    "shuffle.Receipt",
+    "shuffle.Reclaimed",
     "shuffle.StreamStats",
     "shuffle.Stats",
     "tasks.TaskId",
@@ -28,6 +34,9 @@ const RECORDS: [&str; 16] = [
     "tasks.NamespaceStats",
     "tasks.Dependency",
 ];
+
+/// Those of them that JavaScript reads by hand.
+pub(crate) const READ_BY_HAND: [&str; 3] = ["ick.Stats", "shuffle.DeadLetter", "shuffle.Message"];
 
 /// Those of them that are classes of JavaScript, which fill in what is not given.
 const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
@@ -54,22 +63,46 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
         names.collect::<Vec<_>>().join(",\n")
     );
     output.add("node/lib/generated/errors.mjs", "//", names);
+    output.add("node/lib/generated/limits.js", "//", limits(model));
     output.add_rust("node/src/generated/records.rs", writers(model));
     output.add("node/lib/generated/records.js", "//", readers(model));
     options(model, output);
+    node_calls::emit(root, model, surface, output);
+}
+
+/// The core's constants, by queue.
+fn limits(model: &Model) -> String {
+    let mut out = String::from(
+        "'use strict'\n\n/** The limits and defaults of the core; times in milliseconds. */\nmodule.exports = {\n",
+    );
+    for queue in ["ick", "shuffle", "step", "tasks"] {
+        let prefix = format!("{queue}.");
+        let all = model.constants.iter().filter_map(|(key, of)| match of.value {
+            Value::Number(value) | Value::Duration(value) => {
+                Some(format!("    {}: {value}", key.strip_prefix(&prefix)?))
+            }
+            _ => None,
+        });
+        let _ = write!(out, "  {queue}: {{\n{}\n  }},\n", all.collect::<Vec<_>>().join(",\n"));
+    }
+    out.trim_end_matches(",\n").to_owned() + "\n}\n"
 }
 
 /// The name of a field in JavaScript.
 pub(crate) fn js_name(key: &str, field: &Field) -> String {
     let is_json = matches!((key, &*field.name), ("tasks.Task", "value") | ("tasks.Doc", "content"));
     let name = if is_json { "json" } else { &field.name };
-    let is_time = matches!(&field.ty, Type::Duration)
-        || matches!(&field.ty, Type::Option(inner) if **inner == Type::Duration);
-    camel(&format!("{name}{}", if is_time { "_ms" } else { "" }))
+    camel(&js_name_of(name, &field.ty))
+}
+
+/// The name of a value in JavaScript, which has the unit of a time.
+pub(crate) fn js_name_of(name: &str, ty: &Type) -> String {
+    let is_time = *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration));
+    format!("{name}{}", if is_time { "_ms" } else { "" })
 }
 
 /// The name of the function that reads a record.
-fn reader(key: &str) -> String {
+pub(crate) fn reader(key: &str) -> String {
     let name = key.split('.').next_back().unwrap_or(key);
     let name = if key == "shuffle.Stats" { "ShuffleStats" } else { name };
     name[..1].to_lowercase() + &name[1..]
@@ -119,7 +152,7 @@ fn readers(model: &Model) -> String {
          /** The classes of records that have one; each puts itself here. */\nconst made = {}\n",
     );
     let mut names = vec!["made".to_owned()];
-    for key in RECORDS {
+    for key in RECORDS.into_iter().filter(|key| !READ_BY_HAND.contains(key)) {
         let record = &model.types[key];
         let fields = record.fields_and_getters();
         let lines =
@@ -161,35 +194,56 @@ fn readers(model: &Model) -> String {
 }
 
 /// The expression that reads a value.
-fn read(ty: &Type) -> String {
+pub(crate) fn read(ty: &Type) -> String {
+    let function = |ty: &Type| match ty {
+        Type::Named(key) if key == "step.StreamId" => None,
+        Type::Named(key) if READ_BY_HAND.contains(&&**key) => Some(format!("made.{}", reader(key))),
+        Type::Named(key) if RECORDS.contains(&&**key) => Some(reader(key)),
+        Type::Tuple(parts) => {
+            Some(format!("() => [{}]", parts.iter().map(read).collect::<Vec<_>>().join(", ")))
+        }
+        _ => None,
+    };
     match ty {
-        Type::Named(key) => format!("{}(reader)", reader(key)),
-        Type::Option(inner) => match &**inner {
-            Type::Named(key) => format!("reader.maybe({})", reader(key)),
-            _ => "reader.one()".to_owned(),
+        Type::Named(key) if key == "shuffle.Stream" => "reader.stream()".to_owned(),
+        Type::Option(inner) => match function(inner) {
+            Some(function) => format!("reader.maybe({function})"),
+            None => read(inner),
         },
-        Type::List(inner) => match &**inner {
-            Type::Named(key) => format!("reader.some({})", reader(key)),
-            _ => "reader.some(() => reader.one())".to_owned(),
-        },
-        _ => "reader.one()".to_owned(),
+        Type::List(inner) => {
+            format!(
+                "reader.some({})",
+                function(inner).unwrap_or_else(|| format!("() => {}", read(inner)))
+            )
+        }
+        ty => {
+            function(ty).map_or("reader.one()".to_owned(), |function| format!("{function}(reader)"))
+        }
     }
 }
 
 /// The options that JavaScript gives as steps, and those of their setters that are no options there.
-const OPTIONS: [(&str, &[&str]); 11] = [
+pub(crate) const OPTIONS: [(&str, &[&str]); 16] = [
+    ("client.Options", &["pool", "repair"]),
+    ("ick.Batches", &[]),
+    ("shuffle.Garbage", &[]),
+    ("shuffle.Messages", &[]),
     ("shuffle.ShuffleConsumer", &[]),
     ("shuffle.ShuffleQueue", &[]),
     ("tasks.Claims", &[]),
     ("tasks.DocChange", &[]),
-    ("tasks.DocQuery", &["after"]),
-    ("tasks.Filter", &["exact", "prefix"]),
+    ("tasks.DocQuery", &[]),
+    ("tasks.Filter", &[]),
     ("tasks.NewDoc", &[]),
     ("tasks.NewTask", &[]),
     ("tasks.TaskChange", &["no_value", "retry"]),
-    ("tasks.TaskQuery", &["after"]),
+    ("tasks.TaskQuery", &[]),
+    ("tasks.TaskStore", &[]),
     ("tasks.Worker", &[]),
 ];
+
+/// Setters that add one of several, by the name of all.
+const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "prefixes")];
 
 /// How options are checked in JavaScript, and how the steps are done that come of them in Rust.
 fn options(model: &Model, output: &mut Output) {
@@ -199,21 +253,31 @@ fn options(model: &Model, output: &mut Output) {
     );
     let mut rust = String::from(
         "//! How options are set: JavaScript gives steps, the name of a setter and what it takes.\n\n\
-         use millpond::{Async, shuffle, tasks};\n\nuse crate::convert::{duration, unexpected};\n\
-         use crate::tasks_entries::Reader;\n\nimpl Reader<'_> {\n",
+         use millpond::{Async, ick, shuffle, tasks};\n\nuse crate::convert::{duration, unexpected};\n\
+         use crate::entries::Reader;\n\nimpl Reader<'_> {\n",
     );
     for (key, left_out) in OPTIONS {
         let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
-        let path = key.replace('.', "::") + if is_handle { "<Async>" } else { "" };
+        let path = key.replace("client.", "millpond::").replace('.', "::")
+            + if is_handle { "<Async>" } else { "" };
         let name = key.split('.').next_back().unwrap_or(key);
-        let snake: String = crate::docs::snake(name).trim_start_matches('_').to_owned();
+        let snake = node_calls::snake_of(key);
         let _ = writeln!(
             rust,
             "pub(crate) fn {snake}(&mut self, mut of: {path}) -> napi::Result<{path}> {{\n\
              for _ in 0..self.count()? {{ of = match self.text()? {{"
         );
         for setting in settings {
+            if let Some((_, all)) = SEVERAL.iter().find(|(of, _)| *of == setting.name) {
+                let name = &setting.name;
+                let _ = writeln!(
+                    rust,
+                    "\"{all}\" => {{ let mut of = of; for _ in 0..self.count()? {{ of = of.{name}(self.text()?); }} of }}"
+                );
+                checks.push(format!("    {all}: check.someTexts"));
+                continue;
+            }
             let types: Vec<_> = setting.params.iter().map(|param| &param.ty).collect();
             let js_name = match (&*setting.name, &*types) {
                 ("value" | "content", _) => "json".to_owned(),
@@ -254,7 +318,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         Type::Option(inner) => {
             return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
         }
-        Type::Named(key) if model.enums.contains_key(key) => {
+        Type::Named(key) if model.enums.contains_key(key) && !key.starts_with("client.") => {
             let path = key.replace('.', "::");
             let variants = model.enums[key].variants.iter().map(|(name, _)| name);
             let js: Vec<_> =
@@ -272,7 +336,14 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
                 Some(format!("{}: {}{into}", field.name, taken(model, &field.ty)?.1))
             });
             let fields = fields.collect::<Option<Vec<_>>>()?.join(", ");
-            return Some((String::new(), format!("{} {{ {fields} }}", key.replace('.', "::"))));
+            let parts = model.types[key].fields.iter();
+            let parts =
+                parts.map(|of| Some(format!("{}: {}", js_name(key, of), taken(model, &of.ty)?.0)));
+            let parts = parts.collect::<Option<Vec<_>>>()?.join(", ");
+            return Some((
+                format!("check.parts({{ {parts} }})"),
+                format!("{} {{ {fields} }}", key.replace('.', "::")),
+            ));
         }
         _ => return None,
     };

@@ -6,6 +6,21 @@ const check = require('../arguments.js')
 
 /** How the options of each are checked. */
 module.exports = {
+  options: {
+    timeoutMs: check.milliseconds,
+    connectTimeoutMs: check.milliseconds,
+    retries: check.smallSize,
+    clientName: check.text
+  },
+  batches: {
+    waitMs: check.milliseconds
+  },
+  garbage: {
+    timeDigits: check.byte
+  },
+  messages: {
+    waitMs: check.milliseconds
+  },
   shuffleConsumer: {
     preferStream: check.smallSize,
     defaultStream: check.flag,
@@ -32,10 +47,13 @@ module.exports = {
   docQuery: {
     start: check.text,
     end: check.text,
+    after: check.parts({ key: check.text, secondaryKey: check.text, id: check.text }),
     limit: check.wholeNumber,
     omitContents: check.flag
   },
   filter: {
+    exact: check.someTexts,
+    prefixes: check.someTexts,
     limit: check.wholeNumber
   },
   newDoc: {
@@ -64,9 +82,13 @@ module.exports = {
     err: check.text
   },
   taskQuery: {
+    after: check.parts({ atMs: check.wholeNumber, id: check.text }),
     limit: check.wholeNumber,
     claimant: check.text,
     omitValues: check.flag
+  },
+  taskStore: {
+    claimant: check.text
   },
   worker: {
     leaseMs: check.milliseconds,

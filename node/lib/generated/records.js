@@ -19,6 +19,20 @@ function recovery(reader) {
   }
 }
 
+function receipt(reader) {
+  return {
+    stream: reader.stream(),
+    id: reader.one()
+  }
+}
+
+function reclaimed(reader) {
+  return {
+    messages: reader.some(made.message),
+    dead: reader.one()
+  }
+}
+
 function streamStats(reader) {
   return {
     len: reader.one(),
@@ -241,6 +255,8 @@ module.exports = {
   namespaceStats,
   position,
   queueStats,
+  receipt,
+  reclaimed,
   recovery,
   renewed,
   shuffleStats,

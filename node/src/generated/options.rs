@@ -2,12 +2,67 @@
 
 //! How options are set: JavaScript gives steps, the name of a setter and what it takes.
 
-use millpond::{Async, shuffle, tasks};
+use millpond::{Async, ick, shuffle, tasks};
 
 use crate::convert::{duration, unexpected};
-use crate::tasks_entries::Reader;
+use crate::entries::Reader;
 
 impl Reader<'_> {
+    pub(crate) fn options(&mut self, mut of: millpond::Options) -> napi::Result<millpond::Options> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "credentials" => of.credentials(Some(self.text()?), self.text()?),
+                "timeoutMs" => of.timeout(duration(self.number()?)),
+                "connectTimeoutMs" => of.connect_timeout(duration(self.number()?)),
+                "retries" => of.retries(self.number()? as u32),
+                "pool" => of.pool(self.count()? as _),
+                "clientName" => of.client_name(self.text()?),
+                "repair" => of.repair(true),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn batches(
+        &mut self,
+        mut of: ick::Batches<Async>,
+    ) -> napi::Result<ick::Batches<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "waitMs" => of.wait(duration(self.number()?)),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn garbage(
+        &mut self,
+        mut of: shuffle::Garbage<Async>,
+    ) -> napi::Result<shuffle::Garbage<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "timeDigits" => of.time_digits(Some(self.number()? as u8)),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn messages(
+        &mut self,
+        mut of: shuffle::Messages<Async>,
+    ) -> napi::Result<shuffle::Messages<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "waitMs" => of.wait(duration(self.number()?)),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
     pub(crate) fn shuffle_consumer(
         &mut self,
         mut of: shuffle::ShuffleConsumer<Async>,
@@ -96,8 +151,20 @@ impl Reader<'_> {
     pub(crate) fn filter(&mut self, mut of: tasks::Filter) -> napi::Result<tasks::Filter> {
         for _ in 0..self.count()? {
             of = match self.text()? {
-                "exact" => of.exact(self.text()?),
-                "prefix" => of.prefix(self.text()?),
+                "exact" => {
+                    let mut of = of;
+                    for _ in 0..self.count()? {
+                        of = of.exact(self.text()?);
+                    }
+                    of
+                }
+                "prefixes" => {
+                    let mut of = of;
+                    for _ in 0..self.count()? {
+                        of = of.prefix(self.text()?);
+                    }
+                    of
+                }
                 "limit" => of.limit(self.count()? as _),
                 other => return Err(unexpected(other)),
             };
@@ -172,6 +239,19 @@ impl Reader<'_> {
                 "limit" => of.limit(self.count()? as _),
                 "claimant" => of.claimant(self.text()?),
                 "omitValues" => of.omit_values(),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn task_store(
+        &mut self,
+        mut of: tasks::TaskStore<Async>,
+    ) -> napi::Result<tasks::TaskStore<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "claimant" => of.claimant(self.text()?),
                 other => return Err(unexpected(other)),
             };
         }

@@ -16,6 +16,53 @@ impl Push for millpond::Recovery {
     }
 }
 
+impl Push for millpond::ick::Stats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.version.push(list)?;
+        self.key.push(list)?;
+        self.producer_key.push(list)?;
+        self.consumer_key.push(list)?;
+        self.producer_size.push(list)?;
+        self.consumer_size.push(list)?;
+        self.producer_range.push(list)?;
+        self.consumer_range.push(list)?;
+        self.total_size().push(list)
+    }
+}
+
+impl Push for millpond::shuffle::DeadLetter {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.message.push(list)?;
+        self.group.push(list)?;
+        self.consumer.push(list)?;
+        self.deliveries.push(list)
+    }
+}
+
+impl Push for millpond::shuffle::Message {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.stream.push(list)?;
+        self.id.push(list)?;
+        self.deliveries.push(list)?;
+        self.fields.push(list)
+    }
+}
+
+impl Push for millpond::shuffle::Receipt {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.stream.push(list)?;
+        self.id.push(list)
+    }
+}
+
+impl Push for millpond::shuffle::Reclaimed {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.messages.push(list)?;
+        self.dead.push(list)
+    }
+}
+
 impl Push for millpond::shuffle::StreamStats {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.len.push(list)?;

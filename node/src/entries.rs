@@ -3,23 +3,26 @@
 
 use millpond::step::ByteList;
 use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
-use napi::Env;
-use napi::bindgen_prelude::Array;
+use napi::bindgen_prelude::{FromNapiValue, JsObjectValue, Object, TypeName, ValidateNapiValue};
+use napi::{Env, ValueType, sys};
 
-use crate::convert::{self, unexpected};
+use crate::convert::{self, argument, unexpected};
 use crate::records::task_of;
 
 /// The two lists.
-pub(crate) struct Entries {
+pub struct Entries {
     texts: ByteList,
     numbers: Vec<f64>,
 }
 
-impl Entries {
-    pub(crate) fn new(env: &Env, texts: &Array<'_>, numbers: Vec<f64>) -> napi::Result<Self> {
-        Ok(Self { texts: convert::members(env, texts)?, numbers })
-    }
+argument!(Entries, |env: &Env, value| {
+    // SAFETY: the environment and the value are this call's.
+    let lists = unsafe { Object::from_napi_value(env.raw(), value) }?;
+    let texts = convert::members(env, &lists.get_named_property("texts")?)?;
+    Ok(Self { texts, numbers: lists.get_named_property("numbers")? })
+});
 
+impl Entries {
     /// Reads a modification: of each kind how many there are, and those.
     pub(crate) fn modification(&self) -> napi::Result<Modification> {
         let mut reader = self.reader();

@@ -1,0 +1,398 @@
+//! Node's handles: what follows from the core's methods, in Rust and in JavaScript. A method is left to the files
+//! by hand if it takes or returns what is not known here.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::docs::{camel, snake};
+use crate::model::{Kind, Method, Model, Param, Type, Value};
+use crate::node::{OPTIONS, READ_BY_HAND, RECORDS, js_name_of, read, reader};
+use crate::output::Output;
+use crate::surface::Surface;
+use crate::templates::Templates;
+
+/// The loops, which are by hand, as is what has no handle in Node.
+const LOOPS: [&str; 5] =
+    ["ick.Batches", "shuffle.Garbage", "shuffle.Messages", "tasks.Claims", "tasks.Jobs"];
+const NO_HANDLES: [&str; 1] = ["tasks.Worker"];
+
+/// Methods by hand, for Node has them otherwise.
+const BY_HAND: [&str; 4] = [
+    "ick.ConsumerLease.release",
+    "shuffle.ShuffleConsumer.read",
+    "shuffle.ShuffleConsumer.read_many",
+    "tasks.TaskStore.insert",
+];
+
+/// Parameters that may be left out in their place, and what they are then.
+const PLACES: [(&str, &str, &str); 3] =
+    [("", "err", "''"), ("", "commit", "[]"), ("dead_letters", "max", "100")];
+
+/// A parameter, in each of the languages.
+#[derive(Clone, Serialize)]
+pub(crate) struct Argument {
+    pub(crate) js: String,
+    /// The function that checks and converts it.
+    pub(crate) check: String,
+    /// What it is if it is left out.
+    pub(crate) default: Option<String>,
+    /// Whether it is among the options, or is all of them.
+    pub(crate) is_option: bool,
+    pub(crate) is_steps: bool,
+    pub(crate) ts: String,
+    rust: String,
+    name: String,
+    /// How Rust makes of it what the core takes, before the call and in it.
+    before: String,
+    expression: String,
+}
+
+/// Another method of the core for the case that an option is given.
+#[derive(Serialize)]
+struct Variant {
+    name: String,
+    option: Argument,
+    is_flag: bool,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) js: String,
+    pub(crate) is_call: bool,
+    pub(crate) args: Vec<Argument>,
+    variant: Option<Variant>,
+    can_fail: bool,
+    /// A conversion in Rust, and a reader in JavaScript with its name.
+    convert: String,
+    read: (String, String),
+    /// The class of a handle that it returns, and whether that is a loop and has options.
+    pub(crate) made: Option<String>,
+    is_loop: bool,
+    options: Option<String>,
+    /// Whether the caller says what results hold.
+    has_buffers: bool,
+    /// In JavaScript: the parameters, how options are checked, which are taken, and what is sent to Rust.
+    signature: Vec<String>,
+    checks: Vec<String>,
+    taken: Vec<String>,
+    sent: Vec<String>,
+    #[serde(skip)]
+    pub(crate) returns: Type,
+}
+
+#[derive(Serialize)]
+struct Class<'a> {
+    name: &'a str,
+    path: String,
+    is_held: bool,
+    made_by: String,
+    getters: Vec<(&'a str, String, bool)>,
+    calls: Vec<Call>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    classes: &'a [Class<'a>],
+    readers: BTreeSet<&'a (String, String)>,
+    records: Vec<String>,
+    loops: BTreeSet<String>,
+}
+
+pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+    let handles = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
+    let handles =
+        handles.filter(|(key, _)| !LOOPS.contains(&&***key) && !NO_HANDLES.contains(&&***key));
+    let classes = handles.map(|(key, handle)| {
+        let getters =
+            handle.methods.iter().filter(|of| of.has_self && !of.is_call && of.params.is_empty());
+        let getters = getters.filter(|of| matches!(of.returns, Type::Bool | Type::Number(_)));
+        Class {
+            name: name_of(key),
+            path: key.replace("client.", "").replace('.', "::"),
+            is_held: handle.methods.iter().any(|method| method.name == "on_lost"),
+            made_by: made_by(model, key),
+            getters: getters
+                .map(|of| (&*of.name, camel(&of.name), of.returns == Type::Bool))
+                .collect(),
+            calls: calls(model, surface, key),
+        }
+    });
+    let classes: Vec<_> = classes.collect();
+    let calls = || classes.iter().flat_map(|class| &class.calls);
+    let readers: BTreeSet<_> =
+        calls().map(|call| &call.read).filter(|(_, of)| !of.is_empty()).collect();
+    let templates = Templates::read(root, "node/templates");
+    let loops = calls().filter(|call| call.is_loop).filter_map(|call| call.made.clone()).collect();
+    let records =
+        RECORDS.into_iter().filter(|key| !READ_BY_HAND.contains(key)).map(reader).collect();
+    let values = View { classes: &classes, readers, records, loops };
+    output.add_rust("node/src/generated/handles.rs", templates.render("handles.rs", &values));
+    output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
+}
+
+fn name_of(key: &str) -> &str {
+    key.split('.').next_back().unwrap_or(key)
+}
+
+/// What makes a handle, for the error of a program that tries to.
+fn made_by(model: &Model, key: &str) -> String {
+    let makes = |method: &&Method| method.returns.named() == Some(key);
+    let found = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle).find_map(|(owner, of)| {
+        let method = of.methods.iter().find(makes).filter(|_| owner != key)?;
+        let article = if name_of(owner).starts_with('I') { "an" } else { "a" };
+        Some(format!("{}() of {article} {}", camel(&method.name), name_of(owner)))
+    });
+    found.unwrap_or_else(|| {
+        if key == "client.Client" { "connect()" } else { "jobs() of a TaskWorker" }.to_owned()
+    })
+}
+
+/// The methods of a handle that are known in whole.
+pub(crate) fn calls(model: &Model, surface: &Surface, key: &str) -> Vec<Call> {
+    let methods = &model.types[key].methods;
+    let known = methods
+        .iter()
+        .filter(|of| of.has_self && !BY_HAND.contains(&&*format!("{key}.{}", of.name)));
+    let calls: Vec<_> = known.filter_map(|method| call(model, surface, key, method)).collect();
+    let variants: BTreeSet<_> =
+        calls.iter().filter_map(|call| Some(call.variant.as_ref()?.name.clone())).collect();
+    calls.into_iter().filter(|call| !variants.contains(&call.name)).collect()
+}
+
+fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<Call> {
+    let argument = |param: &Param| argument(surface, key, method, param);
+    let args = method.params.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
+    let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
+    let is_value = matches!(method.returns, Type::Number(_)) && !args.is_empty();
+    if !method.is_call && made.is_none() && !is_value {
+        return None;
+    }
+    let (convert, read) = match &method.returns {
+        Type::Option(_) if let Some(name) = made.map(name_of) => {
+            let read = format!("(native) => (native === null ? null : new made.{name}(native))");
+            ("convert", (format!("read.{}", camel(&snake(name)[1..])), read))
+        }
+        _ if made.is_some() => Default::default(),
+        Type::Unit => ("CallResult::nothing", ("nothing".to_owned(), String::new())),
+        Type::Bool => ("CallResult::bool", ("isTrue".to_owned(), String::new())),
+        Type::Number(_) => ("CallResult::count", ("count".to_owned(), String::new())),
+        Type::Named(key) if key == "ick.Added" => {
+            ("CallResult::added", ("added".to_owned(), String::new()))
+        }
+        Type::List(of) if of.named() == Some("ick.Entry") => {
+            ("entries", ("entries".to_owned(), String::new()))
+        }
+        ty if ty.named().is_some_and(|key| model.is(key, Kind::Options)) => return None,
+        Type::List(of) if matches!(&**of, Type::Tuple(parts) if parts[0] == Type::Text) => {
+            let read = format!("of((reader) => new Map({}))", read(&method.returns));
+            ("written", (format!("read.{}", camel(&method.name)), read))
+        }
+        ty => {
+            let (convert, of) = match has_bytes(model, ty) {
+                true if key.starts_with("ick.") => ("written_text", "of"),
+                true => ("written_bytes", "ofBytes"),
+                false => ("written", "of"),
+            };
+            (
+                convert,
+                (format!("read.{}", reader_name(ty)), format!("{of}((reader) => {})", read(ty))),
+            )
+        }
+    };
+    let others = &model.types[key].methods;
+    let variant = others.iter().find_map(|other| variant(surface, key, method, other));
+    let options =
+        made.filter(|key| OPTIONS.iter().any(|(of, _)| of == key)).map(|key| snake_of(key));
+    let is_loop = made.is_some_and(|key| LOOPS.contains(&key));
+    let has_buffers = key == "client.Client" && !made.is_some_and(|key| key.starts_with("tasks."));
+    let has_signal = method.is_call || is_loop;
+
+    let places = args.iter().filter(|arg| !arg.is_option);
+    let default =
+        |arg: &Argument| arg.default.as_ref().map_or(String::new(), |value| format!(" = {value}"));
+    let mut signature: Vec<_> = places.map(|arg| format!("{}{}", arg.js, default(arg))).collect();
+    let has_options = has_signal || options.is_some() || has_buffers;
+    let option = if signature.iter().any(|arg| arg.contains('=')) {
+        "options = undefined"
+    } else {
+        "options"
+    };
+    signature.extend(has_options.then(|| option.to_owned()));
+
+    let given = || {
+        args.iter()
+            .filter(|arg| arg.is_option && !arg.is_steps)
+            .chain(variant.iter().map(|of| &of.option))
+    };
+    let steps = || args.iter().filter(|arg| arg.is_steps);
+    let kinds = steps().map(|arg| arg.check.clone()).chain(options.iter().map(|of| camel(of)));
+    let mut checks: Vec<_> = given().map(|arg| format!("{}: {}", arg.js, arg.check)).collect();
+    checks.extend(kinds.map(|kind| format!("...kinds.{kind}")));
+    checks.extend(has_buffers.then(|| "returnBuffers: check.flag".to_owned()));
+    let mut taken: Vec<_> = given().map(|arg| format!("{}{}", arg.js, default(arg))).collect();
+    taken.extend(has_buffers.then(|| "returnBuffers".to_owned()));
+    taken.extend(has_signal.then(|| "signal".to_owned()));
+    let has_steps = steps().next().is_some() || options.is_some();
+    taken.extend(has_steps.then(|| "...said".to_owned()));
+    if has_signal && !checks.is_empty() {
+        checks.push("...SIGNAL".to_owned());
+    }
+    let said = || "check.stepsOf(said)".to_owned();
+    let mut sent: Vec<_> =
+        args.iter().map(|arg| if arg.is_steps { said() } else { arg.js.clone() }).collect();
+    sent.extend(variant.iter().map(|of| of.option.js.clone()));
+    sent.extend(options.is_some().then(said));
+    sent.extend(has_buffers.then(|| "returnBuffers".to_owned()));
+    Some(Call {
+        name: method.name.clone(),
+        js: camel(&method.name),
+        is_call: method.is_call,
+        variant,
+        args,
+        can_fail: method.can_fail,
+        convert: convert.to_owned(),
+        read,
+        made: made.map(|key| name_of(key).to_owned()),
+        is_loop,
+        options,
+        has_buffers,
+        signature,
+        checks,
+        taken,
+        sent,
+        returns: method.returns.clone(),
+    })
+}
+
+pub(crate) fn snake_of(key: &str) -> String {
+    snake(name_of(key)).trim_start_matches('_').to_owned()
+}
+
+/// A method with an option in its name: of these parameters and one that need not be given, or none.
+fn variant(surface: &Surface, key: &str, method: &Method, other: &Method) -> Option<Variant> {
+    let suffix = other.name.strip_prefix(&*method.name)?.strip_prefix('_')?;
+    let (count, found) = (method.params.len(), other.params.len());
+    let flag = Param { name: suffix.to_owned(), ty: Type::Bool };
+    let option = if found == count { &flag } else { other.params.get(count)? };
+    surface.of(key, &method.name, &option.name)?.default.as_ref()?;
+    let is_same = other.returns == method.returns && found <= count + 1;
+    let option = Argument { default: None, ..argument(surface, key, other, option)? };
+    is_same.then(|| Variant { name: other.name.clone(), option, is_flag: found == count })
+}
+
+fn reader_name(ty: &Type) -> String {
+    match ty {
+        Type::Option(inner) => format!("{}OrNull", reader_name(inner)),
+        Type::List(inner) => format!("{}List", reader_name(inner)),
+        Type::Named(key) => camel(&snake_of(key)),
+        Type::Tuple(_) => "pair".to_owned(),
+        _ => "value".to_owned(),
+    }
+}
+
+/// Whether it holds bytes, which are no text perhaps.
+fn has_bytes(model: &Model, ty: &Type) -> bool {
+    match ty {
+        Type::Bytes => true,
+        Type::Option(inner) | Type::List(inner) => has_bytes(model, inner),
+        Type::Tuple(parts) => parts.iter().any(|part| has_bytes(model, part)),
+        Type::Named(key) => {
+            let record = model.types.get(key);
+            record
+                .is_some_and(|record| record.fields.iter().any(|field| has_bytes(model, &field.ty)))
+        }
+        _ => false,
+    }
+}
+
+fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Option<Argument> {
+    let name = match &*param.name {
+        "commit" => "members",
+        name => name,
+    };
+    let is = |ty: &Type, key: &str| ty.named() == Some(key);
+    let (check, rust, expression, ts) = match &param.ty {
+        Type::Bool => ("flag", "bool", "{}", "boolean"),
+        Type::Text => ("text", "String", "&{}", "string"),
+        Type::Bytes => ("bytes", "Bytes", "&{}.0", "Member"),
+        Type::Number(32) => ("smallSize", "u32", "{}", "number | bigint"),
+        Type::Number(_) => ("size", "Size", "{}.0 as _", "number | bigint"),
+        Type::Duration => ("milliseconds", "f64", "duration({})", "number"),
+        Type::Option(of) if **of == Type::Signed => (
+            "deadline",
+            "Option<f64>",
+            "{}.map(|seconds| seconds as i64)",
+            "Date | number | bigint",
+        ),
+        Type::List(of) => match &**of {
+            Type::Bytes if param.name == "commit" => {
+                ("batchMembers", "Members", "{}.0.iter()", "Iterable<Member>")
+            }
+            Type::Bytes => ("memberList", "Members", "{}.0.iter()", "Iterable<Member>"),
+            Type::Text if name == "queues" => {
+                ("names", "Vec<String>", "{}", "string | Iterable<string>")
+            }
+            Type::Text => ("texts", "Vec<String>", "{}", "Iterable<string>"),
+            Type::Number(32) => ("numberList", "Vec<u32>", "{}", "Iterable<number | bigint>"),
+            Type::Tuple(parts) => match parts.as_slice() {
+                [Type::Option(_), Type::Bytes] => {
+                    ("pairList", "Pairs", "{}.iter()", "Iterable<Pair>")
+                }
+                [Type::Bytes, Type::Bytes] => ("fieldList", "Fields", "{}.iter()", "Fields"),
+                [Type::Bytes, Type::List(_)] => (
+                    "messageList",
+                    "MessageList",
+                    "{}.iter()",
+                    "Iterable<readonly [shardKey: Member, fields: Fields]>",
+                ),
+                _ => return None,
+            },
+            of if is(of, "shuffle.Receipt") => {
+                ("receiptList", "Receipts", "{}.0?", "Receipt | Iterable<Receipt>")
+            }
+            of if is(of, "step.StreamId") => ("letterIds", "Ids", "{}.0?", "Letters"),
+            _ => return None,
+        },
+        Type::Named(key) if key == "tasks.Modification" => {
+            ("entriesOf", "Entries", "{}", "Modification<T>")
+        }
+        Type::Named(key) if OPTIONS.iter().any(|(of, _)| of == key) && key != "tasks.NewDoc" => {
+            (key.as_str(), "Entries", "{}", "")
+        }
+        _ => return None,
+    };
+    let default =
+        surface.of(key, &method.name, &param.name).and_then(|words| words.default.clone());
+    let place = PLACES
+        .iter()
+        .find(|(of, name, _)| *name == param.name && (of.is_empty() || *of == method.name));
+    let is_steps = ts.is_empty();
+    let before = match rust {
+        "Entries" if is_steps => {
+            let path = check.replace('.', "::");
+            format!("{name}.reader().{}(millpond::{path}::new())?", snake_of(check))
+        }
+        "Entries" => format!("{name}.modification()?"),
+        _ => String::new(),
+    };
+    let js = camel(&js_name_of(name, &param.ty));
+    Some(Argument {
+        check: if is_steps { camel(&snake_of(check)) } else { format!("check.{check}") },
+        is_option: default.is_some() || is_steps,
+        default: match default {
+            Some(Value::Duration(number) | Value::Number(number)) => Some(number.to_string()),
+            _ => place.map(|(.., default)| (*default).to_owned()),
+        },
+        is_steps,
+        ts: ts.to_owned(),
+        rust: rust.to_owned(),
+        name: snake(&js),
+        before,
+        expression: expression.replace("{}", &snake(&js)),
+        js,
+    })
+}

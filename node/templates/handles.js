@@ -1,0 +1,74 @@
+'use strict'
+
+// The handles of queues, and the methods of the core that they call. What Node has beside them is in the files one
+// folder up, whose classes take the place of those here among what is made.
+
+const { begin, unwrap } = require('../calls.js')
+const { atOnce } = require('../errors.js')
+const { Handle, nativeOf } = require('../handle.js')
+const Native = require('../native.js')
+const { of, ofBytes } = require('../reader.js')
+const { added, count, entries, isTrue } = require('../results.js')
+const check = {
+  ...require('../arguments.js'),
+  ...require('../modification.js'),
+  ...require('../shuffle-arguments.js'),
+  ...require('../task-arguments.js')
+}
+const kinds = require('./options.js')
+const {
+  made,
+  {{ records | join(',\n  ') }}
+} = require('./records.js')
+
+const SIGNAL = { signal: check.abortSignal }
+
+/** How results are read. */
+const read = {
+{% for name, expression in readers %}
+  {{ name[5:] }}: {{ expression }}{{ ',' if not loop.last }}
+{% endfor %}
+}
+
+{% for class in classes %}
+{% for call in class.calls if call.checks %}
+const {{ class.name }}_{{ call.js }} = { {{ call.checks | join(', ') }} }
+{% endfor %}
+{% endfor %}
+{% for class in classes %}
+
+class {{ class.name }} extends Handle {
+  constructor(native) {
+    super(native, Native.{{ class.name }}, '{{ class.made_by }}')
+  }
+{% for _, name, _ in class.getters %}
+
+  get {{ name }}() {
+    return nativeOf(this).{{ name }}
+  }
+{% endfor %}
+{% for call in class.calls %}
+
+  {{ 'async ' if call.is_call }}{{ call.js }}({{ call.signature | join(', ') }}) {
+  {% if call.taken %}
+    const { {{ call.taken | join(', ') }} } = check.options(options, {{ class.name ~ '_' ~ call.js if call.checks else 'SIGNAL' }})
+  {% endif %}
+  {% for arg in call.args if not arg.is_option %}
+    {{ arg.js }} = {{ arg.check }}('{{ arg.js }}', {{ arg.js }})
+  {% endfor %}
+  {% if call.is_call %}
+    const send = (number) => nativeOf(this).{{ call.js }}({{ (['number'] + call.sent) | join(', ') }})
+    return unwrap(await begin(signal, {{ call.read[0] }}, send))
+  {% elif not call.made %}
+    return atOnce(() => nativeOf(this).{{ call.js }}({{ call.sent | join(', ') }}))
+  {% else %}
+    const native = atOnce(() => nativeOf(this).{{ call.js }}({{ call.sent | join(', ') }}))
+    return new made.{{ call.made }}(native{{ ', signal, this' if call.is_loop }})
+  {% endif %}
+  }
+{% endfor %}
+}
+made.{{ class.name }} = {{ class.name }}
+{% endfor %}
+
+module.exports = { {{ classes | map(attribute='name') | join(', ') }}, SIGNAL, read }

@@ -1,0 +1,110 @@
+//! The handles that JavaScript holds, and the methods of the core that it calls through them. The JavaScript half has
+//! checked all arguments.
+
+use millpond::Async;
+use napi::Env;
+use napi_derive::napi;
+
+use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries};
+use crate::entries::Entries;
+use crate::handle::{Handle, Held};
+use crate::list::{written, written_bytes, written_text};
+use crate::loops::{ {{ loops | join(', ') }}, Loop };
+{% macro params(call) %}
+{% for arg in call.args %}, {{ arg.name }}: {{ arg.rust }}{% endfor %}
+{% if call.variant %}, {{ call.variant.option.name }}: Option<{{ call.variant.option.rust }}>{% endif %}
+{% endmacro %}
+{% macro given(call) %}{{ call.args | map(attribute='expression') | join(', ') }}{% endmacro %}
+{% for of in classes %}
+
+/// [`millpond::{{ of.path }}`].
+#[napi]
+pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<millpond::{{ of.path }}<Async>>);
+
+impl {{ of.name }} {
+    pub(crate) fn new(core: Handle<millpond::{{ of.path }}<Async>>) -> Self {
+        Self({{ 'Held::new(core)' if of.is_held else 'core' }})
+    }
+}
+
+#[napi]
+impl {{ of.name }} {
+{% for name, _, is_bool in of.getters %}
+    /// [`{{ name }}`](millpond::{{ of.path }}::{{ name }}).
+    #[napi(getter)]
+    pub fn {{ name }}(&self) -> {{ 'bool' if is_bool else 'f64' }} {
+    {% if of.is_held %}
+        // What was given up is lost and has ended.
+        self.0.get(|core| core.{{ name }}()).unwrap_or(true)
+    {% else %}
+        self.0.core.{{ name }}() {{ '' if is_bool else 'as f64' }}
+    {% endif %}
+    }
+
+{% endfor %}
+{% if of.is_held %}
+    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        self.0.lost(number)
+    }
+
+{% endif %}
+{% for call in of.calls %}
+    /// [`{{ call.name }}`](millpond::{{ of.path }}::{{ call.name }}).
+    #[napi]
+    {% if call.is_call %}
+    pub fn {{ call.name }}(&self, number: u32{{ params(call) }}) -> napi::Result<bool> {
+        {% for arg in call.args if arg.before %}
+        let {{ arg.name }} = {{ arg.before }};
+        {% endfor %}
+        {% if call.made %}
+        let handle = self.0.with(());
+        let convert = move |env: &Env, _, made: Option<_>| {
+            CallResult::value(env, made.map(|made| {{ call.made }}::new(handle.with(made))))
+        };
+        {% endif %}
+        let call = |core: &millpond::{{ of.path }}<Async>| {
+        {% if call.variant %}
+        {% set option = call.variant.option %}
+            Ok(match {{ option.name }} {
+                {% if call.variant.is_flag %}
+                Some(true) => core.{{ call.variant.name }}({{ given(call) }}),
+                _ => core.{{ call.name }}({{ given(call) }}),
+                {% else %}
+                Some({{ option.name }}) => core.{{ call.variant.name }}({{ given(call) }}{{ ', ' if call.args }}{{ option.expression }}),
+                None => core.{{ call.name }}({{ given(call) }}),
+                {% endif %}
+            })
+        {% else %}
+            Ok(core.{{ call.name }}({{ given(call) }}))
+        {% endif %}
+        };
+        Ok(self.0.start(number, call, {{ 'convert' if call.made else call.convert }}))
+    }
+    {% else %}
+    pub fn {{ call.name }}(&self, env: Env{{ params(call) }}{{ ', options: Entries' if call.options }}{{ ', buffers: Option<bool>' if call.has_buffers }}) -> napi::Result<{{ call.made or 'f64' }}> {
+        let call = |core: &millpond::{{ of.path }}<Async>| {
+            {% if call.can_fail %}
+            core.{{ call.name }}({{ given(call) }})
+            {% else %}
+            Ok(core.{{ call.name }}({{ given(call) }}))
+            {% endif %}
+        };
+        let made = self.0.at_once(&env, call)?;
+        {% if call.options %}
+        let made = options.reader().{{ call.options }}(made)?;
+        {% endif %}
+        {% if not call.made %}
+        Ok(made as f64)
+    }
+        {% else %}
+        let made = self.0.with(made){{ '.buffers(buffers)' if call.has_buffers }};
+        Ok({{ call.made }}{{ '(Loop::new(made))' if call.is_loop else '::new(made)' }})
+    }
+        {% endif %}
+    {% endif %}
+
+{% endfor %}
+}
+{% endfor %}
