@@ -65,7 +65,7 @@ class ShuffleArgumentsTest < MillpondTest
       refused(INVALID, told) { @client.shuffle_queue("x", **settings).write("t", { "a" => "b" }) }
     end
     refused(TypeError, /streams must be an Integer, not String/) { @client.shuffle_queue("x", streams: "1") }
-    refused(INVALID, /streams is 4294967296, which is too/) { @client.shuffle_queue("x", streams: 1 << 32) }
+    refused(INVALID, /streams is 4294967296, which is out/) { @client.shuffle_queue("x", streams: 1 << 32) }
     refused(INVALID, /streams_per_shard is -1/) { @client.shuffle_queue("x", streams_per_shard: -1) }
     refused(TypeError, /ttl must be a number of seconds/) { @client.shuffle_queue("x", ttl: "1") }
     refused(INVALID, /track_keys is :both; it has to be :global or :queue/) do

@@ -76,14 +76,10 @@ module Millpond
     #   queue.stats("workers").streams.size # => 64
     def shuffle_queue(name, streams: nil, streams_per_shard: nil, ttl: nil, dead_ttl: nil,
                       track_keys: :global)
-      settings = { track_keys: ShuffleArguments.track_keys(track_keys) }
-      settings[:streams] = Convert.small_size("streams", streams) unless streams.nil?
-      unless streams_per_shard.nil?
-        settings[:streams_per_shard] = Convert.small_size("streams_per_shard", streams_per_shard)
-      end
-      settings[:ttl_ms] = Convert.milliseconds("ttl", ttl) unless ttl.nil?
-      settings[:dead_ttl_ms] = Convert.milliseconds("dead_ttl", dead_ttl) unless dead_ttl.nil?
-      ShuffleQueue.new(self, name, settings)
+      options = Convert.options(Native::ShuffleOptions, streams: streams, streams_per_shard: streams_per_shard,
+                                                        ttl: ttl, dead_ttl: dead_ttl,
+                                                        track_keys: ShuffleArguments.track_keys(track_keys))
+      ShuffleQueue.new(self, name, options)
     end
 
     # The task store of this name. Makes no call.
@@ -181,15 +177,13 @@ module Millpond
   #   end # => 1
   def self.connect(url, encoding: Encoding.default_external, timeout: nil, connect_timeout: nil,
                    retries: nil, username: nil, password: nil, client_name: nil)
-    options = Native::Options.initial
-    options.put_text(:url, Convert.bytes("url", url))
-    { username: username, password: password, client_name: client_name }.each do |name, text|
-      options.put_text(name, Convert.bytes(name, text)) unless text.nil?
+    { timeout: timeout, connect_timeout: connect_timeout }.compact.each do |name, time|
+      Convert.some_milliseconds(name, time)
     end
-    Connecting.time(options, :timeout, timeout)
-    Connecting.time(options, :connect_timeout, connect_timeout)
-    options[:quiet] = true
-    options[:retries] = Convert.small_size("retries", retries) unless retries.nil?
+    Convert.bytes("url", url)
+    options = Convert.options(Native::Options, url: url, username: username, password: password, quiet: true,
+                                               client_name: client_name, timeout: timeout, retries: retries,
+                                               connect_timeout: connect_timeout)
     encoding = Encoding.find(encoding)
 
     native = Call.handle(Native::Client) do |out, error|
@@ -207,14 +201,4 @@ module Millpond
       client.close
     end
   end
-
-  # The options of {Millpond.connect} as the library has them.
-  #
-  # @api private
-  module Connecting
-    def self.time(options, name, seconds)
-      options[:"#{name}_ms"] = Convert.some_milliseconds(name, seconds) unless seconds.nil?
-    end
-  end
-  private_constant :Connecting
 end

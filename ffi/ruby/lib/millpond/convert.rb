@@ -9,13 +9,15 @@ module Millpond
   # @api private
   module Convert
     SIZE_MAX = (1 << 64) - 1
-    TIME_MS_MAX = (1 << 63) - 1
+    INT64_MAX = (1 << 63) - 1
     # The most that a call takes of each.
     LIMITS = Native::Limits.new(Native.millpond_limits_data).then do |limits|
       limits.members.to_h { |name| [name, limits[name]] }.freeze
     end
+    # What a field is called that takes a time.
+    MILLISECONDS = Hash.new { |names, name| names[name] = :"#{name}_ms" }
     STRIDE = Native.millpond_ick_entries_stride
-    private_constant :STRIDE
+    private_constant :STRIDE, :MILLISECONDS
 
     # A copy, since another thread can change the caller's own at any time, also while the library
     # reads it. Long ones share their bytes until one of the two changes.
@@ -25,6 +27,59 @@ module Millpond
       return String.new(value).freeze if value.is_a?(String)
 
       raise wrong_type(argument, "a String", value)
+    end
+
+    # @return [Array(String, Integer)] a frozen copy and its length
+    def self.sized(argument, value)
+      copy = bytes(argument, value)
+      [copy, copy.bytesize]
+    end
+
+    # Refuses what is none of these.
+    def self.one_of(argument, value, *kinds)
+      return if kinds.any? { |kind| value.is_a?(kind) }
+
+      kinds = kinds.map { |kind| "a #{kind.name.delete_prefix('Millpond::')}" }
+      raise wrong_type(argument, kinds.join(" or "), value)
+    end
+
+    # Values of fields, as the types and names of these say: in milliseconds what is given in seconds, and for an
+    # optional number that is nil what stands for nothing.
+    #
+    # @return [Hash]
+    def self.fields(kind, values)
+      types = kind.fields
+      row = {}
+      values.each do |name, value|
+        type = types[name]
+        row[type ? name : MILLISECONDS[name]] = field(type, name, value)
+      end
+      row
+    end
+
+    # @return [Native::Structure] with the defaults of what is not given
+    def self.options(kind, values)
+      types = kind.fields
+      options = kind.initial
+      values.each do |name, value|
+        type = types[name]
+        next if value.nil? && type != :uint32 && type != :uint64
+
+        value = field(type, name, value)
+        value.is_a?(String) ? options.put_text(name, value) : options[type ? name : MILLISECONDS[name]] = value
+      end
+      options
+    end
+
+    def self.field(type, name, value)
+      case type
+      when nil then value.nil? ? Native::NOT_SET : milliseconds(name, value)
+      when :bool then value ? true : false
+      when :int64 then value.nil? ? Native::NOT_SET : size(name, value, INT64_MAX)
+      when :uint32 then small_size(name, value)
+      when :uint64 then size(name, value)
+      else bytes(name, value)
+      end
     end
 
     # @return [Integer] a size or a count
@@ -50,7 +105,7 @@ module Millpond
         raise invalid("#{argument} is #{seconds}; a time has to be 0 or more seconds")
       end
 
-      seconds >= TIME_MS_MAX / 1000 ? TIME_MS_MAX : (seconds * 1000).ceil
+      seconds >= INT64_MAX / 1000 ? INT64_MAX : (seconds * 1000).ceil
     end
 
     # @return [Integer] milliseconds, more than 0
@@ -68,9 +123,12 @@ module Millpond
       strings = elements("members", values, max).each_with_index.map do |member, index|
         member.is_a?(String) ? String.new(member) : raise(wrong_type("members[#{index}]", "a String", member))
       end
-      list(Native::Bytes, strings) do |row, _, address, member|
-        row << address << member.bytesize
-      end
+      texts(strings)
+    end
+
+    # @return [Array(FFI::Pointer, Integer)] the list of these strings and how many there are
+    def self.texts(strings)
+      list(Native::Bytes, strings) { |row, _, address, string| row << address << string.bytesize }
     end
 
     # Scores and members for the library.
@@ -220,6 +278,6 @@ module Millpond
     def self.invalid(message)
       InvalidArgumentError.new(message)
     end
-    private_class_method :pair, :score, :read_entries
+    private_class_method :field, :pair, :score, :read_entries
   end
 end

@@ -49,9 +49,9 @@ module Millpond
     def change(content: JsonText::NONE, json: JsonText::NONE, at_ms: nil, delay: nil, release: false)
       raise Convert.invalid("release goes without at_ms and delay") if release && (at_ms || delay)
 
-      at_ms, delay_ms = TaskArguments.time(at_ms, release ? 0 : delay)
-      DocChange.new({ doc: TaskArguments.doc_id("doc", self), content: JsonText.of("content", content, json) { nil },
-                      at_ms: at_ms, delay_ms: delay_ms }.freeze)
+      content = JsonText.of("content", content, json) { nil }
+      times = Convert.fields(Native::DocChange, at_ms: at_ms, delay: release ? 0 : delay)
+      DocChange.new({ doc: TaskArguments.id("doc", self, DocId, Doc), content: content, **times }.freeze)
     end
   end
 

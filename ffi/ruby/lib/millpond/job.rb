@@ -46,9 +46,7 @@ module Millpond
     #   store.insert("inbox", id: "t")
     #   store.worker("inbox").jobs.first.handle.to_a # => ["t", 1]
     def handle
-      version = Call.number(:uint64) do |out, error|
-        Native.millpond_tasks_job_version(@native, out, error)
-      end
+      version = Call.number(:uint64) { |out, error| Native.millpond_tasks_job_version(@native, out, error) }
       TaskId.new(@task.id, version).freeze
     end
 
@@ -118,13 +116,9 @@ module Millpond
     #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.claim_docs("accounts", "ann") # => []
     def claim_docs(namespace, key, wait: nil)
-      namespace = Convert.bytes("namespace", namespace)
-      key = Convert.bytes("key", key)
+      names = [*Convert.sized("namespace", namespace), *Convert.sized("key", key)]
       wait_ms = Batches.wait_ms(wait)
-      TaskResults.docs do |out, error|
-        Native.millpond_tasks_job_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, wait_ms,
-                                             out, error)
-      end
+      TaskResults.docs { |out, error| Native.millpond_tasks_job_claim_docs(@native, *names, wait_ms, out, error) }
     end
 
     # Ends the job with a modification, in which the task and the documents that the job holds are taken at their
@@ -145,9 +139,7 @@ module Millpond
     #   store.queues.to_a # => [["outbox", 1]]
     def finish(modification)
       native = TaskArguments.modification(modification)
-      TaskResults.modified do |out, error|
-        Native.millpond_tasks_job_finish(@native, native, out, error)
-      end
+      TaskResults.modified { |out, error| Native.millpond_tasks_job_finish(@native, native, out, error) }
     end
 
     # Ends the job and deletes the task.
@@ -178,8 +170,8 @@ module Millpond
     #   store.worker("inbox").jobs { |job| job.fail("no paper") }
     #   store.list("inbox").tasks.map { |task| [task.attempt, task.err] } # => [[1, "no paper"]]
     def fail(err = "")
-      err = Convert.bytes("err", err)
-      finished { |error| Native.millpond_tasks_job_fail(@native, err, err.bytesize, error) }
+      err = Convert.sized("err", err)
+      finished { |error| Native.millpond_tasks_job_fail(@native, *err, error) }
     end
 
     # Ends the job and puts the task off for another attempt, as the {Worker} says, or into its error queue if that
@@ -197,9 +189,9 @@ module Millpond
     #   store.worker("inbox").jobs { |job| job.retry("no paper", delay: 60) }
     #   store.list("inbox").tasks.map { |task| [task.attempt, task.err] } # => [[1, "no paper"]]
     def retry(err = "", delay: nil)
-      err = Convert.bytes("err", err)
+      err = Convert.sized("err", err)
       delay_ms = TaskArguments.milliseconds("delay", delay)
-      finished { |error| Native.millpond_tasks_job_retry(@native, err, err.bytesize, delay_ms, error) }
+      finished { |error| Native.millpond_tasks_job_retry(@native, *err, delay_ms, error) }
     end
 
     # Ends the job and moves the task to this queue, with one more attempt and this reason.
@@ -215,11 +207,8 @@ module Millpond
     #   store.worker("inbox").jobs { |job| job.move_to("by hand", "no order") }
     #   store.queues.to_a # => [["by hand", 1]]
     def move_to(queue, err = "")
-      queue = Convert.bytes("queue", queue)
-      err = Convert.bytes("err", err)
-      finished do |error|
-        Native.millpond_tasks_job_move(@native, queue, queue.bytesize, err, err.bytesize, error)
-      end
+      texts = [*Convert.sized("queue", queue), *Convert.sized("err", err)]
+      finished { |error| Native.millpond_tasks_job_move(@native, *texts, error) }
     end
 
     # Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up to half of

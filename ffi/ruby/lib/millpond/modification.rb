@@ -56,12 +56,11 @@ module Millpond
     #   store.claim("inbox") # => nil
     def insert(queue, value: JsonText::NONE, json: JsonText::NONE, id: nil, at_ms: nil, delay: nil, attempt: 0,
                err: "", priority: 0, ttl: nil, skip_colliding: false)
-      at_ms, delay_ms = TaskArguments.time(at_ms, delay)
-      add(:inserts, { queue: Convert.bytes("queue", queue), id: id && Convert.bytes("id", id),
-                      value: JsonText.of("value", value, json) { nil }, err: Convert.bytes("err", err),
-                      at_ms: at_ms, delay_ms: delay_ms, ttl_ms: TaskArguments.milliseconds("ttl", ttl),
-                      attempt: Convert.size("attempt", attempt), priority: Convert.size("priority", priority),
-                      skip_colliding: !!skip_colliding })
+      named = Convert.fields(Native::NewTask, queue: queue, err: err, at_ms: at_ms, delay: delay, ttl: ttl,
+                                              attempt: attempt, priority: priority, skip_colliding: skip_colliding)
+      named[:id] = id && Convert.bytes("id", id)
+      named[:value] = JsonText.of("value", value, json) { nil }
+      add(:inserts, named)
     end
 
     # Changes a task. Refused if it is not there at that version, or held by another claimant.
@@ -75,7 +74,7 @@ module Millpond
     #   task = store.insert("inbox", value: 7)
     #   store.modify(Millpond::Modification.new.change(task.change(value: 8))).changed[0].value # => 8
     def change(change)
-      add(:changes, TaskArguments.row("change", change, TaskChange, "TaskChange"))
+      add(:changes, row(change, TaskChange))
     end
 
     # Deletes a task. Refused if it is not there at that version, or held by another claimant.
@@ -90,7 +89,7 @@ module Millpond
     #   store.modify(Millpond::Modification.new.delete(task))
     #   store.are_empty?(exact: "inbox") # => true
     def delete(task)
-      add(:deletes, TaskArguments.task_id("task", task))
+      add(:deletes, TaskArguments.id("task", task, TaskId, Task))
     end
 
     # Is refused if this task is not there at that version; who holds it does not matter.
@@ -106,7 +105,7 @@ module Millpond
     #   printed = Millpond::Modification.new.depend(config).insert("printed")
     #   store.modify(printed) # raises Millpond::DependencyError
     def depend(task)
-      add(:depends, TaskArguments.task_id("task", task))
+      add(:depends, TaskArguments.id("task", task, TaskId, Task))
     end
 
     # Inserts a document. Refused if one of that id is there in its namespace; without an {#insert_doc id} of its own,
@@ -175,7 +174,7 @@ module Millpond
     #   changed = Millpond::Modification.new.change_doc(account.change(content: account.content - 2))
     #   store.modify(changed).changed_docs.map(&:content) # => [5]
     def change_doc(change)
-      add(:doc_changes, TaskArguments.row("change", change, DocChange, "DocChange"))
+      add(:doc_changes, row(change, DocChange))
     end
 
     # Deletes a document. Refused if it is not there at that version, or held by another claimant.
@@ -191,7 +190,7 @@ module Millpond
     #   store.modify(Millpond::Modification.new.delete_doc(account))
     #   store.list_docs("accounts").docs # => []
     def delete_doc(doc)
-      add(:doc_deletes, TaskArguments.doc_id("doc", doc))
+      add(:doc_deletes, TaskArguments.id("doc", doc, DocId, Doc))
     end
 
     # Is refused if this document is not there at that version; who holds it does not matter.
@@ -205,7 +204,7 @@ module Millpond
     #   seen = Millpond::DocId.new("accounts", "ann", 3)
     #   store.modify(Millpond::Modification.new.depend_doc(seen)) # raises Millpond::DependencyError
     def depend_doc(doc)
-      add(:doc_depends, TaskArguments.doc_id("doc", doc))
+      add(:doc_depends, TaskArguments.id("doc", doc, DocId, Doc))
     end
 
     # How many entries there are.
@@ -221,9 +220,16 @@ module Millpond
     private
 
     def add_doc(list, namespace, key, content, json, id, secondary_key, skip_colliding)
-      add(list, { namespace_name: Convert.bytes("namespace", namespace), key: Convert.bytes("key", key),
-                  id: id && Convert.bytes("id", id), secondary_key: Convert.bytes("secondary_key", secondary_key),
-                  content: JsonText.of("content", content, json) { nil }, skip_colliding: !!skip_colliding })
+      named = Convert.fields(Native::NewDoc, key: key, secondary_key: secondary_key, skip_colliding: skip_colliding)
+      named[:namespace_name] = Convert.bytes("namespace", namespace)
+      named[:id] = id && Convert.bytes("id", id)
+      named[:content] = JsonText.of("content", content, json) { nil }
+      add(list, named)
+    end
+
+    def row(change, kind)
+      Convert.one_of("change", change, kind)
+      change.row
     end
 
     def add(list, row)

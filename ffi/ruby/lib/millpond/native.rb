@@ -25,6 +25,9 @@ module Millpond
         # @return [String] its format
         attr_reader :format
 
+        # @return [Hash{Symbol => Symbol, Class}] their types by their names
+        attr_reader :fields
+
         # @return [Boolean] whether it begins with its size, so that it can get fields
         attr_reader :growing
         alias growing? growing
@@ -64,6 +67,7 @@ module Millpond
         # @api private
         def describe(name, fields)
           layout(fields)
+          @fields = fields
           @growing = fields.key?(:size) && offset_of(:size).zero?
           @init = :"millpond_#{name}_init"
           at = 0

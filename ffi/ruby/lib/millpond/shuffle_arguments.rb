@@ -16,7 +16,8 @@ module Millpond
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
     def self.fields(values)
-      memory, count = strings(field_strings("fields", values))
+      # A field is two texts.
+      memory, count = Convert.texts(field_strings("fields", values))
       [memory, count / 2]
     end
 
@@ -37,7 +38,7 @@ module Millpond
         bytes = Convert.check_bytes(strings, bytes)
         strings
       end
-      rows, = strings(fields.flatten(1))
+      rows, = Convert.texts(fields.flatten(1))
       address = rows ? rows.address : 0
       list, count = Convert.list(Native::ShuffleNewMessage, keys) do |row, index, key, bytes|
         size = fields[index].size / 2
@@ -53,10 +54,7 @@ module Millpond
     def self.receipts(values)
       values = [values] if receipt?(values)
       numbers = Convert.elements("messages", values, Convert::LIMITS[:items]).each_with_index.flat_map do |value, index|
-        unless receipt?(value)
-          raise Convert.wrong_type("messages[#{index}]", "a Message or a Receipt", value)
-        end
-
+        Convert.one_of("messages[#{index}]", value, Message, Receipt)
         receipt("messages[#{index}]", value.stream, value.id)
       end
       count = numbers.size / 3
@@ -140,12 +138,6 @@ module Millpond
       value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(yield, "a String", value))
     end
 
-    # A field is two byte strings, of which a list of fields has twice as many.
-    def self.strings(values)
-      Convert.list(Native::Bytes, values) do |row, _, address, bytes|
-        row << address << bytes.bytesize
-      end
-    end
-    private_class_method :receipt?, :receipt, :id_numbers, :field_strings, :string, :strings
+    private_class_method :receipt?, :receipt, :id_numbers, :field_strings, :string
   end
 end

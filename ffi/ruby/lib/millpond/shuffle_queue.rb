@@ -60,21 +60,17 @@ module Millpond
     # @example
     #   Millpond::ShuffleQueue.keys("jobs") # => ["jobs", "jobs:meta", "jobs:notifications", "jobs:dead"]
     def self.keys(name)
-      name = Convert.bytes("name", name)
-      ShuffleResults.texts(Encoding::BINARY) do |out, error|
-        Native.millpond_shuffle_keys(name, name.bytesize, out, error)
-      end
+      name = Convert.sized("name", name)
+      ShuffleResults.texts(Encoding::BINARY) { |out, error| Native.millpond_shuffle_keys(*name, out, error) }
     end
 
     # @return [String] the name
     attr_reader :name
 
     # @api private
-    def initialize(client, name, settings)
+    def initialize(client, name, options)
       @encoding = client.encoding
       @name = Convert.bytes("name", name)
-      options = Native::ShuffleOptions.initial
-      settings.each { |setting, value| options[setting] = value }
       @native = Call.handle(Native::ShuffleQueue) do |out, error|
         Native.millpond_shuffle_queue_new(client.native, @name, @name.bytesize, options, out, error)
       end
@@ -101,11 +97,9 @@ module Millpond
     #   queue.write("tenant-7", [["tag", "new"], ["tag", "large"]])
     #   queue.len # => 2
     def write(shard_key, fields)
-      shard_key = Convert.bytes("shard_key", shard_key)
-      list, count = ShuffleArguments.fields(fields)
-      ShuffleResults.receipt do |out, error|
-        Native.millpond_shuffle_write(@native, shard_key, shard_key.bytesize, list, count, out, error)
-      end
+      key = Convert.sized("shard_key", shard_key)
+      fields = ShuffleArguments.fields(fields)
+      ShuffleResults.receipt { |out, error| Native.millpond_shuffle_write(@native, *key, *fields, out, error) }
     end
 
     # Writes many messages, each for its tenant, as {#write} would one after the other. Returns where they are, in
@@ -148,15 +142,12 @@ module Millpond
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.consumer("workers", "worker-1").read # => nil
     def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 0)
-      group = Convert.bytes("group", group)
-      consumer = Convert.bytes("consumer", consumer)
-      options = Native::ShuffleConsumerOptions.initial
-      options[:prefer_stream] = Convert.small_size("prefer_stream", prefer_stream) unless prefer_stream.nil?
-      options[:default_stream] = !!default_stream
-      options[:max_deliveries] = Convert.size("max_deliveries", max_deliveries)
+      names = [*Convert.sized("group", group), *Convert.sized("consumer", consumer)]
+      options = Convert.options(Native::ShuffleConsumerOptions, prefer_stream: prefer_stream,
+                                                                default_stream: default_stream,
+                                                                max_deliveries: max_deliveries)
       native = Call.handle(Native::ShuffleConsumer) do |out, error|
-        Native.millpond_shuffle_consumer_new(@native, group, group.bytesize, consumer, consumer.bytesize,
-                                             options, out, error)
+        Native.millpond_shuffle_consumer_new(@native, *names, options, out, error)
       end
       ShuffleConsumer.new(native, @encoding)
     end
@@ -193,10 +184,8 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").pending_count("workers") # => 0
     def pending_count(group)
-      group = Convert.bytes("group", group)
-      Call.number(:uint64) do |out, error|
-        Native.millpond_shuffle_pending_count(@native, group, group.bytesize, out, error)
-      end
+      group = Convert.sized("group", group)
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_pending_count(@native, *group, out, error) }
     end
 
     # What each stream holds for a group.
@@ -208,10 +197,8 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").shuffle_queue("jobs").stats("workers").lag # => 0
     def stats(group)
-      group = Convert.bytes("group", group)
-      ShuffleResults.stats do |out, error|
-        Native.millpond_shuffle_stats_read(@native, group, group.bytesize, out, error)
-      end
+      group = Convert.sized("group", group)
+      ShuffleResults.stats { |out, error| Native.millpond_shuffle_stats_read(@native, *group, out, error) }
     end
 
     # Up to `max` messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They lie in
@@ -252,10 +239,8 @@ module Millpond
     #   consumer.reclaim(min_idle: 0, max: 100)
     #   queue.delete_dead_letters(queue.dead_letters) # => 1
     def delete_dead_letters(letters)
-      ids, count = ShuffleArguments.letter_ids(letters)
-      Call.number(:uint64) do |out, error|
-        Native.millpond_shuffle_delete_dead_letters(@native, ids, count, out, error)
-      end
+      ids = ShuffleArguments.letter_ids(letters)
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_delete_dead_letters(@native, *ids, out, error) }
     end
 
     # Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing left to

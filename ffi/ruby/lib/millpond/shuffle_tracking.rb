@@ -17,10 +17,10 @@ module Millpond
     # @example
     #   Millpond::ShuffleQueue.tracking_keys("jobs", track_keys: :queue).size # => 3
     def self.tracking_keys(name, track_keys: :global)
-      name = Convert.bytes("name", name)
+      name = Convert.sized("name", name)
       kind = ShuffleArguments.track_keys(track_keys)
       ShuffleResults.texts(Encoding::BINARY) do |out, error|
-        Native.millpond_shuffle_tracking_keys(name, name.bytesize, kind, out, error)
+        Native.millpond_shuffle_tracking_keys(*name, kind, out, error)
       end
     end
 
@@ -47,13 +47,12 @@ module Millpond
     #   queue.write_tracked("tenant-7", { "job" => "j-1", "image" => "a.png" }, "job")
     #   queue.delete_tracked("j-1").nil? # => false
     def write_tracked(shard_key, fields, track_field, deadline: nil)
-      key = Convert.bytes("shard_key", shard_key)
-      list, count = ShuffleArguments.fields(fields)
-      field = Convert.bytes("track_field", track_field)
+      key = Convert.sized("shard_key", shard_key)
+      fields = ShuffleArguments.fields(fields)
+      field = Convert.sized("track_field", track_field)
       at = ShuffleArguments.deadline(deadline)
       ShuffleResults.receipt do |out, error|
-        Native.millpond_shuffle_write_tracked(@native, key, key.bytesize, list, count, field, field.bytesize,
-                                              at, out, error)
+        Native.millpond_shuffle_write_tracked(@native, *key, *fields, *field, at, out, error)
       end
     end
 
@@ -74,12 +73,11 @@ module Millpond
     #   queue.write_tracked_many([["a", { "job" => "j-1" }], ["b", { "job" => "j-2" }]], "job").size # => 2
     #   queue.delete_tracked("j-2").nil? # => false
     def write_tracked_many(messages, track_field, deadline: nil)
-      field = Convert.bytes("track_field", track_field)
+      field = Convert.sized("track_field", track_field)
       at = ShuffleArguments.deadline(deadline)
       ShuffleArguments.messages(messages) do |list, count|
         ShuffleResults.receipts(count) do |out, error|
-          Native.millpond_shuffle_write_tracked_many(@native, list, count, field, field.bytesize, at, out,
-                                                     error)
+          Native.millpond_shuffle_write_tracked_many(@native, list, count, *field, at, out, error)
         end
       end
     end
@@ -103,10 +101,10 @@ module Millpond
     #   queue.delete_tracked("j-1") == receipt # => true
     #   queue.delete_tracked("j-1") # => nil
     def delete_tracked(value)
-      value = Convert.bytes("value", value)
+      value = Convert.sized("value", value)
       deleted = FFI::MemoryPointer.new(:bool)
       receipt = ShuffleResults.receipt do |out, error|
-        Native.millpond_shuffle_delete_tracked(@native, value, value.bytesize, deleted, out, error)
+        Native.millpond_shuffle_delete_tracked(@native, *value, deleted, out, error)
       end
       receipt if deleted.get(:bool, 0)
     end

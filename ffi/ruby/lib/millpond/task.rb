@@ -51,16 +51,14 @@ module Millpond
     #   [moved.id == task.id, moved.queue, moved.value, moved.version] # => [true, "outbox", 7, 1]
     def change(queue: nil, value: JsonText::NONE, json: JsonText::NONE, at_ms: nil, delay: nil, attempt: nil,
                err: nil)
-      at_ms, delay_ms = TaskArguments.time(at_ms, delay)
-      TaskChange.new(
-        id: Convert.bytes("id", @id),
-        queue: Convert.bytes("queue", queue.nil? ? @queue : queue),
-        value: JsonText.of("value", value, json) { @json && Convert.bytes("json", @json) },
-        err: Convert.bytes("err", err.nil? ? @err : err),
-        version: Convert.size("version", @version),
-        attempt: Convert.size("attempt", attempt.nil? ? @attempt : attempt),
-        at_ms: at_ms, delay_ms: delay_ms
-      )
+      value = JsonText.of("value", value, json) { @json && Convert.bytes("json", @json) }
+      queue = @queue if queue.nil?
+      attempt = @attempt if attempt.nil?
+      err = @err if err.nil?
+      named = Convert.fields(Native::TaskChange, id: @id, queue: queue, err: err, version: @version,
+                                                 attempt: attempt, at_ms: at_ms, delay: delay)
+      named[:value] = value
+      TaskChange.new(named)
     end
   end
 

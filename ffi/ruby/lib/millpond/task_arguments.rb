@@ -8,7 +8,6 @@ module Millpond
   #
   # @api private
   module TaskArguments
-    INT64_MAX = (1 << 63) - 1
     ENTRIES = {
       inserts: Native::NewTask, changes: Native::TaskChange, deletes: Native::TaskId, depends: Native::TaskId,
       doc_inserts: Native::NewDoc, doc_puts: Native::NewDoc, doc_changes: Native::DocChange,
@@ -17,63 +16,32 @@ module Millpond
 
     # @return [Native::TasksModification] which holds on to its lists
     def self.modification(modification)
-      unless modification.is_a?(Modification)
-        raise Convert.wrong_type("modification", "a Modification", modification)
-      end
-
+      Convert.one_of("modification", modification, Modification)
       native = Native::TasksModification.initial
-      modification.rows.each do |name, rows|
-        put_list(native, name, *list(ENTRIES.fetch(name), rows))
-      end
+      modification.rows.each { |name, rows| put_list(native, name, list(ENTRIES.fetch(name), rows)) unless rows.empty? }
       native
     end
 
-    # Tasks to renew.
+    # Tasks or documents to renew.
     #
-    # @return [Array<TaskId>]
-    def self.task_ids(values)
-      values = [values] if task?(values)
-      Convert.elements("tasks", values, Convert::LIMITS[:entries]).each_with_index.map do |task, index|
-        TaskId.new(*task_id("tasks[#{index}]", task))
+    # @return [Array<TaskId>, Array<DocId>]
+    def self.ids(argument, values, kind, record)
+      values = [values] if values.is_a?(kind) || values.is_a?(record)
+      Convert.elements(argument, values, Convert::LIMITS[:entries]).each_with_index.map do |value, index|
+        kind.new(*id("#{argument}[#{index}]", value, kind, record))
       end
     end
 
-    # Documents to renew.
-    #
-    # @return [Array<DocId>]
-    def self.doc_ids(values)
-      values = [values] if doc?(values)
-      Convert.elements("docs", values, Convert::LIMITS[:entries]).each_with_index.map { |doc, index| DocId.new(*doc_id("docs[#{index}]", doc)) }
+    # @return [Array(FFI::Pointer, Integer)] the list of ids and how many there are
+    def self.id_list(native, ids)
+      list(native, ids.map(&:to_a))
     end
 
-    # @return [Array(FFI::Pointer, Integer)] the list of tasks and how many there are
-    def self.task_list(ids)
-      list(Native::TaskId, ids.map(&:to_a))
-    end
-
-    # @return [Array(FFI::Pointer, Integer)] the list of documents and how many there are
-    def self.doc_list(ids)
-      list(Native::DocId, ids.map(&:to_a))
-    end
-
-    # @return [Array] the parts of a task at a version
-    def self.task_id(argument, task)
-      raise Convert.wrong_type(argument, "a Task or a TaskId", task) unless task?(task)
-
-      [Convert.bytes("#{argument}.id", task.id), Convert.size("#{argument}.version", task.version)]
-    end
-
-    # @return [Array] the parts of a document at a version
-    def self.doc_id(argument, doc)
-      raise Convert.wrong_type(argument, "a Doc or a DocId", doc) unless doc?(doc)
-
-      [Convert.bytes("#{argument}.namespace", doc.namespace), Convert.bytes("#{argument}.id", doc.id),
-       Convert.size("#{argument}.version", doc.version)]
-    end
-
-    # @return [Array] the parts of a change
-    def self.row(argument, change, kind, name)
-      change.is_a?(kind) ? change.row : raise(Convert.wrong_type(argument, "a #{name}", change))
+    # @return [Array] the parts of a task or a document at a version
+    def self.id(argument, value, kind, record)
+      Convert.one_of(argument, value, record, kind)
+      *names, version = kind.members.map { |name| ["#{argument}.#{name}", value.public_send(name)] }
+      [*names.map { |name| Convert.bytes(*name) }, Convert.size(*version)]
     end
 
     # A name, or several.
@@ -81,17 +49,10 @@ module Millpond
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
     def self.names(argument, values, max = Convert::LIMITS[:names])
       values = [values] if values.is_a?(String)
-      rows = Convert.elements(argument, values, max).each_with_index.map do |name, index|
-        [Convert.bytes("#{argument}[#{index}]", name)]
+      names = Convert.elements(argument, values, max).each_with_index.map do |name, index|
+        Convert.bytes("#{argument}[#{index}]", name)
       end
-      list(Native::Bytes, rows)
-    end
-
-    # A time on the clock and a delay from now, of which the library takes one.
-    #
-    # @return [Array(Integer, Integer)] both in milliseconds
-    def self.time(at_ms, delay)
-      [at_ms.nil? ? Native::NOT_SET : Convert.size("at_ms", at_ms, INT64_MAX), milliseconds("delay", delay)]
+      Convert.texts(names)
     end
 
     # @return [Integer] of seconds or nil
@@ -99,75 +60,38 @@ module Millpond
       seconds.nil? ? Native::NOT_SET : Convert.milliseconds(argument, seconds)
     end
 
-    # @return [Native::TaskQuery]
-    def self.task_query(after, limit, claimant, omit_values)
-      query = Native::TaskQuery.initial
-      unless after.nil?
-        unless after.is_a?(Position) || after.is_a?(Task)
-          raise Convert.wrong_type("after", "a Position or a Task", after)
-        end
+    # @param kinds [Array<Class>] what has such a position
+    # @return [Native::TaskQuery, Native::DocQuery]
+    def self.query(kind, position, after, kinds, settings)
+      query = Convert.options(kind, settings)
+      return query if after.nil?
 
-        row = { id: Convert.bytes("after.id", after.id), at_ms: Convert.size("after.at_ms", after.at_ms) }
-        row = row.values_at(*Native::TaskPosition.members)
-        query[:after], = list(Native::TaskPosition, [row])
+      Convert.one_of("after", after, *kinds)
+      row = position.members.map do |name|
+        value = after.public_send(name)
+        name == :at_ms ? Convert.size("after.at_ms", value) : Convert.bytes("after.#{name}", value)
       end
-      put_limit(query, limit)
-      put_text(query, :claimant, claimant)
-      query[:omit_values] = !!omit_values
+      query[:after], = list(position, [row])
       query
     end
 
-    # @return [Native::DocQuery]
-    def self.doc_query(keys, after, limit, omit_contents)
-      query = Native::DocQuery.initial
-      unless after.nil?
-        unless after.is_a?(DocPosition) || after.is_a?(Doc)
-          raise Convert.wrong_type("after", "a DocPosition or a Doc", after)
-        end
-
-        row = Native::DocPosition.members.map { |part| Convert.bytes("after.#{part}", after.public_send(part)) }
-        query[:after], = list(Native::DocPosition, [row])
-      end
-      put_limit(query, limit)
-      unless keys.nil?
-        first, last = range("keys", keys)
-        put_text(query, :start, first)
-        put_text(query, :end, last)
-      end
-      query[:omit_contents] = !!omit_contents
-      query
-    end
-
-    # @return [Array(String, String)] its ends, each of which may be nil
+    # @return [Hash{Symbol => String}] where it starts and ends
     def self.range(argument, range)
-      raise Convert.wrong_type(argument, "a Range", range) unless range.is_a?(Range)
+      Convert.one_of(argument, range, Range)
       if range.end && !range.exclude_end?
         raise Convert.invalid("#{argument} is #{range}, with its end; write it with three dots, without")
       end
 
-      { begin: range.begin, end: range.end }.map { |name, key| key && Convert.bytes("#{argument}.#{name}", key) }
+      ends = { begin: range.begin, end: range.end }.compact
+      ends.to_h { |name, key| [name == :end ? name : :start, Convert.bytes("#{argument}.#{name}", key)] }
     end
 
     # @return [Native::TasksFilter]
     def self.filter(exact, prefixes, limit = nil)
-      filter = Native::TasksFilter.initial
+      filter = Convert.options(Native::TasksFilter, limit: limit)
       filter[:exact], filter[:exact_count] = names("exact", exact)
       filter[:prefixes], filter[:prefix_count] = names("prefixes", prefixes)
-      put_limit(filter, limit)
       filter
-    end
-
-    # @return [Native::TasksWorkerOptions]
-    def self.worker_options(wait, lease, backoff, backoff_max, max_attempts, max_claims, error_queue)
-      options = Native::TasksWorkerOptions.initial
-      options[:wait_ms] = Batches.wait_ms(wait)
-      options[:lease_ms] = milliseconds("lease", lease)
-      options[:backoff_ms] = milliseconds("backoff", backoff)
-      options[:backoff_max_ms] = milliseconds("backoff_max", backoff_max)
-      options[:max_attempts] = Convert.small_size("max_attempts", max_attempts)
-      options[:max_claims] = Convert.small_size("max_claims", max_claims)
-      put_text(options, :error_queue, error_queue)
-      options
     end
 
     # One block of memory: the rows, and then the texts that they point to. Rows of a structure that can
@@ -198,26 +122,9 @@ module Millpond
     end
 
     # inserts is counted by insert_count.
-    def self.put_list(native, name, memory, count)
-      native[name] = memory
-      native[:"#{name.to_s.chomp('s')}_count"] = count
+    def self.put_list(native, name, list)
+      native[name], native[:"#{name.to_s.chomp('s')}_count"] = list
     end
-
-    def self.put_limit(native, limit)
-      native[:limit] = Convert.size("limit", limit, INT64_MAX) unless limit.nil?
-    end
-
-    def self.put_text(native, name, text)
-      native.put_text(name, Convert.bytes(name, text)) unless text.nil?
-    end
-
-    def self.task?(value)
-      value.is_a?(Task) || value.is_a?(TaskId)
-    end
-
-    def self.doc?(value)
-      value.is_a?(Doc) || value.is_a?(DocId)
-    end
-    private_class_method :list, :range, :put_list, :put_limit, :put_text, :task?, :doc?
+    private_class_method :list, :put_list
   end
 end

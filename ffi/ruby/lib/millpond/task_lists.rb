@@ -17,8 +17,8 @@ module Millpond
     #   store.insert("inbox", id: "a")
     #   store.fetch(%w[b a]).map(&:id) # => ["a"]
     def fetch(ids)
-      list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
-      TaskResults.tasks { |out, error| Native.millpond_tasks_fetch(@native, list, count, out, error) }
+      ids = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
+      TaskResults.tasks { |out, error| Native.millpond_tasks_fetch(@native, *ids, out, error) }
     end
 
     # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two pages
@@ -44,11 +44,10 @@ module Millpond
     #   page = store.list("inbox", limit: 2, after: page.next)
     #   [page.tasks.map(&:id), page.next] # => [["t2"], nil]
     def list(queue, after: nil, limit: nil, claimant: nil, omit_values: false)
-      queue = Convert.bytes("queue", queue)
-      query = TaskArguments.task_query(after, limit, claimant, omit_values)
-      page = TaskResults.of do |out, error|
-        Native.millpond_tasks_list(@native, queue, queue.bytesize, query, out, error)
-      end
+      queue = Convert.sized("queue", queue)
+      query = TaskArguments.query(Native::TaskQuery, Native::TaskPosition, after, [Position, Task],
+                                  limit: limit, claimant: claimant, omit_values: omit_values)
+      page = TaskResults.of { |out, error| Native.millpond_tasks_list(@native, *queue, query, out, error) }
       TaskPage.new(page.tasks, page.next).freeze
     end
 
@@ -125,13 +124,9 @@ module Millpond
     #   store.claim_docs("accounts", "ann", lease: 60).map(&:content) # => [7]
     #   client.tasks("shop").claim_docs("accounts", "ann") # raises Millpond::DependencyError
     def claim_docs(namespace, key, lease: nil)
-      namespace = Convert.bytes("namespace", namespace)
-      key = Convert.bytes("key", key)
+      names = [*Convert.sized("namespace", namespace), *Convert.sized("key", key)]
       lease_ms = TaskArguments.milliseconds("lease", lease)
-      TaskResults.docs do |out, error|
-        Native.millpond_tasks_claim_docs(@native, namespace, namespace.bytesize, key, key.bytesize, lease_ms, out,
-                                         error)
-      end
+      TaskResults.docs { |out, error| Native.millpond_tasks_claim_docs(@native, *names, lease_ms, out, error) }
     end
 
     # The document of these keys that was inserted without an id of its own, or nil if it is not there. A document
@@ -151,10 +146,9 @@ module Millpond
     #   store.get_doc("rates", "eur", secondary_key: "2026").content # => 1.1
     #   store.get_doc("rates", "eur") # => nil
     def get_doc(namespace, key, secondary_key: "")
-      names = [Convert.bytes("namespace", namespace), Convert.bytes("key", key),
-               Convert.bytes("secondary_key", secondary_key)]
-      arguments = names.flat_map { |name| [name, name.bytesize] }
-      TaskResults.docs { |out, error| Native.millpond_tasks_get_doc(@native, *arguments, out, error) }.first
+      names = [*Convert.sized("namespace", namespace), *Convert.sized("key", key),
+               *Convert.sized("secondary_key", secondary_key)]
+      TaskResults.docs { |out, error| Native.millpond_tasks_get_doc(@native, *names, out, error) }.first
     end
 
     # The documents of these ids, in the same order; missing ones are left out.
@@ -167,11 +161,9 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").tasks("shop").fetch_docs("accounts", %w[a b]) # => []
     def fetch_docs(namespace, ids)
-      namespace = Convert.bytes("namespace", namespace)
-      list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
-      TaskResults.docs do |out, error|
-        Native.millpond_tasks_fetch_docs(@native, namespace, namespace.bytesize, list, count, out, error)
-      end
+      namespace = Convert.sized("namespace", namespace)
+      ids = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
+      TaskResults.docs { |out, error| Native.millpond_tasks_fetch_docs(@native, *namespace, *ids, out, error) }
     end
 
     # A page of a namespace's documents, by primary key, secondary key and id.
@@ -196,11 +188,10 @@ module Millpond
     #   page = store.list_docs("accounts", limit: 2)
     #   store.list_docs("accounts", after: page.next).docs.map(&:key) # => ["cy"]
     def list_docs(namespace, keys: nil, after: nil, limit: nil, omit_contents: false)
-      namespace = Convert.bytes("namespace", namespace)
-      query = TaskArguments.doc_query(keys, after, limit, omit_contents)
-      page = TaskResults.of do |out, error|
-        Native.millpond_tasks_list_docs(@native, namespace, namespace.bytesize, query, out, error)
-      end
+      namespace = Convert.sized("namespace", namespace)
+      settings = { limit: limit, omit_contents: omit_contents, **(keys.nil? ? {} : TaskArguments.range("keys", keys)) }
+      query = TaskArguments.query(Native::DocQuery, Native::DocPosition, after, [DocPosition, Doc], settings)
+      page = TaskResults.of { |out, error| Native.millpond_tasks_list_docs(@native, *namespace, query, out, error) }
       DocPage.new(page.docs, page.next_doc).freeze
     end
 
@@ -218,8 +209,7 @@ module Millpond
     #   store.namespace_stats.map(&:to_a) # => [["accounts", 1, 0]]
     def namespace_stats(exact: [], prefixes: [], limit: nil)
       filter = TaskArguments.filter(exact, prefixes, limit)
-      found = TaskResults.of { |out, error| Native.millpond_tasks_namespace_stats(@native, filter, out, error) }
-      found.namespaces
+      TaskResults.of { |out, error| Native.millpond_tasks_namespace_stats(@native, filter, out, error) }.namespaces
     end
   end
 end

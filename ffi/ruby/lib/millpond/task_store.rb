@@ -39,10 +39,8 @@ module Millpond
     # @example
     #   Millpond::TaskStore.keys("shop").all? { |key| key.include?("shop") } # => true
     def self.keys(name)
-      name = Convert.bytes("name", name)
-      ShuffleResults.texts(Encoding::BINARY) do |out, error|
-        Native.millpond_tasks_keys(name, name.bytesize, out, error)
-      end
+      name = Convert.sized("name", name)
+      ShuffleResults.texts(Encoding::BINARY) { |out, error| Native.millpond_tasks_keys(*name, out, error) }
     end
 
     # @return [String] the name
@@ -177,11 +175,11 @@ module Millpond
     #   3.times { |number| store.insert("inbox", value: number) }
     #   store.claim_many("inbox", 10).map(&:value).sort # => [0, 1, 2]
     def claim_many(queues, max, lease: nil)
-      names, count = TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
+      queues = names(queues)
       lease_ms = TaskArguments.milliseconds("lease", lease)
       max = Convert.size("max", max)
       TaskResults.tasks do |out, error|
-        Native.millpond_tasks_claim(@native, names, count, lease_ms, max, Batches::NO_WAIT, out, error)
+        Native.millpond_tasks_claim(@native, *queues, lease_ms, max, Batches::NO_WAIT, out, error)
       end
     end
 
@@ -208,14 +206,14 @@ module Millpond
     #   store.are_empty?(exact: "print") # => true
     #   store.claims("print", wait: 0.01).first # => nil
     def claims(queues, max: 1, wait: nil, lease: nil)
-      names, count = TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
+      names = names(queues)
       lease_ms = TaskArguments.milliseconds("lease", lease)
       size = Convert.size("max", max)
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:claims, queues, max: max, wait: wait, lease: lease) unless block_given?
 
       claims = Call.handle(Native::TasksClaims) do |out, error|
-        Native.millpond_tasks_claims_new(@native, names, count, lease_ms, size, wait_ms, out, error)
+        Native.millpond_tasks_claims_new(@native, *names, lease_ms, size, wait_ms, out, error)
       end
       while (tasks = next_tasks(claims))
         yield tasks
@@ -252,9 +250,10 @@ module Millpond
     #   store.queues.to_a # => [["outbox", 1]]
     def worker(queues, wait: nil, lease: nil, backoff: nil, backoff_max: nil, max_attempts: 0, max_claims: 0,
                error_queue: nil)
-      options = TaskArguments.worker_options(wait, lease, backoff, backoff_max, max_attempts, max_claims,
-                                             error_queue)
-      Worker.new(@native, TaskArguments.names("queues", queues, Convert::LIMITS[:queues]), options)
+      options = Convert.options(Native::TasksWorkerOptions, wait: wait, lease: lease, backoff: backoff,
+                                                            backoff_max: backoff_max, max_attempts: max_attempts,
+                                                            max_claims: max_claims, error_queue: error_queue)
+      Worker.new(@native, names(queues), options)
     end
 
     # Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new
@@ -277,10 +276,10 @@ module Millpond
     #   task = store.claim("inbox")
     #   store.renew(task, lease: 60).tasks.map(&:to_a) # => [["t", 2]]
     def renew(tasks = [], docs: [], lease: nil)
-      tasks = TaskArguments.task_ids(tasks)
-      docs = TaskArguments.doc_ids(docs)
+      tasks = TaskArguments.ids("tasks", tasks, TaskId, Task)
+      docs = TaskArguments.ids("docs", docs, DocId, Doc)
       lease_ms = TaskArguments.milliseconds("lease", lease)
-      lists = [*TaskArguments.task_list(tasks), *TaskArguments.doc_list(docs)]
+      lists = [*TaskArguments.id_list(Native::TaskId, tasks), *TaskArguments.id_list(Native::DocId, docs)]
       TaskResults.renewed(tasks, docs) do |*places|
         Native.millpond_tasks_renew(@native, *lists, lease_ms, *places)
       end
@@ -299,6 +298,10 @@ module Millpond
     end
 
     private
+
+    def names(queues)
+      TaskArguments.names("queues", queues, Convert::LIMITS[:queues])
+    end
 
     def next_tasks(claims)
       TaskResults.of { |out, error| Native.millpond_tasks_claims_next(claims, out, error) }&.tasks
