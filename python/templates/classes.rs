@@ -43,8 +43,13 @@ impl {{ class.name }} {
     ///{{ " " if line }}{{ line }}
 {% endfor %}
     #[getter]
-    fn {{ field.name }}(&self) -> {{ field.rust }} {
-        {{ "&" if field.rust == "&str" }}self.core.{{ field.name }}{{ ".as_deref()" if field.rust == "Option<&str>" }}
+{% if field.annotation is startingwith("str") %}
+    fn {{ field.name }}(&self) -> {{ "Option<&str>" if field.is_optional else "&str" }} {
+        {{ "" if field.is_optional else "&" }}self.core.{{ field.name }}{{ ".as_deref()" if field.is_optional }}
+{% else %}
+    fn {{ field.name }}(&self) -> {{ "Option<u64>" if field.is_optional else "u" ~ field.bits }} {
+        self.core.{{ field.name }}
+{% endif %}
     }
 {% if field.at %}
 

@@ -1,3 +1,14 @@
+{# Errors that are one of Python's own too. #}
+{% set builtins = {
+    "InvalidArgument": "ValueError",
+    "InvalidUrl": "ValueError",
+    "ConnectionFailed": "ConnectionError",
+    "ConnectionLost": "ConnectionError",
+    "Timeout": "builtins.TimeoutError",
+    "AuthenticationFailed": "PermissionError",
+    "PermissionDenied": "PermissionError",
+    "Storage": "OSError",
+} %}
 """What can go wrong. Every exception is a :class:`MillpondError`; there is one class for each kind
 of error, with a code and a name that are the same in every language Millpond has.
 """
@@ -43,7 +54,7 @@ class MillpondError(Exception):
 {% for error in errors %}
 
 
-class {{ error.name }}Error(MillpondError{{ ", " ~ error.builtin if error.builtin }}):
+class {{ error.name }}Error(MillpondError{{ ", " ~ builtins[error.name] if error.name in builtins }}):
 {{ error.comment|docstring(4) }}
 
     code = {{ error.code }}

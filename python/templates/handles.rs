@@ -18,6 +18,61 @@ use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
 use crate::to_python::{ToPython, decoded, plain};
 use crate::when::{self, When};
+{% macro declared(signature) -%}
+{% for param in signature.params %}
+{{- param.name }}: {{ "bool" if param.annotation == "bool" else "Given<'_>" if param.default == "UNSET" else "Option<&Bound<'_, PyAny>>" if param.default == "None" or param.annotation is endingwith("| None") else "&Bound<'_, PyAny>" }},
+{% endfor %}
+{%- endmacro %}
+{% macro with_defaults(signature, equals, unset, off) -%}
+{% for param in signature.params %}
+{{- "*, " if param.is_first_keyword }}{{ param.name }}{{ equals if param.default }}
+{{- unset if param.default == "UNSET" else off if param.default == "False" else param.default }}{{ ", " if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
+{% macro set(step, call) -%}
+{{ step.target }} = {{ "derive!(core, |core| core." ~ call ~ ")" if step.is_handle else step.target ~ "." ~ call }};
+{%- endmacro %}
+{% macro steps(all) %}
+{% for step in all %}
+{% if step.kind == "json" %}
+        match json::read(py, "{{ step.name }}", {{ step.name }}, json)? {
+            Json::LeftOut => {}
+            Json::Absent => { {{ set(step, "no_value()") if step.is_removable }} }
+            Json::Text(text) => { {{ set(step, step.name ~ "(text)") }} }
+        }
+{% elif step.kind == "when" %}
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => { {{ set(step, "at_ms(at_ms)") }} }
+            When::After(delay) => { {{ set(step, "after(delay)") }} }
+        }
+{% elif step.kind == "flag" %}
+        if {{ step.name }} { {{ set(step, step.call) }} }
+{% elif step.kind == "each" %}
+        for name in {{ step.name }} { {{ set(step, step.call) }} }
+{% elif step.kind == "some" %}
+        if let Some({{ step.name }}) = {{ step.name }} { {{ set(step, step.call) }} }
+{% else %}
+        {{ set(step, step.call) }}
+{% endif %}
+{% endfor %}
+{% endmacro %}
+{% macro before(call) %}
+{% for one in call.reads %}
+{% set read = one.function ~ '("' ~ one.name ~ '", ' ~ one.name ~ (", " ~ one.max if one.max) ~ ")?" %}
+{% if not one.is_optional %}
+        let {{ one.name }}{{ ": " ~ one.ty if one.ty != "_" }} = {{ read }};
+{% elif one.function == "given" %}
+        let {{ one.name }}: Option<{{ one.ty }}> = {{ read }};
+{% else %}
+        let {{ one.name }}: Option<{{ one.ty }}> = match {{ one.name }} { Some({{ one.name }}) => Some({{ read }}), None => None };
+{% endif %}
+{% endfor %}
+{% if call.options %}
+        let {{ "mut " if call.steps }}{{ call.options.name }} = {{ call.options.made }};
+        {{- steps(call.steps) }}
+{% endif %}
+{% endmacro %}
 {% for class in handles %}
 {% if class.is_handle and class.name != "ConsumerLease" %}
 
@@ -52,8 +107,8 @@ impl {{ class.name }} {
 
 {% if class.is_handle %}
     {{ "#[getter]" if call.signature.is_property }}
-    fn {{ call.signature.name }}(&self, py: Python<'_>, {{ call.declared }}) -> PyResult<{{ call.made if call.kind == "make" else "Py<PyAny>" }}> {
-        {{ call.before|join("\n") }}
+    fn {{ call.signature.name }}(&self, py: Python<'_>, {{ declared(call.signature) }}) -> PyResult<{{ call.made if call.kind == "make" else "Py<PyAny>" }}> {
+        {{ before(call) }}
 {% if call.kind == "call" %}
         let core = self.core(py)?;
 {% if call.of %}
@@ -69,8 +124,8 @@ impl {{ class.name }} {
         let core = self.core(py)?;
         plain(py, py.detach(|| either!(core, |core| core.{{ call.arms[0][1] }}.to_owned())))
 {% else %}
-        let {{ "mut " if call.after }}core = derive!(self.core(py)?, |core| {{ "errors::answer(py, core." ~ call.arms[0][1] ~ ")?" if call.can_fail else "core." ~ call.arms[0][1] }});
-        {{ call.after|join("\n") }}
+        let {{ "mut " if call.steps }}core = derive!(self.core(py)?, |core| {{ "errors::answer(py, core." ~ call.arms[0][1] ~ ")?" if call.can_fail else "core." ~ call.arms[0][1] }});
+        {{ steps(call.steps) }}
         Ok({{ call.made }}::new(core, self.text))
 {% endif %}
     }
@@ -78,15 +133,15 @@ impl {{ class.name }} {
 {% for line in call.comment|lines(96) %}
     ///{{ " " if line }}{{ line }}
 {% endfor %}
-    #[pyo3(signature = ({{ call.defaults }}), text_signature = "($self, {{ call.shown }})")]
-    fn {{ call.signature.name }}<'py>(this: &Bound<'py, Self>, {{ call.declared }}) -> PyResult<Bound<'py, {{ class.name if call.kind == "entry" else call.made }}>> {
-        {{ "let py = this.py();" if not call.arms or "(py," in call.before|join or call.kind == "make" or call.kind == "ask" }}
-        {{ call.before|join("\n") }}
+    #[pyo3(signature = ({{ with_defaults(call.signature, " = ", "Given(None)", "false") }}), text_signature = "($self, {{ with_defaults(call.signature, "=", "millpond.UNSET", "False") }})")]
+    fn {{ call.signature.name }}<'py>(this: &Bound<'py, Self>, {{ declared(call.signature) }}) -> PyResult<Bound<'py, {{ class.name if call.kind == "entry" else call.made }}>> {
+        {{ "let py = this.py();" if call.kind != "entry" or call.steps }}
+        {{ before(call) }}
 {% if call.kind == "entry" and call.arms %}
         Self::with(this, |core| core.{{ call.arms[0][1] }})
 {% else %}
         let mut core = this.get().core.{{ "clone()" if call.kind == "entry" else call.arms[0][1] }};
-        {{ call.after|join("\n") }}
+        {{ steps(call.steps) }}
         Bound::new(py, {{ class.name if call.kind == "entry" else call.made }} { core })
 {% endif %}
     }
@@ -99,11 +154,11 @@ impl {{ class.name }} {
 impl crate::given::Field for {{ enum.path }} {
     fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
         match &*String::read(name, value, 0)? {
-{% for (variant, word) in enum.variants %}
-            "{{ word }}" => Ok(Self::{{ variant }}),
+{% for variant in enum.variants %}
+            "{{ variant|lower }}" => Ok(Self::{{ variant }}),
 {% endfor %}
             other => {
-                let message = format!("{name} is {other:?}; it has to be {{ enum.words }}");
+                let message = format!("{name} is {other:?}; it has to be {% for variant in enum.variants %}\"{{ variant|lower }}\"{{ " or " if not loop.last }}{% endfor %}");
                 Err(errors::invalid(value.py(), message))
             }
         }

@@ -1,44 +1,22 @@
-//! Python: the blocking modules, the classes of errors, records and what reads and writes them.
+//! Python: the blocking modules, the classes of errors, records and what reads and writes them. The modules for
+//! asyncio are in `python/modules`, the text of all else in `python/templates`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use minijinja::value::Serde;
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
-use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
+use crate::model::{ErrorKind, Field, Kind, Model, Type};
 use crate::output::Output;
 use crate::python_blocking::blocking;
-use crate::python_calls::{Call, Calls, Signature};
+use crate::python_calls::{Calls, Signature};
 use crate::surface::Surface;
 use crate::templates::Templates;
 
 const FOLDER: &str = "python/python/millpond";
-
-/// The modules of asyncio that those of blocking callers are made from.
-const MODULES: [&str; 7] = [
-    "_handles.pyi",
-    "client.py",
-    "ick.py",
-    "shuffle.py",
-    "shuffle_consumer.py",
-    "task_worker.py",
-    "tasks.py",
-];
-
-/// Errors that are one of Python's own too.
-const BUILTINS: [(&str, &str); 8] = [
-    ("InvalidArgument", "ValueError"),
-    ("InvalidUrl", "ValueError"),
-    ("ConnectionFailed", "ConnectionError"),
-    ("ConnectionLost", "ConnectionError"),
-    ("Timeout", "builtins.TimeoutError"),
-    ("AuthenticationFailed", "PermissionError"),
-    ("PermissionDenied", "PermissionError"),
-    ("Storage", "OSError"),
-];
 
 /// Records that are classes of the native half: how many of their fields are positional, how many of these
 /// have to be given, and the field that is JSON.
@@ -51,24 +29,22 @@ const BY_HAND: [&str; 4] = ["ick.Entry", "ick.Stats", "shuffle.Message", "shuffl
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let words = Python(model);
     let comments = Comments::new(root, model, surface, "python/docs.md", &words);
-    let host = Host { model, comments: &comments, calls: Calls { model, surface } };
     let mut templates = Templates::read(root, "python/templates");
-    templates.0.add_filter("docstring", |Serde(comment): Serde<Comment>, indent| {
-        docstring(comment, indent)
-    });
-    templates
-        .0
-        .add_filter("lines", |Serde(comment): Serde<Comment>, width| laid_out(comment, width));
-    templates.0.add_filter("wrap", |text: &str, width| wrap(text, width));
+    templates.0.add_filter("docstring", |of: Serde<Comment>, indent| docstring(of.0, indent));
+    templates.0.add_filter("lines", |of: Serde<Comment>, width| laid_out(of.0, width));
+    let calls = Calls { model, surface };
+    let host = Host { model, comments: &comments, templates: &templates, calls };
 
-    let mut classes = Vec::new();
-    let native = output.text(&format!("{FOLDER}/_native.pyi"));
-    host.module(&native, &mut classes);
-    let modules = MODULES.map(|module| {
+    let mut classes = Classes::new();
+    host.module(&output.text(&format!("{FOLDER}/_native.pyi")), &mut classes);
+    let modules = root.join("python/modules").read_dir().expect("it can be read");
+    let modules = modules.map(|entry| entry.expect("it can be read").file_name());
+    let modules = modules.map(|name| name.to_string_lossy().into_owned()).collect::<BTreeSet<_>>();
+    let texts = modules.into_iter().map(|module| {
         let text = output.text(&format!("python/modules/{module}"));
         (module, host.module(&text, &mut classes))
     });
-    for (module, text) in modules {
+    for (module, text) in texts.collect::<Vec<_>>() {
         let text = host.with_stubs(&text, &classes);
         output.add(&format!("{FOLDER}/{module}"), "#", blocking(&text));
         output.add(&format!("{FOLDER}/aio/{module}"), "#", text);
@@ -83,117 +59,58 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     comments.overlay.finish();
 }
 
-/// What the templates get.
-#[derive(Serialize)]
-struct Views {
-    errors: Vec<ErrorView>,
-    records: Vec<RecordView>,
-    dependency: RecordView,
-    /// Records that are classes of the native half.
-    classes: Vec<RecordView>,
-    handles: Vec<HandleView>,
-    enums: Vec<EnumView>,
-}
-
-#[derive(Serialize)]
-struct ErrorView {
-    name: String,
-    text: String,
-    code: u32,
-    retry: String,
-    builtin: String,
-    comment: Comment,
-}
-
-#[derive(Serialize)]
-struct RecordView {
-    name: String,
-    path: String,
-    comment: Comment,
-    is_generic: bool,
-    fields: Vec<FieldView>,
-}
-
-#[derive(Default, Serialize)]
-struct FieldView {
-    name: String,
-    annotation: String,
-    /// What its getter in Rust returns.
-    rust: &'static str,
-    comment: Comment,
-    is_getter: bool,
-    is_optional: bool,
-    /// The name of the same as a datetime, of a time.
-    at: String,
-    is_positional: bool,
-    is_needed: bool,
-    is_json: bool,
-}
-
-/// A class of the native half and its methods.
-#[derive(Serialize)]
-struct HandleView {
-    name: String,
-    path: String,
-    is_handle: bool,
-    calls: Vec<Call>,
-}
-
-#[derive(Serialize)]
-struct EnumView {
-    path: String,
-    words: String,
-    variants: Vec<(String, String)>,
-}
-
-/// A class and the methods of it that are generated.
-type Class = (String, Vec<Signature>);
+/// The methods of each class that are generated.
+type Classes = BTreeMap<String, Vec<Signature>>;
 
 struct Host<'a> {
     model: &'a Model,
     comments: &'a Comments<'a>,
+    templates: &'a Templates,
     calls: Calls<'a>,
 }
 
 impl Host<'_> {
-    fn views(&self, classes: &[Class]) -> Views {
+    fn views(&self, classes: &Classes) -> Value {
         let error = |error: &ErrorKind| {
-            let builtin = BUILTINS.iter().find(|(name, _)| *name == error.ident);
-            ErrorView {
-                name: error.ident.clone(),
-                text: error.name.clone(),
-                code: error.code,
-                retry: error.retry.to_lowercase(),
-                builtin: builtin.map_or("", |(_, builtin)| builtin).to_owned(),
-                comment: self.said(&format!("client.{}", error.ident)),
-            }
+            let (name, text, code) = (&error.ident, &error.name, error.code);
+            let comment = self.said(&format!("client.{name}"));
+            context! { name, text, code, retry => error.retry.to_lowercase(), comment }
         };
-        let mut records = BTreeSet::new();
+        let handle = |(key, methods): (&String, &Vec<Signature>)| {
+            let calls = methods.iter();
+            let calls = calls.map(|of| self.calls.call(key, of, self.comment(key, of)));
+            let is_handle = self.model.is(key, Kind::Handle);
+            let calls = calls.collect::<Vec<_>>();
+            context! { name => class_name(key), path => rust_path(key), is_handle, calls }
+        };
+        let (mut records, mut enums) = (BTreeSet::new(), BTreeMap::new());
         for handle in self.model.types.values().filter(|of| of.kind == Kind::Handle) {
             handle.methods.iter().for_each(|method| self.reach(&method.returns, &mut records));
-        }
-        let handle = |(key, methods): &Class| {
-            let calls = methods.iter();
-            let calls = calls.map(|method| self.calls.call(key, method, self.comment(key, method)));
-            HandleView {
-                name: class_name(key).to_owned(),
-                path: rust_path(key),
-                is_handle: self.model.is(key, Kind::Handle),
-                calls: calls.collect(),
+            let set = handle.settings.iter().flat_map(|of| &of.params);
+            for param in handle.methods.iter().flat_map(|of| &of.params).chain(set) {
+                enums.extend(match &param.ty {
+                    Type::Named(key) => self.model.enums.get_key_value(key),
+                    _ => None,
+                });
             }
-        };
-        Views {
-            errors: self.model.errors.iter().map(error).collect(),
-            records: records.into_iter().map(|key| self.record(key, None)).collect(),
-            dependency: self.record("tasks.Dependency", None),
-            classes: CLASSES.iter().map(|of| self.record(of.0, Some(of))).collect(),
-            handles: classes.iter().map(handle).collect(),
-            enums: self.enums(classes),
+        }
+        let records = records.into_iter().map(|key| self.record(key, None)).collect::<Vec<_>>();
+        let enums = enums.into_iter().map(|(key, of)| {
+            let variants = of.variants.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+            context! { path => rust_path(key), variants }
+        });
+        context! {
+            errors => self.model.errors.iter().map(error).collect::<Vec<_>>(),
+            records,
+            dependency => self.record("tasks.Dependency", None),
+            classes => CLASSES.map(|of| self.record(of.0, Some(of))).to_vec(),
+            handles => classes.iter().map(handle).collect::<Vec<_>>(),
+            enums => enums.collect::<Vec<_>>(),
         }
     }
 
-    fn said(&self, key: &str) -> Comment {
-        self.comments.of(key, &[]).unwrap_or_default()
+    fn said(&self, key: &str) -> Value {
+        Value::from(Serde(self.comments.of(key, &[])))
     }
 
     /// The records that a result holds, and those that these hold.
@@ -204,11 +121,10 @@ impl Host<'_> {
             Type::Named(key) => {
                 let is_known = BY_HAND.contains(&&**key) || CLASSES.iter().any(|of| of.0 == key);
                 let is_record = self.model.is(key, Kind::Record) && !key.starts_with("step.");
-                if is_known || !is_record || !all.insert(key) {
-                    return;
+                if !is_known && is_record && all.insert(key) {
+                    let fields = self.model.types[key].fields.iter();
+                    fields.for_each(|field| self.reach(&field.ty, all));
                 }
-                let record = &self.model.types[key];
-                record.fields.iter().for_each(|field| self.reach(&field.ty, all));
             }
             _ => {}
         }
@@ -216,224 +132,133 @@ impl Host<'_> {
 
     /// A record; of a class of the native half, those fields first that are positional, and then the one that
     /// is JSON.
-    fn record(&self, key: &str, class: Option<&(&str, usize, usize, &str)>) -> RecordView {
+    fn record(&self, key: &str, class: Option<(&str, usize, usize, &str)>) -> Value {
         let record = &self.model.types[key];
-        let (_, positional, needed, json) = class.copied().unwrap_or_default();
-        let all = match class {
-            Some(_) => record.fields.clone(),
-            None => record.fields_and_getters(),
-        };
-        let view = |(index, field): (usize, &Field)| FieldView {
-            annotation: annotation(&field.ty),
-            rust: match &field.ty {
-                Type::Text => "&str",
-                Type::Option(inner) if **inner == Type::Text => "Option<&str>",
-                Type::Option(_) => "Option<u64>",
-                Type::Number(8) => "u8",
-                Type::Number(32) => "u32",
-                Type::Bool => "bool",
-                _ => "u64",
-            },
-            comment: self.said(&format!("{key}.{}", field.name)),
-            is_getter: index >= record.fields.len(),
-            is_optional: matches!(field.ty, Type::Option(_)),
-            at: field.name.strip_suffix("_ms").unwrap_or("").to_owned(),
-            is_positional: index < positional,
-            is_needed: index < needed,
-            is_json: field.name == json,
-            name: field.name.clone(),
-        };
-        let mut fields: Vec<_> = all.iter().enumerate().map(view).collect();
-        fields.sort_by_key(|field| (!field.is_positional, class.is_some() && !field.is_json));
-        RecordView {
-            name: class_name(key).to_owned(),
-            path: rust_path(key),
-            comment: self.said(key),
-            is_generic: is_generic(record),
-            fields,
+        let (_, positional, needed, json) = class.unwrap_or_default();
+        let mut fields: Vec<_> = record.fields_and_getters().into_iter().enumerate().collect();
+        if class.is_some() {
+            fields.truncate(record.fields.len());
+            fields.sort_by_key(|(index, field)| (*index >= positional, field.name != json));
         }
+        let is_generic = record.fields.iter().any(|of| annotation(&of.ty).contains("AnyStr"));
+        let view = |(index, field): (usize, Field)| {
+            let name = &field.name;
+            context! {
+                name,
+                annotation => annotation(&field.ty),
+                comment => self.said(&format!("{key}.{name}")),
+                is_getter => index >= record.fields.len(),
+                is_optional => matches!(field.ty, Type::Option(_)),
+                // The name of the same as a datetime, of a time.
+                at => name.strip_suffix("_ms").unwrap_or(""),
+                bits => if let Type::Number(bits) = field.ty { bits } else { 64 },
+                is_positional => index < positional,
+                is_needed => index < needed,
+                is_json => name == json,
+            }
+        };
+        let fields = fields.into_iter().map(view).collect::<Vec<_>>();
+        let (name, path) = (class_name(key), rust_path(key));
+        context! { name, path, comment => self.said(key), is_generic, fields }
     }
 
-    /// A module with the core's comments in place of each `core` at the start of a docstring, and with the bodies
-    /// of the methods that have none. What follows `# core` in the stub of a class has no method in Python.
-    fn module(&self, source: &str, classes: &mut Vec<Class>) -> String {
+    /// A module with the core's comments in place of each `core` that is a docstring, and with the bodies of the
+    /// methods that have none. What follows `# core` in the stub of a class has no method in Python.
+    fn module(&self, source: &str, classes: &mut Classes) -> String {
+        let is_stub = !source.contains("\"\"\"");
         let lines: Vec<_> = source.lines().collect();
-        let (mut out, mut class, mut method) = (String::new(), "", None);
-        let (mut is_stub, mut at) = (!source.contains("\"\"\""), 0);
+        let (mut out, mut key, mut at) = (String::new(), String::new(), 0);
+        let (mut is_core, mut last) = (false, None);
         while at < lines.len() {
             let line = lines[at];
             if let Some(name) = line.strip_prefix("class ") {
-                class = name.split(['(', ':']).next().unwrap_or("");
-                is_stub = !source.contains("\"\"\"");
-                method = None;
+                let name = name.split(['(', ':']).next().unwrap_or("");
+                (key, is_core) = (self.model.resolve("", name).unwrap_or_default(), !is_stub);
             }
-            is_stub &= line != "    # core";
-            let key =
-                || self.model.resolve("", class).unwrap_or_else(|| panic!("there is no {class}"));
-            if let Some((mut signature, count)) = Signature::read(&lines[at..]) {
-                let decorator = lines[at - 1].trim();
-                signature.is_property = decorator == "@property";
-                signature.is_native = !source.contains("\"\"\"");
-                let head = lines[at..at + count].join("\n");
-                at += count;
-                out += head.trim_end_matches(" ...");
-                if signature.is_straight && !is_stub && decorator != "@overload" {
-                    out += &match signature.is_native {
-                        true => " ...\n".to_owned(),
-                        false => {
-                            "\n".to_owned()
-                                + &self.docstring_of(&key(), &signature)
-                                + &self.body(&signature)
-                        }
+            is_core |= line == "    # core";
+            let before = lines[at.saturating_sub(1)].trim();
+            let found = Signature::read(&lines[at..]);
+            let count = found.as_ref().map_or(1, |(_, count)| *count);
+            let text = lines[at..at + count].join("\n");
+            at += count;
+            out += &match (found, line.trim_start()) {
+                (Some((mut of, _)), _) => {
+                    (of.is_property, of.is_native) = (before == "@property", is_stub);
+                    let is_made = of.is_straight && is_core && before != "@overload";
+                    let text = match is_made && !is_stub {
+                        true => self.written(text.trim_end_matches(" ..."), &key, &of),
+                        false => text + "\n",
                     };
-                    match classes.iter_mut().find(|(of, _)| *of == key()) {
-                        Some((_, all)) => all.push(signature),
-                        None => classes.push((key(), vec![signature])),
+                    if is_made {
+                        classes.entry(key.clone()).or_default().push(of.clone());
                     }
-                } else {
-                    out += if head.ends_with(" ...") { " ...\n" } else { "\n" };
-                    method = Some(signature);
+                    last = Some(of);
+                    text
                 }
-                continue;
-            }
-            at += 1;
-            match (line.trim_start().strip_prefix("\"\"\"core"), &method) {
-                (Some(end), Some(method)) => {
-                    let docs = self.docstring_of(&key(), method);
-                    // What is said for Python alone comes after it.
-                    out += if end.is_empty() {
-                        docs.trim_end_matches("        \"\"\"\n")
-                    } else {
-                        &docs
-                    };
+                (_, "\"\"\"core\"\"\"") => {
+                    docstring(self.comment(&key, last.as_ref().expect("a method has it")), 8) + "\n"
                 }
-                _ if line.starts_with("    _native: ") && !lines[at - 2].contains("__slots__") => {
-                    let of = line.trim_start();
-                    out += &format!(
+                (_, of) if of.starts_with("_native: ") && !lines[at - 2].contains("__slots__") => {
+                    format!(
                         "    __slots__ = (\"_native\",)\n\n    def __init__(self, {}) -> None:\n        self.{of} = native\n",
                         &of[1..]
-                    );
+                    )
                 }
-                _ => out = out + line + "\n",
-            }
+                _ => text + "\n",
+            };
         }
         out
     }
 
-    /// What a method does that only passes its arguments on.
-    fn body(&self, signature: &Signature) -> String {
-        let names: Vec<_> = signature.params.iter().map(|param| &*param.name).collect();
-        let call = match signature.is_property {
-            true => format!("self._native.{}", signature.name),
-            false if names.len() > 4 => {
-                let names = names.iter().map(|name| format!("            {name},\n"));
-                format!("self._native.{}(\n{}        )", signature.name, names.collect::<String>())
-            }
-            false => format!("self._native.{}({})", signature.name, names.join(", ")),
-        };
-        let call = if signature.is_async { format!("await {call}") } else { call };
-        let (returns, is_optional) = match signature.returns.strip_suffix(" | None") {
-            Some(returns) => (returns, true),
-            None => (&*signature.returns, false),
-        };
+    /// A method that only passes its arguments on.
+    fn written(&self, head: &str, key: &str, signature: &Signature) -> String {
+        let returns = signature.returns.trim_end_matches(" | None");
+        let is_optional = returns != signature.returns;
         let class = returns.split('[').next().unwrap_or("");
-        let is_wrapped =
-            self.model.resolve("", class).is_some_and(|key| self.model.is(&key, Kind::Handle));
-        let space = "        ";
-        match (is_wrapped || class == "dict", is_optional) {
-            (false, _) => format!("{space}return {call}\n"),
-            (true, false) if call.contains('\n') => {
-                format!("{space}native = {call}\n{space}return {class}(native)\n")
-            }
-            (true, false) => format!("{space}return {class}({call})\n"),
-            (true, true) => format!(
-                "{space}native = {call}\n{space}return None if native is None else {class}(native)\n"
-            ),
-        }
+        let made = self.model.resolve("", class).filter(|key| self.model.is(key, Kind::Handle));
+        let wrapper = if made.is_some() || class == "dict" { class } else { "" };
+        let (comment, signature) = (Serde(self.comment(key, signature)), Serde(signature));
+        let values = context! { head, comment, signature, wrapper, is_optional };
+        self.templates.render("method.py", values)
     }
 
     /// A stub with the methods of the native half in place of each `# methods`.
-    fn with_stubs(&self, text: &str, classes: &[Class]) -> String {
+    fn with_stubs(&self, text: &str, classes: &Classes) -> String {
         let (mut out, mut class) = (String::new(), "");
         for line in text.lines() {
-            class = line
-                .strip_prefix("class ")
-                .and_then(|rest| rest.split(['(', ':']).next())
-                .unwrap_or(class);
-            if line != "    # methods" {
-                out = out + line + "\n";
-                continue;
-            }
+            let name = line.strip_prefix("class ").and_then(|rest| rest.split(['(', ':']).next());
+            class = name.unwrap_or(class);
             let methods = classes.iter().find(|(key, _)| class_name(key) == class);
-            let methods = methods.map_or(&[][..], |(_, methods)| methods);
-            for method in methods.iter().filter(|method| !method.is_native) {
-                let params = method
-                    .params
-                    .iter()
-                    .map(|param| format!(", {}: {}", param.name, param.annotation));
-                let returns =
-                    method.returns.replace("dict[str, int]", "builtins.list[tuple[str, int]]");
-                let property = if method.is_property { "    @property\n" } else { "" };
-                let is_async = if method.is_async { "async " } else { "" };
-                out += &format!(
-                    "{property}    {is_async}def {}(self{}) -> {returns}: ...\n",
-                    method.name,
-                    params.collect::<String>()
-                );
-            }
+            out += &match (line, methods) {
+                ("    # methods", Some((_, methods))) => {
+                    self.templates.render("stubs.pyi", context! { methods => Serde(methods) })
+                }
+                _ => line.to_owned() + "\n",
+            };
         }
         out
-    }
-
-    /// The enums that arguments are.
-    fn enums(&self, classes: &[Class]) -> Vec<EnumView> {
-        let of_class = |(key, methods): &Class| -> Vec<&str> {
-            methods.iter().flat_map(|method| self.calls.enums(key, method)).collect()
-        };
-        let keys: BTreeSet<_> = classes.iter().flat_map(of_class).collect();
-        let of = |key: &str| {
-            let variants = self.model.enums[key].variants.iter();
-            let variants: Vec<_> =
-                variants.map(|(name, _)| (name.clone(), name.to_lowercase())).collect();
-            let words: Vec<_> =
-                variants.iter().map(|(_, word)| format!("\\\"{word}\\\"")).collect();
-            EnumView { path: rust_path(key), words: words.join(" or "), variants }
-        };
-        keys.into_iter().map(of).collect()
     }
 
     /// The comment of a method: what it does, what its parameters are, and its errors.
     fn comment(&self, owner: &str, signature: &Signature) -> Comment {
         let method = self.calls.method(owner, &signature.name);
         let name = method.map_or(&signature.name, |method| &method.name);
-        let params: Vec<_> = signature
+        let params = signature
             .params
             .iter()
-            .map(|param| {
-                let core = self.calls.core_name(&param.name);
-                let is_declared =
-                    method.is_some_and(|of| of.params.iter().any(|of| of.name == core));
-                (if is_declared { core } else { &*param.name }, &*param.name)
-            })
-            .collect();
+            .map(|of| (self.calls.core_name(owner, &signature.name, &of.name), &*of.name));
+        let params = params.collect::<Vec<_>>();
         let mut comment = self.comments.of(&format!("{owner}.{name}"), &params).unwrap_or_default();
         let queue = owner.split('.').next().unwrap_or("");
-        for param in &signature.params {
-            let own = self.comments.overlay.of(&format!("{queue}.{}", param.name));
+        for name in params.iter().map(|(_, name)| *name) {
+            let own = self.comments.overlay.of(&format!("{queue}.{name}"));
             if let Some(text) = own.paragraphs.first() {
-                let text = self.comments.inline(owner, text);
-                let name = param.name.clone();
+                let (name, text) = (name.to_owned(), self.comments.inline(owner, text));
                 comment.params.push(ParamDocs { name, text, ..ParamDocs::default() });
             }
         }
+        comment.params.sort_by_key(|of| params.iter().position(|(_, name)| *name == of.name));
         comment
-            .params
-            .sort_by_key(|docs| signature.params.iter().position(|param| param.name == docs.name));
-        comment
-    }
-
-    fn docstring_of(&self, owner: &str, signature: &Signature) -> String {
-        docstring(self.comment(owner, signature), 8) + "\n"
     }
 }
 
@@ -505,11 +330,6 @@ fn paragraphs(comment: Comment) -> Vec<String> {
         .collect();
     let errors = (!errors.is_empty()).then(|| format!(":raises: {}.", errors.join("; ")));
     text.chain(params).chain(errors).collect()
-}
-
-/// Whether it holds bytes, which are str for a client that decodes them.
-fn is_generic(record: &Struct) -> bool {
-    record.fields.iter().any(|field| annotation(&field.ty).contains("AnyStr"))
 }
 
 pub(crate) fn rust_path(key: &str) -> String {

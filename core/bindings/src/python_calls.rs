@@ -1,11 +1,13 @@
 //! Python: the methods that convert arguments, call the core and convert the result. A module or a stub has the
 //! signature (`def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None: ...`); this finds what the core
-//! does with each argument, and says how the native half reads it.
+//! does with each argument, and how the native half reads it.
 
+use minijinja::value::Serde;
+use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::comments::Comment;
-use crate::model::{Kind, Method, Model, Setting, Type};
+use crate::model::{Kind, Method, Model, Param as Declared, Setting, Type, Value as Constant};
 use crate::python::rust_path;
 use crate::surface::Surface;
 
@@ -31,32 +33,8 @@ pub(crate) struct Param {
     pub(crate) name: String,
     pub(crate) annotation: String,
     /// As Python has it; empty without one.
-    pub(crate) default: String,
-    pub(crate) is_first_keyword: bool,
-}
-
-impl Param {
-    /// What the native half takes.
-    fn native_type(&self) -> &'static str {
-        match (&*self.annotation, &*self.default) {
-            ("bool", _) => "bool",
-            (_, "UNSET") => "Given<'_>",
-            (_, "None") => "Option<&Bound<'_, PyAny>>",
-            (annotation, _) if annotation.ends_with("| None") => "Option<&Bound<'_, PyAny>>",
-            _ => "&Bound<'_, PyAny>",
-        }
-    }
-
-    fn with_default(&self, equals: &str, unset: &str, off: &str) -> String {
-        let star = if self.is_first_keyword { "*, " } else { "" };
-        let default = match &*self.default {
-            "" => String::new(),
-            "UNSET" => format!("{equals}{unset}"),
-            "False" => format!("{equals}{off}"),
-            other => format!("{equals}{other}"),
-        };
-        format!("{star}{}{default}", self.name)
-    }
+    default: String,
+    is_first_keyword: bool,
 }
 
 impl Signature {
@@ -66,38 +44,31 @@ impl Signature {
         let head = lines[0].trim_start().trim_start_matches("async ").strip_prefix("def ")?;
         let ends = |line: &&str| line.ends_with(':') || line.ends_with(": ...");
         let count = lines.iter().position(ends)? + 1;
-        let text =
-            lines[1..count].iter().fold(head.to_owned(), |all, line| all + line.trim() + " ");
+        let rest = lines[1..count].iter().fold(String::new(), |all, line| all + line.trim() + " ");
+        let text = head.to_owned() + &rest;
         let (name, rest) = text.split_once('(')?;
         let (params, returns) = rest.rsplit_once(") -> ")?;
         let (mut found, mut is_first_keyword) = (Vec::new(), false);
-        for param in parts(params).into_iter().filter(|param| param != "self") {
-            if param == "*" {
-                is_first_keyword = true;
-                continue;
+        for param in parts(params).iter().filter(|param| *param != "self") {
+            if let Some((name, rest)) = param.split_once(": ") {
+                let (annotation, default) = rest.split_once(" = ").unwrap_or((rest, ""));
+                let [name, annotation, default] = [name, annotation, default].map(str::to_owned);
+                found.push(Param { name, annotation, default, is_first_keyword });
             }
-            let (name, rest) = param.split_once(": ")?;
-            let (annotation, default) = rest.split_once(" = ").unwrap_or((rest, ""));
-            let [name, annotation, default] = [name, annotation, default].map(str::to_owned);
-            found.push(Param { name, annotation, default, is_first_keyword });
-            is_first_keyword = false;
+            is_first_keyword = param == "*";
         }
         let is_straight = returns.trim_end().ends_with("...");
-        let returns =
-            returns.trim_end().trim_end_matches("...").trim_end_matches([' ', ':']).to_owned();
-        let name = name.to_owned();
-        Some((
-            Self {
-                name,
-                params: found,
-                returns,
-                is_async,
-                is_property: false,
-                is_straight,
-                is_native: false,
-            },
-            count,
-        ))
+        let returns = returns.trim_end_matches([' ', '.', ':']).to_owned();
+        let (name, params) = (name.to_owned(), found);
+        let (is_property, is_native) = (false, false);
+        let read = Self { name, params, returns, is_async, is_property, is_straight, is_native };
+        Some((read, count))
+    }
+
+    /// The parameter for one of the core's.
+    fn param(&self, core: &str) -> Option<&Param> {
+        let of = |name: &str| self.params.iter().find(|param| param.name == name);
+        of(core).or_else(|| of(NAMES.iter().find(|(_, name)| *name == core)?.0))
     }
 }
 
@@ -114,30 +85,7 @@ fn parts(text: &str) -> Vec<String> {
     all.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
-/// A method of the native half.
-#[derive(Serialize)]
-pub(crate) struct Call {
-    pub(crate) signature: Signature,
-    comment: Comment,
-    /// Its parameters in Rust, with their types; with defaults, as pyo3 has them; and as Python shows them.
-    declared: String,
-    defaults: String,
-    shown: String,
-    /// What reads the arguments.
-    before: Vec<String>,
-    /// What is done with what was made.
-    after: Vec<String>,
-    /// `call`, `make`, `ask` or `entry`.
-    kind: &'static str,
-    can_fail: bool,
-    /// Calls of the core, each for a pattern of `of`; one alone has none.
-    of: String,
-    arms: Vec<(String, String)>,
-    /// The class of what is made.
-    made: String,
-}
-
-/// Finds what the core does with a method of `owner`.
+/// Finds what the core does with the methods of Python.
 pub(crate) struct Calls<'a> {
     pub(crate) model: &'a Model,
     pub(crate) surface: &'a Surface,
@@ -146,9 +94,8 @@ pub(crate) struct Calls<'a> {
 impl<'a> Calls<'a> {
     /// The core's method of this name in Python.
     pub(crate) fn method(&self, owner: &str, name: &str) -> Option<&'a Method> {
-        let of = |name: &str| {
-            self.model.types.get(owner)?.methods.iter().find(|method| method.name == name)
-        };
+        let of =
+            |name: &str| self.model.types.get(owner)?.methods.iter().find(|of| of.name == name);
         of(name).or_else(|| of(NAMES.iter().find(|(python, _)| *python == name)?.1))
     }
 
@@ -156,317 +103,240 @@ impl<'a> Calls<'a> {
         self.model.types.get(owner).map_or(&[], |of| &of.settings)
     }
 
-    /// The setting that an argument sets, of what a method takes or makes.
-    pub(crate) fn setting(&self, of: &str, param: &str) -> Option<&'a Setting> {
-        let names = |setting: &&Setting| {
-            let is_second = setting.params.len() == 2 && param == format!("{}_max", setting.name);
-            setting.name == param || is_second || param == format!("{}es", setting.name)
+    /// What a method takes, or a setter that Python has as one.
+    fn declared(&self, owner: &str, name: &str) -> &'a [Declared] {
+        let setting = || self.settings(owner).iter().find(|of| of.name == name);
+        let method = self.method(owner, name).map(|of| &of.params);
+        method.or_else(|| Some(&setting()?.params)).map_or(&[], |of| of)
+    }
+
+    /// What the core calls a parameter.
+    pub(crate) fn core_name<'b>(&self, owner: &str, method: &str, python: &'b str) -> &'b str {
+        let declared = self.declared(owner, method);
+        let is = |(name, core): &&(&str, &'static str)| {
+            *name == python && declared.iter().any(|of| of.name == *core)
         };
-        self.settings(of).iter().find(names)
+        NAMES.iter().find(is).map_or(python, |(_, core)| core)
     }
 
-    /// The types whose settings are arguments of a method.
-    pub(crate) fn with_settings(&self, owner: &str, name: &str) -> Vec<&'a str> {
-        let method = self.method(owner, name);
-        let types = method.into_iter().flat_map(|method| {
-            method.params.iter().map(|param| &param.ty).chain([&method.returns])
-        });
-        let own = self.settings(owner).iter().find(|setting| setting.name == name);
-        let own = own.into_iter().flat_map(|setting| setting.params.iter().map(|param| &param.ty));
-        let keys = types.chain(own).filter_map(|ty| match ty {
-            Type::Named(key) => Some(&**key),
-            _ => None,
-        });
-        keys.filter(|key| !self.settings(key).is_empty()).collect()
-    }
-
-    /// The core's name of a parameter.
-    pub(crate) fn core_name<'b>(&self, python: &'b str) -> &'b str {
-        NAMES.iter().find(|(name, _)| *name == python).map_or(python, |(_, core)| core)
-    }
-
-    /// The enums that a method takes.
-    pub(crate) fn enums(&self, owner: &str, signature: &Signature) -> Vec<&'a str> {
-        let own = self.method(owner, &signature.name).map(|method| &*method.params);
-        let settings = self.with_settings(owner, &signature.name);
-        let set = settings.into_iter().flat_map(|of| self.settings(of)).flat_map(|of| &of.params);
-        let all = own.unwrap_or(&[]).iter().chain(set);
-        let keys = all.filter_map(|param| match &param.ty {
-            Type::Named(key) if self.model.enums.contains_key(key) => Some(&**key),
-            _ => None,
-        });
-        keys.collect()
-    }
-
-    /// How the native half makes a call of this method.
-    pub(crate) fn call(&self, owner: &str, signature: &Signature, comment: Comment) -> Call {
-        let name = &*signature.name;
-        let method = self.method(owner, name);
-        let own = self.settings(owner).iter().find(|setting| setting.name == name);
-        let declared = method.map(|method| &method.params).or(own.map(|own| &own.params));
-        let declared = declared.map_or(&[][..], |params| params);
-        let mut before = Vec::new();
-        let mut after = Vec::new();
-        let mut used = Vec::new();
-        let has = |name: &str| signature.params.iter().any(|param| param.name == name);
-        let mut passed = Vec::new();
-        for param in declared {
-            let python = self.python_name(signature, &param.name);
-            match (&param.ty, python) {
-                (Type::Named(key), _) if self.is_spread(key, signature) => {
-                    let mut fields = Vec::new();
-                    for field in &self.model.types[key].fields {
-                        let python = self.python_name(signature, &field.name).expect("it is there");
-                        before.push(self.read(owner, name, &field.name, python, &field.ty));
-                        fields.push(pass(&field.ty, &field.name));
-                        used.push(field.name.clone());
-                    }
-                    passed.push(format!("({})", fields.join(", ")));
-                }
-                (ty, Some(python)) => {
-                    before.push(self.read(owner, name, &param.name, python, ty));
-                    passed.push(pass(ty, &python.name));
-                    used.push(python.name.clone());
-                }
-                (Type::Named(key), None) if self.model.is(key, Kind::Options) => {
-                    let required = &self.model.types[key].required;
-                    let mut given = Vec::new();
-                    for one in required {
-                        let python = self
-                            .python_name(signature, &one.name)
-                            .unwrap_or_else(|| panic!("{owner}.{name}: {}", one.name));
-                        before.push(self.read(key, name, &one.name, python, &one.ty));
-                        given.push(pass(&one.ty, &one.name));
-                        used.push(one.name.clone());
-                    }
-                    let rest: Vec<_> = signature
-                        .params
-                        .iter()
-                        .filter(|one| {
-                            !required.iter().chain(declared).any(|of| of.name == one.name)
-                        })
-                        .collect();
-                    before.push(format!(
-                        "let mut {} = {}::new({});",
-                        param.name,
-                        rust_path(key),
-                        given.join(", ")
-                    ));
-                    for one in rest {
-                        before.extend(self.set(key, name, one, &param.name, &has, false));
-                        used.push(one.name.clone());
-                    }
-                    passed.push(param.name.clone());
-                }
-                _ => panic!("{owner}.{name} needs {}", param.name),
+    /// The options that a method takes and Python has as arguments, by their name.
+    fn options(
+        &self,
+        declared: &'a [Declared],
+        signature: &Signature,
+    ) -> Option<(&'a str, &'a str)> {
+        declared.iter().find_map(|param| match &param.ty {
+            Type::Named(key) if self.model.is(key, Kind::Options) => {
+                signature.param(&param.name).is_none().then_some((&*param.name, &**key))
             }
-        }
-        let made = match method.map(|method| &method.returns) {
-            Some(Type::Named(key)) => key.clone(),
-            None => owner.to_owned(),
-            _ => String::new(),
+            _ => None,
+        })
+    }
+
+    /// How the native half makes a call of this method: how arguments are read (`reads`); the `options` that are
+    /// made for the core, and what is set of these or else of what is `made` (`steps`); and the calls of the core,
+    /// each for a pattern of an argument (`arms` and `of`).
+    pub(crate) fn call(&self, owner: &str, signature: &Signature, comment: Comment) -> Value {
+        let name = &*signature.name;
+        let (method, declared) = (self.method(owner, name), self.declared(owner, name));
+        let options = self.options(declared, signature);
+        let made = match method.map(|of| &of.returns) {
+            Some(Type::Named(key)) => key,
+            Some(_) => "",
+            None => owner,
         };
         let is_entry = self.model.is(owner, Kind::Options);
-        let mut arms = vec![(
-            String::new(),
-            format!("{}({})", method.map_or(name, |method| &method.name), passed.join(", ")),
-        )];
-        let mut of = String::new();
-        for param in signature.params.iter().filter(|param| !used.contains(&param.name)) {
-            let python = &param.name;
-            // Another method of the core does it if this is given.
-            let variant = self.model.types.get(owner).and_then(|handle| {
-                handle.methods.iter().find(|one| {
-                    let is_longer = one.name.starts_with(&format!("{name}_"));
-                    match &*param.annotation {
-                        "bool" => one.name == *python || one.name == format!("{name}_{python}"),
-                        _ => is_longer && one.params.iter().any(|of| of.name == *python),
-                    }
-                })
-            });
-            match variant {
-                Some(variant) => {
-                    of.clone_from(python);
-                    let mut passed = passed.clone();
-                    let pattern = match variant.params.iter().find(|of| of.name == *python) {
-                        Some(found) => {
-                            before.push(self.read(owner, name, python, param, &found.ty));
-                            passed.push(pass(&found.ty, python));
-                            ("None".to_owned(), format!("Some({python})"))
-                        }
+        let is_handle = options.is_none() && self.model.is(made, Kind::Handle);
+        let (target, of) = options.unwrap_or(("core", made));
+        let required = options.map_or(&[][..], |(_, key)| &self.model.types[key].required);
+        let passed = declared.iter().map(|param| self.passed(param, signature)).collect::<Vec<_>>();
+        let core = method.map_or(name, |of| &of.name);
+        let mut arms = vec![(String::new(), format!("{core}({})", passed.join(", ")))];
+        let (mut reads, mut steps, mut switch) = (Vec::new(), Vec::new(), String::new());
+        for param in &signature.params {
+            let taken = declared
+                .iter()
+                .chain(required)
+                .find(|of| signature.param(&of.name).is_some_and(|found| found.name == param.name));
+            let spread = self.spread(declared, signature).find(|(field, _)| *field == param.name);
+            let variant = self.variant(owner, name, param);
+            let setting = self.setting(of, &param.name);
+            let ty = match (&spread, taken, variant, setting) {
+                (Some((_, ty)), ..) => Some((*ty).clone()),
+                (_, Some(taken), ..) => Some(taken.ty.clone()),
+                (_, _, Some(variant), _) => {
+                    let given = variant.params.iter().find(|of| of.name == param.name);
+                    let (none, some) = match given {
+                        Some(_) => ("None".to_owned(), format!("Some({})", param.name)),
                         None => ("false".to_owned(), "true".to_owned()),
                     };
-                    arms[0].0 = pattern.0;
-                    arms.push((pattern.1, format!("{}({})", variant.name, passed.join(", "))));
+                    let given_too = given.map(|of| pass(&of.ty, &param.name));
+                    let all: Vec<_> = passed.iter().cloned().chain(given_too).collect();
+                    arms[0].0 = none;
+                    arms.push((some, format!("{}({})", variant.name, all.join(", "))));
+                    switch.clone_from(&param.name);
+                    given.map(|of| of.ty.clone())
                 }
-                None => after.extend(self.set(
-                    &made,
-                    name,
-                    param,
-                    "core",
-                    &has,
-                    self.model.is(&made, Kind::Handle),
-                )),
-            }
+                _ => self.step(signature, param, setting, &mut steps, (target, of, is_handle)),
+            };
+            let owner = if setting.is_some() && taken.is_none() { of } else { owner };
+            let max = match &ty {
+                Some(Type::List(_)) => {
+                    self.limit(owner, name, self.core_name(owner, name, &param.name))
+                }
+                _ => None,
+            };
+            reads.extend(ty.and_then(|ty| read(param, &ty, max)));
         }
-        if is_entry && own.is_none() {
+        if is_entry && declared.is_empty() {
             arms.clear();
+        }
+        if method.is_none() && !is_entry {
+            arms[0].1 = format!("clone().{}", arms[0].1);
         }
         let kind = match method {
             _ if is_entry => "entry",
             Some(method) if method.is_call => "call",
-            Some(_) if !self.model.is(&made, Kind::Handle) => "ask",
+            Some(_) if !self.model.is(made, Kind::Handle) => "ask",
             _ => "make",
         };
-        if own.is_some() && !is_entry {
-            arms[0].1 = format!("clone().{}", arms[0].1);
-        }
-        let listed = |text: &dyn Fn(&Param) -> String| {
-            signature.params.iter().map(text).collect::<Vec<_>>().join(", ")
-        };
-        Call {
-            signature: signature.clone(),
-            comment,
-            declared: listed(&|param| format!("{}: {}", param.name, param.native_type())),
-            defaults: listed(&|param| param.with_default(" = ", "Given(None)", "false")),
-            shown: listed(&|param| param.with_default("=", "millpond.UNSET", "False")),
-            before,
-            after,
-            kind,
-            can_fail: method.is_some_and(|method| method.can_fail),
-            of,
-            arms,
-            made: made.rsplit('.').next().unwrap_or("").to_owned(),
-        }
+        let given = required.iter().map(|param| pass(&param.ty, &param.name)).collect::<Vec<_>>();
+        let options = options.map(|(name, key)| {
+            context! { name, made => format!("{}::new({})", rust_path(key), given.join(", ")) }
+        });
+        let can_fail = method.is_some_and(|method| method.can_fail);
+        let (signature, comment, arms) = (Serde(signature), Serde(comment), Serde(arms));
+        let made = made.rsplit('.').next();
+        context! { signature, comment, reads, options, steps, kind, can_fail, of => switch, arms, made }
     }
 
-    /// Whether the fields of a record are arguments, in place of the record.
-    fn is_spread(&self, key: &str, signature: &Signature) -> bool {
-        let fields = self.model.types.get(key).map(|of| &of.fields).filter(|of| !of.is_empty());
-        let has = |name: &str| signature.params.iter().any(|param| param.name == name);
-        fields.is_some_and(|fields| fields.iter().all(|field| has(&field.name)))
-    }
-
-    fn python_name<'b>(&self, signature: &'b Signature, core: &str) -> Option<&'b Param> {
-        let of = |name: &str| signature.params.iter().find(|param| param.name == name);
-        of(core).or_else(|| of(NAMES.iter().find(|(_, name)| *name == core)?.0))
-    }
-
-    /// Reads an argument.
-    fn read(&self, owner: &str, method: &str, core: &str, param: &Param, ty: &Type) -> String {
-        let name = &param.name;
-        if *ty == Type::Bool {
-            return String::new();
-        }
-        let (is_optional, inner) = match ty {
-            Type::Option(inner) => (true, &**inner),
-            _ => (param.default == "None" || param.annotation.ends_with("| None"), ty),
-        };
-        let max = match inner {
-            Type::List(_) => self.limit(owner, method, core),
+    /// The fields of a record that are arguments in place of it.
+    fn spread(
+        &self,
+        declared: &'a [Declared],
+        signature: &Signature,
+    ) -> impl Iterator<Item = (&'a str, &'a Type)> {
+        let fields = declared.iter().find_map(|param| match &param.ty {
+            Type::Named(key) => {
+                let fields = &self.model.types.get(key)?.fields;
+                let is_there = |name: &str| signature.params.iter().any(|of| of.name == name);
+                let is_spread = !fields.is_empty() && fields.iter().all(|of| is_there(&of.name));
+                is_spread.then_some(fields)
+            }
             _ => None,
-        };
-        let read = match (inner, max, is_optional) {
-            (Type::Number(8 | 64), ..) => format!("amount({name:?}, {name})?"),
-            (_, Some(max), _) => format!("up_to({name:?}, {name}, {max})?"),
-            (_, _, true) => format!("given({name:?}, {name})?"),
-            _ => format!("required({name:?}, {name})?"),
-        };
-        let of = rust_type(inner);
-        match is_optional {
-            true if read.starts_with("given") => format!("let {name}: Option<{of}> = {read};"),
-            true => format!(
-                "let {name}: Option<{of}> = match {name} {{ Some({name}) => Some({read}), None => None }};"
-            ),
-            false if of == "_" => format!("let {name} = {read};"),
-            false => format!("let {name}: {of} = {read};"),
+        });
+        fields.into_iter().flatten().map(|field| (&*field.name, &field.ty))
+    }
+
+    /// An argument of the core's.
+    fn passed(&self, param: &'a Declared, signature: &Signature) -> String {
+        let spread = self.spread(std::slice::from_ref(param), signature);
+        let spread: Vec<_> = spread.map(|(field, ty)| pass(ty, field)).collect();
+        match signature.param(&param.name) {
+            _ if !spread.is_empty() => format!("({})", spread.join(", ")),
+            Some(found) => pass(&param.ty, &found.name),
+            None => param.name.clone(),
         }
+    }
+
+    /// Another method of the core, which does it if this is given.
+    fn variant(&self, owner: &str, name: &str, param: &Param) -> Option<&'a Method> {
+        let of = self.model.types.get(owner).filter(|of| of.kind == Kind::Handle)?;
+        let is = |one: &&Method| match &*param.annotation {
+            "bool" => one.name == param.name || one.name == format!("{name}_{}", param.name),
+            _ => {
+                let is_longer = one.name.starts_with(&format!("{name}_"));
+                is_longer && one.params.iter().any(|of| of.name == param.name)
+            }
+        };
+        of.methods.iter().find(is)
+    }
+
+    fn setting(&self, of: &str, param: &str) -> Option<&'a Setting> {
+        let is = |setting: &&Setting| {
+            let is_second = setting.params.len() == 2 && param == format!("{}_max", setting.name);
+            setting.name == param || is_second || param == format!("{}es", setting.name)
+        };
+        self.settings(of).iter().find(is)
+    }
+
+    /// What an argument sets, and what it is read as.
+    fn step(
+        &self,
+        signature: &Signature,
+        param: &Param,
+        setting: Option<&'a Setting>,
+        steps: &mut Vec<Value>,
+        (target, of, is_handle): (&str, &str, bool),
+    ) -> Option<Type> {
+        let name = &*param.name;
+        let mut push = |kind, call: String| {
+            let is_removable = self.setting(of, "no_value").is_some();
+            steps.push(context! { kind, name, call, target, is_handle, is_removable });
+        };
+        let has_json = signature.params.iter().any(|param| param.name == "json");
+        match name {
+            // These are read together.
+            "json" | "at_ms" | "delay" if has_json => return None,
+            "value" | "content" if has_json => {
+                push("json", String::new());
+                return None;
+            }
+            "at" => {
+                push("when", String::new());
+                return None;
+            }
+            _ => {}
+        }
+        let setting = setting.unwrap_or_else(|| panic!("{of} has no {name}"));
+        let ty = setting.params.get(usize::from(name.ends_with("_max") && setting.name != name));
+        let Some(ty) = ty.or(setting.params.first()).map(|param| &param.ty) else {
+            push("flag", format!("{name}()"));
+            return None;
+        };
+        if param.annotation == "Texts" {
+            push("each", format!("{}(name)", setting.name));
+            return Some(Type::List(Box::new(ty.clone())));
+        }
+        let is_optional = param.default == "None" && !matches!(ty, Type::Option(_));
+        let kind = if is_optional { "some" } else { "one" };
+        match setting.params.len() {
+            2 if setting.name == name => {}
+            2 => push(kind, format!("{}({}, {name})", setting.name, setting.name)),
+            _ => push(kind, format!("{name}({})", pass(ty, name))),
+        }
+        Some(ty.clone())
     }
 
     /// How many items an argument has at most, as its words say.
     fn limit(&self, owner: &str, method: &str, param: &str) -> Option<u64> {
         let docs = &self.surface.of(owner, method, param)?.docs;
-        let names = docs.split('`').filter(|name| {
-            name.ends_with("_MAX") && !name.contains("BYTES") && !name.contains("CHARS")
-        });
         let queue = owner.split('.').next().unwrap_or("");
-        names
-            .filter_map(|name| match self.model.constant(queue, name)?.value {
-                crate::model::Value::Number(max) => Some(max),
-                _ => None,
-            })
-            .next()
+        let is_limit = |name: &&str| {
+            name.ends_with("_MAX") && !["BYTES", "CHARS"].iter().any(|unit| name.contains(unit))
+        };
+        let values = docs.split('`').filter(is_limit).map(|name| self.model.constant(queue, name));
+        values.flatten().find_map(|of| match of.value {
+            Constant::Number(max) => Some(max),
+            _ => None,
+        })
     }
+}
 
-    /// Sets what an argument says of `target`, which is a handle for two kinds of callers or not.
-    fn set(
-        &self,
-        of: &str,
-        method: &str,
-        param: &Param,
-        target: &str,
-        has: &dyn Fn(&str) -> bool,
-        is_handle: bool,
-    ) -> Vec<String> {
-        let name = &*param.name;
-        let make = |call: String| match is_handle {
-            true => format!("{target} = derive!({target}, |core| core.{call});"),
-            false => format!("{target} = {target}.{call};"),
-        };
-        match name {
-            // These are read together.
-            "json" | "at_ms" | "delay" if has("json") => return Vec::new(),
-            "value" | "content" if has("json") => {
-                let absent = match self.setting(of, "no_value") {
-                    Some(_) => make("no_value()".to_owned()),
-                    None => String::new(),
-                };
-                let set = make(format!("{name}(text)"));
-                return vec![format!(
-                    "match json::read(py, {name:?}, {name}, json)? {{ Json::LeftOut => {{}} Json::Absent => {{ {absent} }} Json::Text(text) => {{ {set} }} }}"
-                )];
-            }
-            "at" => {
-                let [at, after] =
-                    ["at_ms(at_ms)", "after(delay)"].map(|call| make(call.to_owned()));
-                return vec![format!(
-                    "match when::read(py, at, at_ms, delay)? {{ When::LeftOut => {{}} When::At(at_ms) => {{ {at} }} When::After(delay) => {{ {after} }} }}"
-                )];
-            }
-            _ => {}
-        }
-        let setting = self
-            .setting(of, name)
-            .unwrap_or_else(|| panic!("{of} has no {name}, which {method} takes"));
-        let Some(first) = setting.params.first() else {
-            return vec![format!("if {name} {{ {} }}", make(format!("{}()", setting.name)))];
-        };
-        if matches!(&*param.annotation, "Texts") {
-            let read = self.read(of, method, name, param, &Type::List(Box::new(first.ty.clone())));
-            return vec![
-                read,
-                format!("for name in {name} {{ {} }}", make(format!("{}(name)", setting.name))),
-            ];
-        }
-        let read = self.read(
-            of,
-            method,
-            name,
-            param,
-            &setting.params[usize::from(setting.name != name)].ty,
-        );
-        let is_optional = read.contains("Option<") && !matches!(first.ty, Type::Option(_));
-        let passed = match setting.params.len() {
-            2 if setting.name == name => return vec![read],
-            2 => format!("{}, {name}", setting.name),
-            _ => pass(&first.ty, name),
-        };
-        let set = make(format!("{}({passed})", setting.name));
-        match is_optional {
-            true => vec![read, format!("if let Some({name}) = {name} {{ {set} }}")],
-            false => vec![read, set],
-        }
-    }
+/// How an argument is read.
+fn read(param: &Param, ty: &Type, max: Option<u64>) -> Option<Value> {
+    let (is_optional, inner) = match ty {
+        Type::Bool => return None,
+        Type::Option(inner) => (true, &**inner),
+        _ => (param.default == "None" || param.annotation.ends_with("| None"), ty),
+    };
+    let function = match (inner, max) {
+        (Type::Number(8 | 64), _) => "amount",
+        (_, Some(_)) => "up_to",
+        _ if is_optional => "given",
+        _ => "required",
+    };
+    Some(context! { name => &param.name, function, max, is_optional, ty => rust_type(inner) })
 }
 
 /// What an argument is read as.

@@ -21,457 +21,173 @@ use crate::task::{Task, TaskChange};
 use crate::to_python::{ToPython, decoded, plain};
 use crate::when::{self, When};
 
-#[pymethods]
-impl Task {
-    /// A change of the task, for ``change``: what is given here changes, the rest stays. Without a time
-    /// the task is released: available at once.
-    ///
-    /// :param value: the new value, which is anything that JSON has
-    /// :param json: a JSON text in place of a value, which is kept byte for byte
-    /// :param json: the JSON text itself, in place of a value, byte for byte; None for no value
-    /// :param queue: moves the task to this queue; it keeps its id
-    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
-    ///   and ``delay`` is allowed
-    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
-    ///   in the future the claimant that changes it holds it
-    /// :param delay: how long from now it can be claimed, by the engine's clock, in seconds. Until then
-    ///   the claimant that changes it holds it
-    /// :param attempt: how often it was tried
-    /// :param err: what went wrong
-    ///
-    /// >>> import millpond
-    /// >>> store = millpond.connect("memory:").tasks("shop")
-    /// >>> task = store.insert("inbox", {"order": 7})
-    /// >>> change = task.change(queue="later", value={"order": 8}, delay=60)
-    /// >>> store.modify(millpond.Modification().change(change)).changed[0].queue
-    /// 'later'
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
-    fn change<'py>(
-        this: &Bound<'py, Self>,
-        value: Given<'_>,
-        json: Given<'_>,
-        queue: Option<&Bound<'_, PyAny>>,
-        at: Option<&Bound<'_, PyAny>>,
-        at_ms: Option<&Bound<'_, PyAny>>,
-        delay: Option<&Bound<'_, PyAny>>,
-        attempt: Option<&Bound<'_, PyAny>>,
-        err: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Bound<'py, TaskChange>> {
-        let py = this.py();
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct Client {
+    pub(crate) core: Handle<millpond::Client, millpond::Client<Async>>,
+    pub(crate) text: bool,
+}
 
-        let mut core = this.get().core.change();
-        match json::read(py, "value", value, json)? {
-            Json::LeftOut => {}
-            Json::Absent => {
-                core = core.no_value();
-            }
-            Json::Text(text) => {
-                core = core.value(text);
-            }
-        }
-        let queue: Option<String> = given("queue", queue)?;
-        if let Some(queue) = queue {
-            core = core.queue(&queue);
-        }
-        match when::read(py, at, at_ms, delay)? {
-            When::LeftOut => {}
-            When::At(at_ms) => {
-                core = core.at_ms(at_ms);
-            }
-            When::After(delay) => {
-                core = core.after(delay);
-            }
-        }
-        let attempt: Option<u32> = given("attempt", attempt)?;
-        if let Some(attempt) = attempt {
-            core = core.attempt(attempt);
-        }
-        let err: Option<String> = given("err", err)?;
-        if let Some(err) = err {
-            core = core.err(&err);
-        }
-        Bound::new(py, TaskChange { core })
+impl Client {
+    pub(crate) fn new(core: Handle<millpond::Client, millpond::Client<Async>>, text: bool) -> Self {
+        Self { core, text }
+    }
+
+    fn core(&self, _: Python<'_>) -> PyResult<&Handle<millpond::Client, millpond::Client<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::Client<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Client::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::Client<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Client::new(Handle::Async(self), text))?.into_any())
     }
 }
 
 #[pymethods]
-impl TaskChange {
-    /// The same, but for what is given here: see ``change``.
-    ///
-    /// :param value: the new value, which is anything that JSON has
-    /// :param json: a JSON text in place of a value, which is kept byte for byte
-    /// :param json: the JSON text itself, in place of a value, byte for byte; None for no value
-    /// :param queue: the queue's name, 1 to 64 KiB
-    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
-    ///   and ``delay`` is allowed
-    /// :param delay: how long until the task is available again, in seconds
-    /// :param err: what went wrong
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
-    fn replace<'py>(
-        this: &Bound<'py, Self>,
-        value: Given<'_>,
-        json: Given<'_>,
-        queue: Option<&Bound<'_, PyAny>>,
-        at: Option<&Bound<'_, PyAny>>,
-        at_ms: Option<&Bound<'_, PyAny>>,
-        delay: Option<&Bound<'_, PyAny>>,
-        attempt: Option<&Bound<'_, PyAny>>,
-        err: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Bound<'py, TaskChange>> {
-        let py = this.py();
+impl Client {
+    fn ick(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Ick> {
+        let name: Vec<u8> = required("name", name)?;
 
-        let mut core = this.get().core.clone();
-        match json::read(py, "value", value, json)? {
-            Json::LeftOut => {}
-            Json::Absent => {
-                core = core.no_value();
-            }
-            Json::Text(text) => {
-                core = core.value(text);
-            }
-        }
-        let queue: Option<String> = given("queue", queue)?;
-        if let Some(queue) = queue {
-            core = core.queue(&queue);
-        }
-        match when::read(py, at, at_ms, delay)? {
-            When::LeftOut => {}
-            When::At(at_ms) => {
-                core = core.at_ms(at_ms);
-            }
-            When::After(delay) => {
-                core = core.after(delay);
-            }
-        }
-        let attempt: Option<u32> = given("attempt", attempt)?;
-        if let Some(attempt) = attempt {
-            core = core.attempt(attempt);
-        }
-        let err: Option<String> = given("err", err)?;
-        if let Some(err) = err {
-            core = core.err(&err);
-        }
-        Bound::new(py, TaskChange { core })
+        let core = derive!(self.core(py)?, |core| core.ick(&name));
+
+        Ok(Ick::new(core, self.text))
     }
 
-    /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
-    ///
-    /// :param err: what went wrong
-    #[pyo3(signature = (err), text_signature = "($self, err)")]
-    fn retry<'py>(
-        this: &Bound<'py, Self>,
-        err: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, TaskChange>> {
-        let err: String = required("err", err)?;
-        Self::with(this, |core| core.retry(&err))
+    fn ick_channel(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        shards: &Bound<'_, PyAny>,
+    ) -> PyResult<IckChannel> {
+        let name: Vec<u8> = required("name", name)?;
+        let shards: u32 = required("shards", shards)?;
+
+        let core =
+            derive!(self.core(py)?, |core| errors::answer(py, core.ick_channel(&name, shards))?);
+
+        Ok(IckChannel::new(core, self.text))
     }
 
-    /// ``retry``, and with the attempt ``max`` a move to this queue; never for a ``max`` of 0 or a
-    /// queue without a name.
-    ///
-    /// :param err: what went wrong
-    /// :param queue: the queue's name, 1 to 64 KiB
-    /// :param max: the attempt with which the task is moved
-    #[pyo3(signature = (err, queue, max), text_signature = "($self, err, queue, max)")]
-    fn retry_or_quarantine<'py>(
-        this: &Bound<'py, Self>,
-        err: &Bound<'_, PyAny>,
-        queue: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, TaskChange>> {
-        let err: String = required("err", err)?;
-        let queue: String = required("queue", queue)?;
-        let max: u32 = required("max", max)?;
-        Self::with(this, |core| core.retry_or_quarantine(&err, &queue, max))
-    }
-
-    /// ``retry``, and a move to this queue.
-    ///
-    /// :param err: what went wrong
-    /// :param queue: the queue's name, 1 to 64 KiB
-    #[pyo3(signature = (err, queue), text_signature = "($self, err, queue)")]
-    fn quarantine<'py>(
-        this: &Bound<'py, Self>,
-        err: &Bound<'_, PyAny>,
-        queue: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, TaskChange>> {
-        let err: String = required("err", err)?;
-        let queue: String = required("queue", queue)?;
-        Self::with(this, |core| core.quarantine(&err, &queue))
-    }
-}
-
-#[pymethods]
-impl Modification {
-    /// Inserts a task. Refused if a task of that id is there, in any queue.
-    ///
-    /// :param queue: the queue's name, which need not be there: 1 to 64 KiB
-    /// :param value: anything that JSON has, at most 16 MiB of it
-    /// :param json: its value: a JSON text, which is kept byte for byte
-    /// :param json: the JSON text itself, in place of a value, byte for byte; None for no value
-    /// :param id: its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by
-    ///   default
-    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
-    ///   and ``delay`` is allowed
-    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch; a time in
-    ///   the past counts for its age
-    /// :param delay: how long until it can be claimed, in seconds
-    /// :param attempt: how often it was tried before
-    /// :param err: what went wrong before
-    /// :param priority: 0, by default, to 9: of the available tasks of a queue those with the highest
-    ///   are claimed first
-    /// :param ttl: how long until it is deleted, done or not, leased or not, in seconds; without limit
-    ///   by default
-    /// :param skip_colliding: leaves this task out if its id is taken, instead of refusing the whole
-    ///   modification
-    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, skip_colliding=False)")]
-    fn insert<'py>(
-        this: &Bound<'py, Self>,
-        queue: &Bound<'_, PyAny>,
-        value: Given<'_>,
-        json: Given<'_>,
-        id: Option<&Bound<'_, PyAny>>,
-        at: Option<&Bound<'_, PyAny>>,
-        at_ms: Option<&Bound<'_, PyAny>>,
-        delay: Option<&Bound<'_, PyAny>>,
-        attempt: Option<&Bound<'_, PyAny>>,
-        err: Option<&Bound<'_, PyAny>>,
-        priority: Option<&Bound<'_, PyAny>>,
+    fn shuffle_queue(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        streams: Option<&Bound<'_, PyAny>>,
+        streams_per_shard: Option<&Bound<'_, PyAny>>,
         ttl: Option<&Bound<'_, PyAny>>,
-        skip_colliding: bool,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let py = this.py();
-        let queue: String = required("queue", queue)?;
-        let mut task = millpond::tasks::NewTask::new(&queue);
-        match json::read(py, "value", value, json)? {
-            Json::LeftOut => {}
-            Json::Absent => {}
-            Json::Text(text) => {
-                task = task.value(text);
-            }
-        }
-        let id: Option<String> = given("id", id)?;
-        if let Some(id) = id {
-            task = task.id(&id);
-        }
-        match when::read(py, at, at_ms, delay)? {
-            When::LeftOut => {}
-            When::At(at_ms) => {
-                task = task.at_ms(at_ms);
-            }
-            When::After(delay) => {
-                task = task.after(delay);
-            }
-        }
-        let attempt: Option<u32> = given("attempt", attempt)?;
-        if let Some(attempt) = attempt {
-            task = task.attempt(attempt);
-        }
-        let err: Option<String> = given("err", err)?;
-        if let Some(err) = err {
-            task = task.err(&err);
-        }
-        let priority: Option<u8> = match priority {
-            Some(priority) => Some(amount("priority", priority)?),
-            None => None,
-        };
-        if let Some(priority) = priority {
-            task = task.priority(priority);
-        }
+        dead_ttl: Option<&Bound<'_, PyAny>>,
+        track_keys: &Bound<'_, PyAny>,
+    ) -> PyResult<ShuffleQueue> {
+        let name: Vec<u8> = required("name", name)?;
+        let streams: Option<u32> = given("streams", streams)?;
+        let streams_per_shard: Option<u32> = given("streams_per_shard", streams_per_shard)?;
         let ttl: Option<Duration> = given("ttl", ttl)?;
+        let dead_ttl: Option<Duration> = given("dead_ttl", dead_ttl)?;
+        let track_keys: millpond::shuffle::TrackKeys = required("track_keys", track_keys)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.shuffle_queue(&name));
+        if let Some(streams) = streams {
+            core = derive!(core, |core| core.streams(streams));
+        }
+        if let Some(streams_per_shard) = streams_per_shard {
+            core = derive!(core, |core| core.streams_per_shard(streams_per_shard));
+        }
         if let Some(ttl) = ttl {
-            task = task.ttl(ttl);
+            core = derive!(core, |core| core.ttl(ttl));
         }
-        if skip_colliding {
-            task = task.skip_colliding();
+        if let Some(dead_ttl) = dead_ttl {
+            core = derive!(core, |core| core.dead_ttl(dead_ttl));
         }
-        Self::with(this, |core| core.insert(task))
+        core = derive!(core, |core| core.track_keys(track_keys));
+
+        Ok(ShuffleQueue::new(core, self.text))
     }
 
-    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
-    ///
-    /// :param change: what becomes of it
-    #[pyo3(signature = (change), text_signature = "($self, change)")]
-    fn change<'py>(
-        this: &Bound<'py, Self>,
-        change: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let change: millpond::tasks::TaskChange = required("change", change)?;
-        Self::with(this, |core| core.change(change))
+    fn tasks(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        claimant: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<TaskStore> {
+        let name: Vec<u8> = required("name", name)?;
+        let claimant: Option<String> = given("claimant", claimant)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.tasks(&name));
+        if let Some(claimant) = claimant {
+            core = derive!(core, |core| core.claimant(&claimant));
+        }
+
+        Ok(TaskStore::new(core, self.text))
     }
 
-    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
-    ///
-    /// :param task: the task
-    #[pyo3(signature = (task), text_signature = "($self, task)")]
-    fn delete<'py>(
-        this: &Bound<'py, Self>,
-        task: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let task: millpond::tasks::TaskId = required("task", task)?;
-        Self::with(this, |core| core.delete(task))
+    fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.recovery().to_owned())))
+    }
+}
+
+impl ToPython for millpond::ick::ConsumerLease<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ConsumerLease::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::ick::ConsumerLease<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ConsumerLease::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl ConsumerLease {
+    fn reserve(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let max = amount("max", max)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reserve(max), decoded(self.text))
     }
 
-    /// Is refused if this task is not there at that version; who holds it does not matter.
-    ///
-    /// :param task: the task
-    #[pyo3(signature = (task), text_signature = "($self, task)")]
-    fn depend<'py>(
-        this: &Bound<'py, Self>,
-        task: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let task: millpond::tasks::TaskId = required("task", task)?;
-        Self::with(this, |core| core.depend(task))
+    fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let members: ByteList = required("members", members)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.commit(members.iter()), decoded(self.text))
     }
 
-    /// Inserts a document. Refused if one of that id is there in its namespace; without an ``id`` of
-    /// its own, if one of its keys is.
-    ///
-    /// Without an id it gets one that is made of its keys: the primary key, followed by ``|`` and the
-    /// secondary key if there is one. In the primary key ``%`` and ``|`` are percent-encoded, so that
-    /// different keys never make the same id. Several documents of the same keys need ids of their own,
-    /// and so does a document whose primary key is empty.
-    ///
-    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
-    /// :param key: the primary key, up to 256 characters
-    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
-    ///   one
-    /// :param json: its content: a JSON text, which is kept byte for byte
-    /// :param json: the JSON text itself, in place of a value, byte for byte; None for no value
-    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
-    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
-    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
-    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
-    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
-    ///   empty
-    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
-    ///   same primary key
-    /// :param skip_colliding: leaves this document out if its id is taken, instead of refusing the
-    ///   whole modification
-    #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None, skip_colliding = false), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None, skip_colliding=False)")]
-    fn insert_doc<'py>(
-        this: &Bound<'py, Self>,
-        namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
-        content: Given<'_>,
-        json: Given<'_>,
-        id: Option<&Bound<'_, PyAny>>,
-        secondary_key: Option<&Bound<'_, PyAny>>,
-        skip_colliding: bool,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let py = this.py();
-        let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
-        let mut doc = millpond::tasks::NewDoc::new(&namespace, &key);
-        match json::read(py, "content", content, json)? {
-            Json::LeftOut => {}
-            Json::Absent => {}
-            Json::Text(text) => {
-                doc = doc.content(text);
-            }
-        }
-        let id: Option<String> = given("id", id)?;
-        if let Some(id) = id {
-            doc = doc.id(&id);
-        }
-        let secondary_key: Option<String> = given("secondary_key", secondary_key)?;
-        if let Some(secondary_key) = secondary_key {
-            doc = doc.secondary_key(&secondary_key);
-        }
-        if skip_colliding {
-            doc = doc.skip_colliding();
-        }
-        Self::with(this, |core| core.insert_doc(doc))
+    fn exchange(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        members: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let max = amount("max", max)?;
+        let members: ByteList = up_to("members", members, 250000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.exchange(max, members.iter()), decoded(self.text))
     }
 
-    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
-    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder stays
-    /// the same. It is among the inserted documents of what the modification did.
-    ///
-    /// In the modification that ends a :class:`Job`, a put of a document that the job holds is a
-    /// change: the document has to be at the version that is held, is released, and is among the
-    /// changed documents.
-    ///
-    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
-    /// :param key: the primary key, up to 256 characters
-    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
-    ///   one
-    /// :param json: its content: a JSON text, which is kept byte for byte
-    /// :param json: the JSON text itself, in place of a value, byte for byte; None for no value
-    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
-    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
-    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
-    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
-    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
-    ///   empty
-    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
-    ///   same primary key
-    #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None)")]
-    fn put_doc<'py>(
-        this: &Bound<'py, Self>,
-        namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
-        content: Given<'_>,
-        json: Given<'_>,
-        id: Option<&Bound<'_, PyAny>>,
-        secondary_key: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let py = this.py();
-        let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
-        let mut doc = millpond::tasks::NewDoc::new(&namespace, &key);
-        match json::read(py, "content", content, json)? {
-            Json::LeftOut => {}
-            Json::Absent => {}
-            Json::Text(text) => {
-                doc = doc.content(text);
-            }
-        }
-        let id: Option<String> = given("id", id)?;
-        if let Some(id) = id {
-            doc = doc.id(&id);
-        }
-        let secondary_key: Option<String> = given("secondary_key", secondary_key)?;
-        if let Some(secondary_key) = secondary_key {
-            doc = doc.secondary_key(&secondary_key);
-        }
-        Self::with(this, |core| core.put_doc(doc))
-    }
+    fn batches(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batches> {
+        let max = amount("max", max)?;
+        let wait: Option<Duration> = given("wait", wait)?;
 
-    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
-    ///
-    /// :param change: what becomes of it
-    #[pyo3(signature = (change), text_signature = "($self, change)")]
-    fn change_doc<'py>(
-        this: &Bound<'py, Self>,
-        change: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let change: millpond::tasks::DocChange = required("change", change)?;
-        Self::with(this, |core| core.change_doc(change))
-    }
+        let mut core = derive!(self.core(py)?, |core| core.batches(max));
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
 
-    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
-    ///
-    /// :param doc: the document
-    #[pyo3(signature = (doc), text_signature = "($self, doc)")]
-    fn delete_doc<'py>(
-        this: &Bound<'py, Self>,
-        doc: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let doc: millpond::tasks::DocId = required("doc", doc)?;
-        Self::with(this, |core| core.delete_doc(doc))
-    }
-
-    /// Is refused if this document is not there at that version; who holds it does not matter.
-    ///
-    /// :param doc: the document
-    #[pyo3(signature = (doc), text_signature = "($self, doc)")]
-    fn depend_doc<'py>(
-        this: &Bound<'py, Self>,
-        doc: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Modification>> {
-        let doc: millpond::tasks::DocId = required("doc", doc)?;
-        Self::with(this, |core| core.depend_doc(doc))
+        Ok(Batches::new(core, self.text))
     }
 }
 
@@ -518,6 +234,7 @@ impl Ick {
 
     fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let pairs: Pairs = required("pairs", pairs)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.add(pairs.iter()), decoded(self.text))
     }
@@ -529,6 +246,7 @@ impl Ick {
         backwash: bool,
     ) -> PyResult<Py<PyAny>> {
         let max = amount("max", max)?;
+
         let core = self.core(py)?;
         match backwash {
             false => call!(py, core, |core| core.reserve(max), decoded(self.text)),
@@ -538,6 +256,7 @@ impl Ick {
 
     fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let members: ByteList = required("members", members)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.commit(members.iter()), decoded(self.text))
     }
@@ -551,6 +270,7 @@ impl Ick {
     ) -> PyResult<Py<PyAny>> {
         let max = amount("max", max)?;
         let members: ByteList = up_to("members", members, 250000)?;
+
         let core = self.core(py)?;
         match backwash {
             false => call!(py, core, |core| core.exchange(max, members.iter()), decoded(self.text)),
@@ -569,8 +289,9 @@ impl Ick {
         max: &Bound<'_, PyAny>,
         set: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
-        let set: millpond::ick::Set = required("set", set)?;
         let max = amount("max", max)?;
+        let set: millpond::ick::Set = required("set", set)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.peek(set, max), decoded(self.text))
     }
@@ -585,6 +306,7 @@ impl Ick {
 
     fn lease(&self, py: Python<'_>, ttl: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let ttl: Duration = required("ttl", ttl)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.lease(ttl), decoded(self.text))
     }
@@ -596,12 +318,204 @@ impl Ick {
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batches> {
         let max = amount("max", max)?;
-        let mut core = derive!(self.core(py)?, |core| core.batches(max));
         let wait: Option<Duration> = given("wait", wait)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.batches(max));
         if let Some(wait) = wait {
             core = derive!(core, |core| core.wait(wait));
         }
+
         Ok(Batches::new(core, self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct IckChannel {
+    pub(crate) core: Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>,
+    pub(crate) text: bool,
+}
+
+impl IckChannel {
+    pub(crate) fn new(
+        core: Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::ick::IckChannel<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, IckChannel::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::ick::IckChannel<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, IckChannel::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl IckChannel {
+    #[getter]
+    fn shards(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.shards().to_owned())))
+    }
+
+    #[getter]
+    fn readable(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.readable().to_owned())))
+    }
+
+    fn draining(&self, py: Python<'_>, earlier: &Bound<'_, PyAny>) -> PyResult<IckChannel> {
+        let earlier: u32 = required("earlier", earlier)?;
+
+        let core = derive!(self.core(py)?, |core| core.clone().draining(earlier));
+
+        Ok(IckChannel::new(core, self.text))
+    }
+
+    fn ick(&self, py: Python<'_>, number: &Bound<'_, PyAny>) -> PyResult<Ick> {
+        let number: u32 = required("number", number)?;
+
+        let core = derive!(self.core(py)?, |core| core.ick(number));
+
+        Ok(Ick::new(core, self.text))
+    }
+
+    fn ick_of(&self, py: Python<'_>, member: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let member: Vec<u8> = required("member", member)?;
+
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.ick_of(&member).to_owned())))
+    }
+
+    fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let pairs: Pairs = required("pairs", pairs)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.add(pairs.iter()), decoded(self.text))
+    }
+
+    fn batches(
+        &self,
+        py: Python<'_>,
+        numbers: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batches> {
+        let numbers: Vec<u32> = up_to("numbers", numbers, 65536)?;
+        let max = amount("max", max)?;
+        let wait: Option<Duration> = given("wait", wait)?;
+
+        let mut core =
+            derive!(self.core(py)?, |core| errors::answer(py, core.batches(numbers, max))?);
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
+
+        Ok(Batches::new(core, self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct ShuffleConsumer {
+    pub(crate) core:
+        Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
+    pub(crate) text: bool,
+}
+
+impl ShuffleConsumer {
+    pub(crate) fn new(
+        core: Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<
+        &Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
+    > {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::shuffle::ShuffleConsumer<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleConsumer::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::shuffle::ShuffleConsumer<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleConsumer::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl ShuffleConsumer {
+    fn messages(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Messages> {
+        let max = amount("max", max)?;
+        let wait: Option<Duration> = given("wait", wait)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.messages(max));
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
+
+        Ok(Messages::new(core, self.text))
+    }
+
+    fn ack(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack(messages), decoded(self.text))
+    }
+
+    fn ack_and_delete(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack_and_delete(messages), decoded(self.text))
+    }
+
+    fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.extend(messages), decoded(self.text))
+    }
+
+    fn reclaim(
+        &self,
+        py: Python<'_>,
+        min_idle: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let min_idle: Duration = required("min_idle", min_idle)?;
+        let max = amount("max", max)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reclaim(min_idle, max), decoded(self.text))
     }
 }
 
@@ -649,6 +563,7 @@ impl ShuffleQueue {
         letters: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let letters: Vec<millpond::step::StreamId> = required("letters", letters)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.delete_dead_letters(letters), decoded(self.text))
     }
@@ -661,12 +576,14 @@ impl ShuffleQueue {
     ) -> PyResult<Py<PyAny>> {
         let shard_key: Vec<u8> = required("shard_key", shard_key)?;
         let fields: Fields = up_to("fields", fields, 32768)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.write(&shard_key, fields.iter()), decoded(self.text))
     }
 
     fn write_many(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let messages: Written = required("messages", messages)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.write_many(messages.iter()), decoded(self.text))
     }
@@ -683,6 +600,7 @@ impl ShuffleQueue {
         let fields: Fields = up_to("fields", fields, 32768)?;
         let track_field: Vec<u8> = required("track_field", track_field)?;
         let deadline: Option<i64> = given("deadline", deadline)?;
+
         let core = self.core(py)?;
         call!(
             py,
@@ -702,6 +620,7 @@ impl ShuffleQueue {
         let messages: Written = required("messages", messages)?;
         let track_field: Vec<u8> = required("track_field", track_field)?;
         let deadline: Option<i64> = given("deadline", deadline)?;
+
         let core = self.core(py)?;
         call!(
             py,
@@ -713,12 +632,14 @@ impl ShuffleQueue {
 
     fn resize(&self, py: Python<'_>, streams: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let streams: u32 = required("streams", streams)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.resize(streams), decoded(self.text))
     }
 
     fn delete_tracked(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let value: Vec<u8> = required("value", value)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.delete_tracked(&value), decoded(self.text))
     }
@@ -729,17 +650,20 @@ impl ShuffleQueue {
         within: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let within: Duration = required("within", within)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.cordon_deadline_exceeded(within), decoded(self.text))
     }
 
     fn gc(&self, py: Python<'_>, time_digits: Option<&Bound<'_, PyAny>>) -> PyResult<Garbage> {
-        let mut core = derive!(self.core(py)?, |core| core.gc());
         let time_digits: Option<u8> = match time_digits {
             Some(time_digits) => Some(amount("time_digits", time_digits)?),
             None => None,
         };
+
+        let mut core = derive!(self.core(py)?, |core| core.gc());
         core = derive!(core, |core| core.time_digits(time_digits));
+
         Ok(Garbage::new(core, self.text))
     }
 
@@ -754,13 +678,14 @@ impl ShuffleQueue {
     ) -> PyResult<ShuffleConsumer> {
         let group: Vec<u8> = required("group", group)?;
         let consumer: Vec<u8> = required("consumer", consumer)?;
-        let mut core = derive!(self.core(py)?, |core| core.consumer(&group, &consumer));
         let prefer_stream: Option<u32> = given("prefer_stream", prefer_stream)?;
-        core = derive!(core, |core| core.prefer_stream(prefer_stream));
-
-        core = derive!(core, |core| core.default_stream(default_stream));
         let max_deliveries = amount("max_deliveries", max_deliveries)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.consumer(&group, &consumer));
+        core = derive!(core, |core| core.prefer_stream(prefer_stream));
+        core = derive!(core, |core| core.default_stream(default_stream));
         core = derive!(core, |core| core.max_deliveries(max_deliveries));
+
         Ok(ShuffleConsumer::new(core, self.text))
     }
 
@@ -776,18 +701,21 @@ impl ShuffleQueue {
 
     fn pending_count(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let group: Vec<u8> = required("group", group)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.pending_count(&group), decoded(self.text))
     }
 
     fn stats(&self, py: Python<'_>, group: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let group: Vec<u8> = required("group", group)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.stats(&group), decoded(self.text))
     }
 
     fn dead_letters(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let max = amount("max", max)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.dead_letters(max), decoded(self.text))
     }
@@ -868,6 +796,7 @@ impl Job {
         let namespace: String = required("namespace", namespace)?;
         let key: String = required("key", key)?;
         let wait: Option<Duration> = given("wait", wait)?;
+
         let core = self.core(py)?;
         match wait {
             None => call!(py, core, |core| core.claim_docs(&namespace, &key), decoded(self.text)),
@@ -882,6 +811,7 @@ impl Job {
 
     fn finish(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let modification: millpond::tasks::Modification = required("modification", modification)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.finish(modification), decoded(self.text))
     }
@@ -893,6 +823,7 @@ impl Job {
 
     fn fail(&self, py: Python<'_>, err: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let err: String = required("err", err)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.fail(&err), decoded(self.text))
     }
@@ -905,6 +836,7 @@ impl Job {
     ) -> PyResult<Py<PyAny>> {
         let err: String = required("err", err)?;
         let delay: Option<Duration> = given("delay", delay)?;
+
         let core = self.core(py)?;
         match delay {
             None => call!(py, core, |core| core.retry(&err), decoded(self.text)),
@@ -922,12 +854,14 @@ impl Job {
     ) -> PyResult<Py<PyAny>> {
         let queue: String = required("queue", queue)?;
         let err: String = required("err", err)?;
+
         let core = self.core(py)?;
         call!(py, core, |core| core.move_to(&queue, &err), decoded(self.text))
     }
 
     fn release(&self, py: Python<'_>, delay: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let delay: Option<Duration> = given("delay", delay)?;
+
         let core = self.core(py)?;
         match delay {
             None => call!(py, core, |core| core.release(), decoded(self.text)),
@@ -936,340 +870,850 @@ impl Job {
     }
 }
 
-#[pyclass(frozen, module = "millpond._native")]
-pub(crate) struct Client {
-    pub(crate) core: Handle<millpond::Client, millpond::Client<Async>>,
-    pub(crate) text: bool,
-}
-
-impl Client {
-    pub(crate) fn new(core: Handle<millpond::Client, millpond::Client<Async>>, text: bool) -> Self {
-        Self { core, text }
-    }
-
-    fn core(&self, _: Python<'_>) -> PyResult<&Handle<millpond::Client, millpond::Client<Async>>> {
-        Ok(&self.core)
-    }
-}
-
-impl ToPython for millpond::Client<Blocking> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, Client::new(Handle::Blocking(self), text))?.into_any())
-    }
-}
-
-impl ToPython for millpond::Client<Async> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, Client::new(Handle::Async(self), text))?.into_any())
-    }
-}
-
 #[pymethods]
-impl Client {
-    fn ick(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Ick> {
-        let name: Vec<u8> = required("name", name)?;
-        let core = derive!(self.core(py)?, |core| core.ick(&name));
-
-        Ok(Ick::new(core, self.text))
-    }
-
-    fn ick_channel(
-        &self,
-        py: Python<'_>,
-        name: &Bound<'_, PyAny>,
-        shards: &Bound<'_, PyAny>,
-    ) -> PyResult<IckChannel> {
-        let name: Vec<u8> = required("name", name)?;
-        let shards: u32 = required("shards", shards)?;
-        let core =
-            derive!(self.core(py)?, |core| errors::answer(py, core.ick_channel(&name, shards))?);
-
-        Ok(IckChannel::new(core, self.text))
-    }
-
-    fn shuffle_queue(
-        &self,
-        py: Python<'_>,
-        name: &Bound<'_, PyAny>,
-        streams: Option<&Bound<'_, PyAny>>,
-        streams_per_shard: Option<&Bound<'_, PyAny>>,
+impl Modification {
+    /// Inserts a task. Refused if a task of that id is there, in any queue.
+    ///
+    /// :param queue: the queue's name, which need not be there: 1 to 64 KiB
+    /// :param value: anything that JSON has, at most 16 MiB of it
+    /// :param json: its value: a JSON text, which is kept byte for byte
+    /// :param id: its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by
+    ///   default
+    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
+    ///   and ``delay`` is allowed
+    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch; a time in
+    ///   the past counts for its age
+    /// :param delay: how long until it can be claimed, in seconds
+    /// :param attempt: how often it was tried before
+    /// :param err: what went wrong before
+    /// :param priority: 0, by default, to 9: of the available tasks of a queue those with the highest
+    ///   are claimed first
+    /// :param ttl: how long until it is deleted, done or not, leased or not, in seconds; without limit
+    ///   by default
+    /// :param skip_colliding: leaves this task out if its id is taken, instead of refusing the whole
+    ///   modification
+    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, skip_colliding=False)")]
+    fn insert<'py>(
+        this: &Bound<'py, Self>,
+        queue: &Bound<'_, PyAny>,
+        value: Given<'_>,
+        json: Given<'_>,
+        id: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
+        at_ms: Option<&Bound<'_, PyAny>>,
+        delay: Option<&Bound<'_, PyAny>>,
+        attempt: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+        priority: Option<&Bound<'_, PyAny>>,
         ttl: Option<&Bound<'_, PyAny>>,
-        dead_ttl: Option<&Bound<'_, PyAny>>,
-        track_keys: &Bound<'_, PyAny>,
-    ) -> PyResult<ShuffleQueue> {
-        let name: Vec<u8> = required("name", name)?;
-        let mut core = derive!(self.core(py)?, |core| core.shuffle_queue(&name));
-        let streams: Option<u32> = given("streams", streams)?;
-        if let Some(streams) = streams {
-            core = derive!(core, |core| core.streams(streams));
-        }
-        let streams_per_shard: Option<u32> = given("streams_per_shard", streams_per_shard)?;
-        if let Some(streams_per_shard) = streams_per_shard {
-            core = derive!(core, |core| core.streams_per_shard(streams_per_shard));
-        }
+        skip_colliding: bool,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let py = this.py();
+        let queue: String = required("queue", queue)?;
+        let id: Option<String> = given("id", id)?;
+        let attempt: Option<u32> = given("attempt", attempt)?;
+        let err: Option<String> = given("err", err)?;
+        let priority: Option<u8> = match priority {
+            Some(priority) => Some(amount("priority", priority)?),
+            None => None,
+        };
         let ttl: Option<Duration> = given("ttl", ttl)?;
+        let mut task = millpond::tasks::NewTask::new(&queue);
+        match json::read(py, "value", value, json)? {
+            Json::LeftOut => {}
+            Json::Absent => {}
+            Json::Text(text) => {
+                task = task.value(text);
+            }
+        }
+        if let Some(id) = id {
+            task = task.id(&id);
+        }
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => {
+                task = task.at_ms(at_ms);
+            }
+            When::After(delay) => {
+                task = task.after(delay);
+            }
+        }
+        if let Some(attempt) = attempt {
+            task = task.attempt(attempt);
+        }
+        if let Some(err) = err {
+            task = task.err(&err);
+        }
+        if let Some(priority) = priority {
+            task = task.priority(priority);
+        }
         if let Some(ttl) = ttl {
-            core = derive!(core, |core| core.ttl(ttl));
+            task = task.ttl(ttl);
         }
-        let dead_ttl: Option<Duration> = given("dead_ttl", dead_ttl)?;
-        if let Some(dead_ttl) = dead_ttl {
-            core = derive!(core, |core| core.dead_ttl(dead_ttl));
+        if skip_colliding {
+            task = task.skip_colliding();
         }
-        let track_keys: millpond::shuffle::TrackKeys = required("track_keys", track_keys)?;
-        core = derive!(core, |core| core.track_keys(track_keys));
-        Ok(ShuffleQueue::new(core, self.text))
+
+        Self::with(this, |core| core.insert(task))
     }
 
-    fn tasks(
+    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
+    ///
+    /// :param change: what becomes of it
+    #[pyo3(signature = (change), text_signature = "($self, change)")]
+    fn change<'py>(
+        this: &Bound<'py, Self>,
+        change: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let change: millpond::tasks::TaskChange = required("change", change)?;
+
+        Self::with(this, |core| core.change(change))
+    }
+
+    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    ///
+    /// :param task: the task
+    #[pyo3(signature = (task), text_signature = "($self, task)")]
+    fn delete<'py>(
+        this: &Bound<'py, Self>,
+        task: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let task: millpond::tasks::TaskId = required("task", task)?;
+
+        Self::with(this, |core| core.delete(task))
+    }
+
+    /// Is refused if this task is not there at that version; who holds it does not matter.
+    ///
+    /// :param task: the task
+    #[pyo3(signature = (task), text_signature = "($self, task)")]
+    fn depend<'py>(
+        this: &Bound<'py, Self>,
+        task: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let task: millpond::tasks::TaskId = required("task", task)?;
+
+        Self::with(this, |core| core.depend(task))
+    }
+
+    /// Inserts a document. Refused if one of that id is there in its namespace; without an ``id`` of
+    /// its own, if one of its keys is.
+    ///
+    /// Without an id it gets one that is made of its keys: the primary key, followed by ``|`` and the
+    /// secondary key if there is one. In the primary key ``%`` and ``|`` are percent-encoded, so that
+    /// different keys never make the same id. Several documents of the same keys need ids of their own,
+    /// and so does a document whose primary key is empty.
+    ///
+    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
+    /// :param key: the primary key, up to 256 characters
+    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
+    ///   one
+    /// :param json: its content: a JSON text, which is kept byte for byte
+    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
+    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
+    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
+    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
+    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
+    ///   empty
+    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
+    ///   same primary key
+    /// :param skip_colliding: leaves this document out if its id is taken, instead of refusing the
+    ///   whole modification
+    #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None, skip_colliding = false), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None, skip_colliding=False)")]
+    fn insert_doc<'py>(
+        this: &Bound<'py, Self>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        content: Given<'_>,
+        json: Given<'_>,
+        id: Option<&Bound<'_, PyAny>>,
+        secondary_key: Option<&Bound<'_, PyAny>>,
+        skip_colliding: bool,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let py = this.py();
+        let namespace: String = required("namespace", namespace)?;
+        let key: String = required("key", key)?;
+        let id: Option<String> = given("id", id)?;
+        let secondary_key: Option<String> = given("secondary_key", secondary_key)?;
+        let mut doc = millpond::tasks::NewDoc::new(&namespace, &key);
+        match json::read(py, "content", content, json)? {
+            Json::LeftOut => {}
+            Json::Absent => {}
+            Json::Text(text) => {
+                doc = doc.content(text);
+            }
+        }
+        if let Some(id) = id {
+            doc = doc.id(&id);
+        }
+        if let Some(secondary_key) = secondary_key {
+            doc = doc.secondary_key(&secondary_key);
+        }
+        if skip_colliding {
+            doc = doc.skip_colliding();
+        }
+
+        Self::with(this, |core| core.insert_doc(doc))
+    }
+
+    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
+    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder stays
+    /// the same. It is among the inserted documents of what the modification did.
+    ///
+    /// In the modification that ends a :class:`Job`, a put of a document that the job holds is a
+    /// change: the document has to be at the version that is held, is released, and is among the
+    /// changed documents.
+    ///
+    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
+    /// :param key: the primary key, up to 256 characters
+    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
+    ///   one
+    /// :param json: its content: a JSON text, which is kept byte for byte
+    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
+    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
+    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
+    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
+    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
+    ///   empty
+    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
+    ///   same primary key
+    #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None)")]
+    fn put_doc<'py>(
+        this: &Bound<'py, Self>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        content: Given<'_>,
+        json: Given<'_>,
+        id: Option<&Bound<'_, PyAny>>,
+        secondary_key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let py = this.py();
+        let namespace: String = required("namespace", namespace)?;
+        let key: String = required("key", key)?;
+        let id: Option<String> = given("id", id)?;
+        let secondary_key: Option<String> = given("secondary_key", secondary_key)?;
+        let mut doc = millpond::tasks::NewDoc::new(&namespace, &key);
+        match json::read(py, "content", content, json)? {
+            Json::LeftOut => {}
+            Json::Absent => {}
+            Json::Text(text) => {
+                doc = doc.content(text);
+            }
+        }
+        if let Some(id) = id {
+            doc = doc.id(&id);
+        }
+        if let Some(secondary_key) = secondary_key {
+            doc = doc.secondary_key(&secondary_key);
+        }
+
+        Self::with(this, |core| core.put_doc(doc))
+    }
+
+    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
+    ///
+    /// :param change: what becomes of it
+    #[pyo3(signature = (change), text_signature = "($self, change)")]
+    fn change_doc<'py>(
+        this: &Bound<'py, Self>,
+        change: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let change: millpond::tasks::DocChange = required("change", change)?;
+
+        Self::with(this, |core| core.change_doc(change))
+    }
+
+    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    ///
+    /// :param doc: the document
+    #[pyo3(signature = (doc), text_signature = "($self, doc)")]
+    fn delete_doc<'py>(
+        this: &Bound<'py, Self>,
+        doc: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let doc: millpond::tasks::DocId = required("doc", doc)?;
+
+        Self::with(this, |core| core.delete_doc(doc))
+    }
+
+    /// Is refused if this document is not there at that version; who holds it does not matter.
+    ///
+    /// :param doc: the document
+    #[pyo3(signature = (doc), text_signature = "($self, doc)")]
+    fn depend_doc<'py>(
+        this: &Bound<'py, Self>,
+        doc: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Modification>> {
+        let doc: millpond::tasks::DocId = required("doc", doc)?;
+
+        Self::with(this, |core| core.depend_doc(doc))
+    }
+}
+
+#[pymethods]
+impl Task {
+    /// A change of the task, for ``change``: what is given here changes, the rest stays. Without a time
+    /// the task is released: available at once.
+    ///
+    /// :param value: the new value, which is anything that JSON has
+    /// :param json: a JSON text in place of a value, which is kept byte for byte
+    /// :param queue: moves the task to this queue; it keeps its id
+    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
+    ///   and ``delay`` is allowed
+    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
+    ///   in the future the claimant that changes it holds it
+    /// :param delay: how long from now it can be claimed, by the engine's clock, in seconds. Until then
+    ///   the claimant that changes it holds it
+    /// :param attempt: how often it was tried
+    /// :param err: what went wrong
+    ///
+    /// >>> import millpond
+    /// >>> store = millpond.connect("memory:").tasks("shop")
+    /// >>> task = store.insert("inbox", {"order": 7})
+    /// >>> change = task.change(queue="later", value={"order": 8}, delay=60)
+    /// >>> store.modify(millpond.Modification().change(change)).changed[0].queue
+    /// 'later'
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
+    fn change<'py>(
+        this: &Bound<'py, Self>,
+        value: Given<'_>,
+        json: Given<'_>,
+        queue: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
+        at_ms: Option<&Bound<'_, PyAny>>,
+        delay: Option<&Bound<'_, PyAny>>,
+        attempt: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, TaskChange>> {
+        let py = this.py();
+        let queue: Option<String> = given("queue", queue)?;
+        let attempt: Option<u32> = given("attempt", attempt)?;
+        let err: Option<String> = given("err", err)?;
+
+        let mut core = this.get().core.change();
+        match json::read(py, "value", value, json)? {
+            Json::LeftOut => {}
+            Json::Absent => {
+                core = core.no_value();
+            }
+            Json::Text(text) => {
+                core = core.value(text);
+            }
+        }
+        if let Some(queue) = queue {
+            core = core.queue(&queue);
+        }
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => {
+                core = core.at_ms(at_ms);
+            }
+            When::After(delay) => {
+                core = core.after(delay);
+            }
+        }
+        if let Some(attempt) = attempt {
+            core = core.attempt(attempt);
+        }
+        if let Some(err) = err {
+            core = core.err(&err);
+        }
+
+        Bound::new(py, TaskChange { core })
+    }
+}
+
+#[pymethods]
+impl TaskChange {
+    /// The same, but for what is given here: see ``change``.
+    ///
+    /// :param value: the new value, which is anything that JSON has
+    /// :param json: a JSON text in place of a value, which is kept byte for byte
+    /// :param queue: the queue's name, 1 to 64 KiB
+    /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
+    ///   and ``delay`` is allowed
+    /// :param delay: how long until the task is available again, in seconds
+    /// :param err: what went wrong
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
+    fn replace<'py>(
+        this: &Bound<'py, Self>,
+        value: Given<'_>,
+        json: Given<'_>,
+        queue: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
+        at_ms: Option<&Bound<'_, PyAny>>,
+        delay: Option<&Bound<'_, PyAny>>,
+        attempt: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, TaskChange>> {
+        let py = this.py();
+        let queue: Option<String> = given("queue", queue)?;
+        let attempt: Option<u32> = given("attempt", attempt)?;
+        let err: Option<String> = given("err", err)?;
+
+        let mut core = this.get().core.clone();
+        match json::read(py, "value", value, json)? {
+            Json::LeftOut => {}
+            Json::Absent => {
+                core = core.no_value();
+            }
+            Json::Text(text) => {
+                core = core.value(text);
+            }
+        }
+        if let Some(queue) = queue {
+            core = core.queue(&queue);
+        }
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => {
+                core = core.at_ms(at_ms);
+            }
+            When::After(delay) => {
+                core = core.after(delay);
+            }
+        }
+        if let Some(attempt) = attempt {
+            core = core.attempt(attempt);
+        }
+        if let Some(err) = err {
+            core = core.err(&err);
+        }
+
+        Bound::new(py, TaskChange { core })
+    }
+
+    /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+    ///
+    /// :param err: what went wrong
+    #[pyo3(signature = (err), text_signature = "($self, err)")]
+    fn retry<'py>(
+        this: &Bound<'py, Self>,
+        err: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, TaskChange>> {
+        let err: String = required("err", err)?;
+
+        Self::with(this, |core| core.retry(&err))
+    }
+
+    /// ``retry``, and with the attempt ``max`` a move to this queue; never for a ``max`` of 0 or a
+    /// queue without a name.
+    ///
+    /// :param err: what went wrong
+    /// :param queue: the queue's name, 1 to 64 KiB
+    /// :param max: the attempt with which the task is moved
+    #[pyo3(signature = (err, queue, max), text_signature = "($self, err, queue, max)")]
+    fn retry_or_quarantine<'py>(
+        this: &Bound<'py, Self>,
+        err: &Bound<'_, PyAny>,
+        queue: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, TaskChange>> {
+        let err: String = required("err", err)?;
+        let queue: String = required("queue", queue)?;
+        let max: u32 = required("max", max)?;
+
+        Self::with(this, |core| core.retry_or_quarantine(&err, &queue, max))
+    }
+
+    /// ``retry``, and a move to this queue.
+    ///
+    /// :param err: what went wrong
+    /// :param queue: the queue's name, 1 to 64 KiB
+    #[pyo3(signature = (err, queue), text_signature = "($self, err, queue)")]
+    fn quarantine<'py>(
+        this: &Bound<'py, Self>,
+        err: &Bound<'_, PyAny>,
+        queue: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, TaskChange>> {
+        let err: String = required("err", err)?;
+        let queue: String = required("queue", queue)?;
+
+        Self::with(this, |core| core.quarantine(&err, &queue))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct TaskStore {
+    pub(crate) core: Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>,
+    pub(crate) text: bool,
+}
+
+impl TaskStore {
+    pub(crate) fn new(
+        core: Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::tasks::TaskStore<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, TaskStore::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::tasks::TaskStore<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, TaskStore::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl TaskStore {
+    #[getter]
+    fn claimant(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.claimant_id().to_owned())))
+    }
+
+    fn modify(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let modification: millpond::tasks::Modification = required("modification", modification)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.modify(modification), decoded(self.text))
+    }
+
+    fn claim(
         &self,
         py: Python<'_>,
-        name: &Bound<'_, PyAny>,
+        queues: &Bound<'_, PyAny>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let queues: Vec<String> = up_to("queues", queues, 1000)?;
+        let lease: Duration = required("lease", lease)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.claim(&queues, lease), decoded(self.text))
+    }
+
+    fn claim_many(
+        &self,
+        py: Python<'_>,
+        queues: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let queues: Vec<String> = up_to("queues", queues, 1000)?;
+        let max = amount("max", max)?;
+        let lease: Duration = required("lease", lease)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.claim_many(&queues, lease, max), decoded(self.text))
+    }
+
+    fn claims(
+        &self,
+        py: Python<'_>,
+        queues: &Bound<'_, PyAny>,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<Claims> {
+        let queues: Vec<String> = up_to("queues", queues, 1000)?;
+        let max = amount("max", max)?;
+        let wait: Option<Duration> = given("wait", wait)?;
+        let lease: Duration = required("lease", lease)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.claims(&queues));
+        core = derive!(core, |core| core.max(max));
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
+        core = derive!(core, |core| core.lease(lease));
+
+        Ok(Claims::new(core, self.text))
+    }
+
+    fn worker(
+        &self,
+        py: Python<'_>,
+        queues: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+        lease: &Bound<'_, PyAny>,
+        backoff: &Bound<'_, PyAny>,
+        backoff_max: &Bound<'_, PyAny>,
+        max_attempts: &Bound<'_, PyAny>,
+        max_claims: &Bound<'_, PyAny>,
+        error_queue: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Worker> {
+        let queues: Vec<String> = up_to("queues", queues, 1000)?;
+        let wait: Option<Duration> = given("wait", wait)?;
+        let lease: Duration = required("lease", lease)?;
+        let backoff: Duration = required("backoff", backoff)?;
+        let backoff_max: Duration = required("backoff_max", backoff_max)?;
+        let max_attempts: u32 = required("max_attempts", max_attempts)?;
+        let max_claims: u32 = required("max_claims", max_claims)?;
+        let error_queue: Option<String> = given("error_queue", error_queue)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.worker(&queues));
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
+        core = derive!(core, |core| core.lease(lease));
+        core = derive!(core, |core| core.backoff(backoff, backoff_max));
+        core = derive!(core, |core| core.max_attempts(max_attempts));
+        core = derive!(core, |core| core.max_claims(max_claims));
+        if let Some(error_queue) = error_queue {
+            core = derive!(core, |core| core.error_queue(&error_queue));
+        }
+
+        Ok(Worker::new(core, self.text))
+    }
+
+    fn renew(
+        &self,
+        py: Python<'_>,
+        tasks: &Bound<'_, PyAny>,
+        docs: &Bound<'_, PyAny>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let tasks: Vec<millpond::tasks::TaskId> = required("tasks", tasks)?;
+        let docs: Vec<millpond::tasks::DocId> = required("docs", docs)?;
+        let lease: Duration = required("lease", lease)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.renew(tasks, docs, lease), decoded(self.text))
+    }
+
+    fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: Vec<String> = up_to("ids", ids, 10000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.fetch(&ids), decoded(self.text))
+    }
+
+    fn list(
+        &self,
+        py: Python<'_>,
+        queue: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
         claimant: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<TaskStore> {
-        let name: Vec<u8> = required("name", name)?;
-        let mut core = derive!(self.core(py)?, |core| core.tasks(&name));
+        omit_values: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+        let after: Option<millpond::tasks::Position> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
         let claimant: Option<String> = given("claimant", claimant)?;
+        let mut query = millpond::tasks::TaskQuery::new();
+        if let Some(after) = after {
+            query = query.after(after);
+        }
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
         if let Some(claimant) = claimant {
-            core = derive!(core, |core| core.claimant(&claimant));
+            query = query.claimant(&claimant);
         }
-        Ok(TaskStore::new(core, self.text))
-    }
+        if omit_values {
+            query = query.omit_values();
+        }
 
-    fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.recovery().to_owned())))
-    }
-}
-
-impl ToPython for millpond::ick::ConsumerLease<Blocking> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, ConsumerLease::new(Handle::Blocking(self), text))?.into_any())
-    }
-}
-
-impl ToPython for millpond::ick::ConsumerLease<Async> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, ConsumerLease::new(Handle::Async(self), text))?.into_any())
-    }
-}
-
-#[pymethods]
-impl ConsumerLease {
-    fn reserve(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let max = amount("max", max)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.reserve(max), decoded(self.text))
+        call!(py, core, |core| core.list(&queue, query), decoded(self.text))
     }
 
-    fn commit(&self, py: Python<'_>, members: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let members: ByteList = required("members", members)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.commit(members.iter()), decoded(self.text))
-    }
-
-    fn exchange(
+    fn queues(
         &self,
         py: Python<'_>,
-        max: &Bound<'_, PyAny>,
-        members: &Bound<'_, PyAny>,
+        exact: &Bound<'_, PyAny>,
+        prefixes: &Bound<'_, PyAny>,
+        limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let max = amount("max", max)?;
-        let members: ByteList = up_to("members", members, 250000)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.exchange(max, members.iter()), decoded(self.text))
-    }
-
-    fn batches(
-        &self,
-        py: Python<'_>,
-        max: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Batches> {
-        let max = amount("max", max)?;
-        let mut core = derive!(self.core(py)?, |core| core.batches(max));
-        let wait: Option<Duration> = given("wait", wait)?;
-        if let Some(wait) = wait {
-            core = derive!(core, |core| core.wait(wait));
+        let exact: Vec<String> = up_to("exact", exact, 10000)?;
+        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut filter = millpond::tasks::Filter::new();
+        for name in exact {
+            filter = filter.exact(name);
         }
-        Ok(Batches::new(core, self.text))
-    }
-}
-
-#[pyclass(frozen, module = "millpond._native")]
-pub(crate) struct IckChannel {
-    pub(crate) core: Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>,
-    pub(crate) text: bool,
-}
-
-impl IckChannel {
-    pub(crate) fn new(
-        core: Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>,
-        text: bool,
-    ) -> Self {
-        Self { core, text }
-    }
-
-    fn core(
-        &self,
-        _: Python<'_>,
-    ) -> PyResult<&Handle<millpond::ick::IckChannel, millpond::ick::IckChannel<Async>>> {
-        Ok(&self.core)
-    }
-}
-
-impl ToPython for millpond::ick::IckChannel<Blocking> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, IckChannel::new(Handle::Blocking(self), text))?.into_any())
-    }
-}
-
-impl ToPython for millpond::ick::IckChannel<Async> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, IckChannel::new(Handle::Async(self), text))?.into_any())
-    }
-}
-
-#[pymethods]
-impl IckChannel {
-    #[getter]
-    fn shards(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.shards().to_owned())))
-    }
-
-    #[getter]
-    fn readable(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.readable().to_owned())))
-    }
-
-    fn draining(&self, py: Python<'_>, earlier: &Bound<'_, PyAny>) -> PyResult<IckChannel> {
-        let earlier: u32 = required("earlier", earlier)?;
-        let core = derive!(self.core(py)?, |core| core.clone().draining(earlier));
-
-        Ok(IckChannel::new(core, self.text))
-    }
-
-    fn ick(&self, py: Python<'_>, number: &Bound<'_, PyAny>) -> PyResult<Ick> {
-        let number: u32 = required("number", number)?;
-        let core = derive!(self.core(py)?, |core| core.ick(number));
-
-        Ok(Ick::new(core, self.text))
-    }
-
-    fn ick_of(&self, py: Python<'_>, member: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let member: Vec<u8> = required("member", member)?;
-        let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.ick_of(&member).to_owned())))
-    }
-
-    fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let pairs: Pairs = required("pairs", pairs)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.add(pairs.iter()), decoded(self.text))
-    }
-
-    fn batches(
-        &self,
-        py: Python<'_>,
-        numbers: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Batches> {
-        let numbers: Vec<u32> = up_to("numbers", numbers, 65536)?;
-        let max = amount("max", max)?;
-        let mut core =
-            derive!(self.core(py)?, |core| errors::answer(py, core.batches(numbers, max))?);
-        let wait: Option<Duration> = given("wait", wait)?;
-        if let Some(wait) = wait {
-            core = derive!(core, |core| core.wait(wait));
+        for name in prefixes {
+            filter = filter.prefix(name);
         }
-        Ok(Batches::new(core, self.text))
-    }
-}
-
-#[pyclass(frozen, module = "millpond._native")]
-pub(crate) struct ShuffleConsumer {
-    pub(crate) core:
-        Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
-    pub(crate) text: bool,
-}
-
-impl ShuffleConsumer {
-    pub(crate) fn new(
-        core: Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
-        text: bool,
-    ) -> Self {
-        Self { core, text }
-    }
-
-    fn core(
-        &self,
-        _: Python<'_>,
-    ) -> PyResult<
-        &Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
-    > {
-        Ok(&self.core)
-    }
-}
-
-impl ToPython for millpond::shuffle::ShuffleConsumer<Blocking> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, ShuffleConsumer::new(Handle::Blocking(self), text))?.into_any())
-    }
-}
-
-impl ToPython for millpond::shuffle::ShuffleConsumer<Async> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, ShuffleConsumer::new(Handle::Async(self), text))?.into_any())
-    }
-}
-
-#[pymethods]
-impl ShuffleConsumer {
-    fn messages(
-        &self,
-        py: Python<'_>,
-        max: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Messages> {
-        let max = amount("max", max)?;
-        let mut core = derive!(self.core(py)?, |core| core.messages(max));
-        let wait: Option<Duration> = given("wait", wait)?;
-        if let Some(wait) = wait {
-            core = derive!(core, |core| core.wait(wait));
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
         }
-        Ok(Messages::new(core, self.text))
-    }
 
-    fn ack(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
         let core = self.core(py)?;
-        call!(py, core, |core| core.ack(messages), decoded(self.text))
+        call!(py, core, |core| core.queues(filter), decoded(self.text))
     }
 
-    fn ack_and_delete(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.ack_and_delete(messages), decoded(self.text))
-    }
-
-    fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.extend(messages), decoded(self.text))
-    }
-
-    fn reclaim(
+    fn are_empty(
         &self,
         py: Python<'_>,
-        min_idle: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
+        exact: &Bound<'_, PyAny>,
+        prefixes: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
-        let min_idle: Duration = required("min_idle", min_idle)?;
-        let max = amount("max", max)?;
+        let exact: Vec<String> = up_to("exact", exact, 10000)?;
+        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
+        let mut filter = millpond::tasks::Filter::new();
+        for name in exact {
+            filter = filter.exact(name);
+        }
+        for name in prefixes {
+            filter = filter.prefix(name);
+        }
+
         let core = self.core(py)?;
-        call!(py, core, |core| core.reclaim(min_idle, max), decoded(self.text))
+        call!(py, core, |core| core.are_empty(filter), decoded(self.text))
+    }
+
+    fn queue_stats(
+        &self,
+        py: Python<'_>,
+        exact: &Bound<'_, PyAny>,
+        prefixes: &Bound<'_, PyAny>,
+        limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let exact: Vec<String> = up_to("exact", exact, 10000)?;
+        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut filter = millpond::tasks::Filter::new();
+        for name in exact {
+            filter = filter.exact(name);
+        }
+        for name in prefixes {
+            filter = filter.prefix(name);
+        }
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.queue_stats(filter), decoded(self.text))
+    }
+
+    fn claim_docs(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let namespace: String = required("namespace", namespace)?;
+        let key: String = required("key", key)?;
+        let lease: Duration = required("lease", lease)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.claim_docs(&namespace, &key, lease), decoded(self.text))
+    }
+
+    fn get_doc(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        secondary_key: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let namespace: String = required("namespace", namespace)?;
+        let key: String = required("key", key)?;
+        let secondary_key: String = required("secondary_key", secondary_key)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.get_doc(&namespace, (&key, &secondary_key)), decoded(self.text))
+    }
+
+    fn fetch_docs(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyAny>,
+        ids: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let namespace: String = required("namespace", namespace)?;
+        let ids: Vec<String> = up_to("ids", ids, 10000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.fetch_docs(&namespace, &ids), decoded(self.text))
+    }
+
+    fn list_docs(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyAny>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        omit_contents: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let namespace: String = required("namespace", namespace)?;
+        let start: Option<String> = given("start", start)?;
+        let end: Option<String> = given("end", end)?;
+        let after: Option<millpond::tasks::DocPosition> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut query = millpond::tasks::DocQuery::new();
+        if let Some(start) = start {
+            query = query.start(&start);
+        }
+        if let Some(end) = end {
+            query = query.end(&end);
+        }
+        if let Some(after) = after {
+            query = query.after(after);
+        }
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
+        if omit_contents {
+            query = query.omit_contents();
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.list_docs(&namespace, query), decoded(self.text))
+    }
+
+    fn namespace_stats(
+        &self,
+        py: Python<'_>,
+        exact: &Bound<'_, PyAny>,
+        prefixes: &Bound<'_, PyAny>,
+        limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let exact: Vec<String> = up_to("exact", exact, 10000)?;
+        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut filter = millpond::tasks::Filter::new();
+        for name in exact {
+            filter = filter.exact(name);
+        }
+        for name in prefixes {
+            filter = filter.prefix(name);
+        }
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.namespace_stats(filter), decoded(self.text))
+    }
+
+    fn time(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.time(), decoded(self.text))
     }
 }
 
@@ -1313,372 +1757,6 @@ impl Worker {
         let core = derive!(self.core(py)?, |core| core.jobs());
 
         Ok(Jobs::new(core, self.text))
-    }
-}
-
-#[pyclass(frozen, module = "millpond._native")]
-pub(crate) struct TaskStore {
-    pub(crate) core: Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>,
-    pub(crate) text: bool,
-}
-
-impl TaskStore {
-    pub(crate) fn new(
-        core: Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>,
-        text: bool,
-    ) -> Self {
-        Self { core, text }
-    }
-
-    fn core(
-        &self,
-        _: Python<'_>,
-    ) -> PyResult<&Handle<millpond::tasks::TaskStore, millpond::tasks::TaskStore<Async>>> {
-        Ok(&self.core)
-    }
-}
-
-impl ToPython for millpond::tasks::TaskStore<Blocking> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, TaskStore::new(Handle::Blocking(self), text))?.into_any())
-    }
-}
-
-impl ToPython for millpond::tasks::TaskStore<Async> {
-    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, TaskStore::new(Handle::Async(self), text))?.into_any())
-    }
-}
-
-#[pymethods]
-impl TaskStore {
-    #[getter]
-    fn claimant(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.clone().claimant_id().to_owned())))
-    }
-
-    fn modify(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let modification: millpond::tasks::Modification = required("modification", modification)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.modify(modification), decoded(self.text))
-    }
-
-    fn claim(
-        &self,
-        py: Python<'_>,
-        queues: &Bound<'_, PyAny>,
-        lease: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let queues: Vec<String> = up_to("queues", queues, 1000)?;
-        let lease: Duration = required("lease", lease)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.claim(&queues, lease), decoded(self.text))
-    }
-
-    fn claim_many(
-        &self,
-        py: Python<'_>,
-        queues: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
-        lease: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let queues: Vec<String> = up_to("queues", queues, 1000)?;
-        let lease: Duration = required("lease", lease)?;
-        let max = amount("max", max)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.claim_many(&queues, lease, max), decoded(self.text))
-    }
-
-    fn claims(
-        &self,
-        py: Python<'_>,
-        queues: &Bound<'_, PyAny>,
-        max: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-        lease: &Bound<'_, PyAny>,
-    ) -> PyResult<Claims> {
-        let queues: Vec<String> = up_to("queues", queues, 1000)?;
-        let mut core = derive!(self.core(py)?, |core| core.claims(&queues));
-        let max = amount("max", max)?;
-        core = derive!(core, |core| core.max(max));
-        let wait: Option<Duration> = given("wait", wait)?;
-        if let Some(wait) = wait {
-            core = derive!(core, |core| core.wait(wait));
-        }
-        let lease: Duration = required("lease", lease)?;
-        core = derive!(core, |core| core.lease(lease));
-        Ok(Claims::new(core, self.text))
-    }
-
-    fn worker(
-        &self,
-        py: Python<'_>,
-        queues: &Bound<'_, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
-        lease: &Bound<'_, PyAny>,
-        backoff: &Bound<'_, PyAny>,
-        backoff_max: &Bound<'_, PyAny>,
-        max_attempts: &Bound<'_, PyAny>,
-        max_claims: &Bound<'_, PyAny>,
-        error_queue: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Worker> {
-        let queues: Vec<String> = up_to("queues", queues, 1000)?;
-        let mut core = derive!(self.core(py)?, |core| core.worker(&queues));
-        let wait: Option<Duration> = given("wait", wait)?;
-        if let Some(wait) = wait {
-            core = derive!(core, |core| core.wait(wait));
-        }
-        let lease: Duration = required("lease", lease)?;
-        core = derive!(core, |core| core.lease(lease));
-        let backoff: Duration = required("backoff", backoff)?;
-        let backoff_max: Duration = required("backoff_max", backoff_max)?;
-        core = derive!(core, |core| core.backoff(backoff, backoff_max));
-        let max_attempts: u32 = required("max_attempts", max_attempts)?;
-        core = derive!(core, |core| core.max_attempts(max_attempts));
-        let max_claims: u32 = required("max_claims", max_claims)?;
-        core = derive!(core, |core| core.max_claims(max_claims));
-        let error_queue: Option<String> = given("error_queue", error_queue)?;
-        if let Some(error_queue) = error_queue {
-            core = derive!(core, |core| core.error_queue(&error_queue));
-        }
-        Ok(Worker::new(core, self.text))
-    }
-
-    fn renew(
-        &self,
-        py: Python<'_>,
-        tasks: &Bound<'_, PyAny>,
-        docs: &Bound<'_, PyAny>,
-        lease: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let tasks: Vec<millpond::tasks::TaskId> = required("tasks", tasks)?;
-        let docs: Vec<millpond::tasks::DocId> = required("docs", docs)?;
-        let lease: Duration = required("lease", lease)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.renew(tasks, docs, lease), decoded(self.text))
-    }
-
-    fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let ids: Vec<String> = up_to("ids", ids, 10000)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.fetch(&ids), decoded(self.text))
-    }
-
-    fn list(
-        &self,
-        py: Python<'_>,
-        queue: &Bound<'_, PyAny>,
-        after: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        claimant: Option<&Bound<'_, PyAny>>,
-        omit_values: bool,
-    ) -> PyResult<Py<PyAny>> {
-        let queue: String = required("queue", queue)?;
-        let mut query = millpond::tasks::TaskQuery::new();
-        let after: Option<millpond::tasks::Position> = given("after", after)?;
-        if let Some(after) = after {
-            query = query.after(after);
-        }
-        let limit: Option<_> = match limit {
-            Some(limit) => Some(amount("limit", limit)?),
-            None => None,
-        };
-        if let Some(limit) = limit {
-            query = query.limit(limit);
-        }
-        let claimant: Option<String> = given("claimant", claimant)?;
-        if let Some(claimant) = claimant {
-            query = query.claimant(&claimant);
-        }
-        if omit_values {
-            query = query.omit_values();
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.list(&queue, query), decoded(self.text))
-    }
-
-    fn queues(
-        &self,
-        py: Python<'_>,
-        exact: &Bound<'_, PyAny>,
-        prefixes: &Bound<'_, PyAny>,
-        limit: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        let mut filter = millpond::tasks::Filter::new();
-        let exact: Vec<String> = up_to("exact", exact, 10000)?;
-        for name in exact {
-            filter = filter.exact(name);
-        }
-        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
-        for name in prefixes {
-            filter = filter.prefix(name);
-        }
-        let limit: Option<_> = match limit {
-            Some(limit) => Some(amount("limit", limit)?),
-            None => None,
-        };
-        if let Some(limit) = limit {
-            filter = filter.limit(limit);
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.queues(filter), decoded(self.text))
-    }
-
-    fn are_empty(
-        &self,
-        py: Python<'_>,
-        exact: &Bound<'_, PyAny>,
-        prefixes: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let mut filter = millpond::tasks::Filter::new();
-        let exact: Vec<String> = up_to("exact", exact, 10000)?;
-        for name in exact {
-            filter = filter.exact(name);
-        }
-        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
-        for name in prefixes {
-            filter = filter.prefix(name);
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.are_empty(filter), decoded(self.text))
-    }
-
-    fn queue_stats(
-        &self,
-        py: Python<'_>,
-        exact: &Bound<'_, PyAny>,
-        prefixes: &Bound<'_, PyAny>,
-        limit: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        let mut filter = millpond::tasks::Filter::new();
-        let exact: Vec<String> = up_to("exact", exact, 10000)?;
-        for name in exact {
-            filter = filter.exact(name);
-        }
-        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
-        for name in prefixes {
-            filter = filter.prefix(name);
-        }
-        let limit: Option<_> = match limit {
-            Some(limit) => Some(amount("limit", limit)?),
-            None => None,
-        };
-        if let Some(limit) = limit {
-            filter = filter.limit(limit);
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.queue_stats(filter), decoded(self.text))
-    }
-
-    fn claim_docs(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
-        lease: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
-        let lease: Duration = required("lease", lease)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.claim_docs(&namespace, &key, lease), decoded(self.text))
-    }
-
-    fn get_doc(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
-        secondary_key: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
-        let secondary_key: String = required("secondary_key", secondary_key)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.get_doc(&namespace, (&key, &secondary_key)), decoded(self.text))
-    }
-
-    fn fetch_docs(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyAny>,
-        ids: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
-        let namespace: String = required("namespace", namespace)?;
-        let ids: Vec<String> = up_to("ids", ids, 10000)?;
-        let core = self.core(py)?;
-        call!(py, core, |core| core.fetch_docs(&namespace, &ids), decoded(self.text))
-    }
-
-    fn list_docs(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyAny>,
-        start: Option<&Bound<'_, PyAny>>,
-        end: Option<&Bound<'_, PyAny>>,
-        after: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        omit_contents: bool,
-    ) -> PyResult<Py<PyAny>> {
-        let namespace: String = required("namespace", namespace)?;
-        let mut query = millpond::tasks::DocQuery::new();
-        let start: Option<String> = given("start", start)?;
-        if let Some(start) = start {
-            query = query.start(&start);
-        }
-        let end: Option<String> = given("end", end)?;
-        if let Some(end) = end {
-            query = query.end(&end);
-        }
-        let after: Option<millpond::tasks::DocPosition> = given("after", after)?;
-        if let Some(after) = after {
-            query = query.after(after);
-        }
-        let limit: Option<_> = match limit {
-            Some(limit) => Some(amount("limit", limit)?),
-            None => None,
-        };
-        if let Some(limit) = limit {
-            query = query.limit(limit);
-        }
-        if omit_contents {
-            query = query.omit_contents();
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.list_docs(&namespace, query), decoded(self.text))
-    }
-
-    fn namespace_stats(
-        &self,
-        py: Python<'_>,
-        exact: &Bound<'_, PyAny>,
-        prefixes: &Bound<'_, PyAny>,
-        limit: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        let mut filter = millpond::tasks::Filter::new();
-        let exact: Vec<String> = up_to("exact", exact, 10000)?;
-        for name in exact {
-            filter = filter.exact(name);
-        }
-        let prefixes: Vec<String> = up_to("prefixes", prefixes, 10000)?;
-        for name in prefixes {
-            filter = filter.prefix(name);
-        }
-        let limit: Option<_> = match limit {
-            Some(limit) => Some(amount("limit", limit)?),
-            None => None,
-        };
-        if let Some(limit) = limit {
-            filter = filter.limit(limit);
-        }
-        let core = self.core(py)?;
-        call!(py, core, |core| core.namespace_stats(filter), decoded(self.text))
-    }
-
-    fn time(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let core = self.core(py)?;
-        call!(py, core, |core| core.time(), decoded(self.text))
     }
 }
 
