@@ -37,9 +37,7 @@ module Millpond
     #   lease.release
     #   lease.lost? # => true
     def lost?
-      out = FFI::MemoryPointer.new(:bool)
-      Call.check { |error| Native.millpond_ick_lease_is_lost(@native, out, error) }
-      out.get(:bool, 0)
+      Call.number(:bool) { |out, error| Native.millpond_ick_lease_is_lost(@native, out, error) }
     end
 
     # The token, for steps that are sent by hand.
@@ -67,9 +65,7 @@ module Millpond
     #   ick.lease(ttl: 30) { |lease| lease.reserve(10) } # => [["a.txt", 1.0]]
     def reserve(max)
       max = Convert.size("max", max)
-      Convert.entries(@encoding) do |out, error|
-        Native.millpond_ick_lease_reserve(@native, max, out, error)
-      end
+      Convert.entries(@encoding) { |out, error| Native.millpond_ick_lease_reserve(@native, max, out, error) }
     end
 
     # {Ick#commit} for the holder alone; one step.
@@ -87,10 +83,8 @@ module Millpond
     #     lease.commit(["a.txt"])
     #   end # => 1
     def commit(members)
-      list, count = Convert.members(members)
-      Call.number(:uint64) do |out, error|
-        Native.millpond_ick_lease_commit(@native, list, count, out, error)
-      end
+      members = Convert.members(members)
+      Call.number(:uint64) { |out, error| Native.millpond_ick_lease_commit(@native, *members, out, error) }
     end
 
     # {Ick#exchange} for the holder alone.
@@ -110,10 +104,8 @@ module Millpond
     #   end # => [["b.txt", 2.0]]
     def exchange(max, members = [])
       max = Convert.size("max", max)
-      list, count = Convert.members(members)
-      Convert.entries(@encoding) do |out, error|
-        Native.millpond_ick_lease_exchange(@native, max, list, count, out, error)
-      end
+      members = Convert.members(members)
+      Convert.entries(@encoding) { |out, error| Native.millpond_ick_lease_exchange(@native, max, *members, out, error) }
     end
 
     # {Ick#each_batch} for the holder alone.
@@ -153,10 +145,9 @@ module Millpond
     def release
       return false if @released
 
-      was_held = FFI::MemoryPointer.new(:bool)
-      Call.check { |error| Native.millpond_ick_lease_release(@native, was_held, error) }
+      was_held = Call.number(:bool) { |out, error| Native.millpond_ick_lease_release(@native, out, error) }
       @released = true
-      was_held.get(:bool, 0)
+      was_held
     end
   end
 end

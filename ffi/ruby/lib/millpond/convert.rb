@@ -174,14 +174,20 @@ module Millpond
       Native.millpond_ick_entries_free(out.read_pointer) if out
     end
 
-    # @return [Array<String>] what a list of keys holds
-    def self.keys(pointer)
-      count = Native.millpond_keys_length(pointer)
-      return [] if count.zero?
+    # The list of keys or values that a call returned, which this frees.
+    #
+    # @yield the out-parameters for the list and the error
+    # @return [Array<String>, nil] as text; nil for NULL
+    def self.keys(encoding)
+      out = FFI::MemoryPointer.new(:pointer)
+      Call.check { |error| yield out, error }
+      pointer = out.read_pointer
+      return if pointer.null?
 
-      Native::Bytes.rows(Native.millpond_keys_data(pointer), count).map do |address, length|
-        FFI::Pointer.new(address).read_bytes(length)
-      end
+      rows = Native::Bytes.rows(Native.millpond_keys_data(pointer), Native.millpond_keys_length(pointer))
+      rows.map { |address, length| text(FFI::Pointer.new(address).read_bytes(length), encoding) }
+    ensure
+      Native.millpond_keys_free(out.read_pointer) if out
     end
 
     # Bytes as text, if they are any: what redis-rb does.

@@ -83,7 +83,7 @@ module Millpond
     private
 
     def next_values(collection, counted)
-      ShuffleResults.texts(@encoding) do |out, error|
+      Convert.keys(@encoding) do |out, error|
         Native.millpond_shuffle_garbage_next(collection, out, error)
       end
     ensure

@@ -38,12 +38,8 @@ module Millpond
     #   Millpond::Ick.keys("files")
     #   # => ["files", "files/ick/{files}/pset", "files/ick/{files}/cset"]
     def self.keys(name)
-      out = FFI::MemoryPointer.new(:pointer)
-      name = Convert.bytes("name", name)
-      Call.check { |error| Native.millpond_ick_keys(name, name.bytesize, out, error) }
-      Convert.keys(out.read_pointer)
-    ensure
-      Native.millpond_keys_free(out.read_pointer) if out
+      name = Convert.sized("name", name)
+      Convert.keys(Encoding::BINARY) { |out, error| Native.millpond_ick_keys(*name, out, error) }
     end
 
     # @return [String] the name
@@ -77,10 +73,8 @@ module Millpond
     #   ick.add([[1.5, "b.txt"]]).lowered # => 1
     #   ick.add(["c.txt"]) # with the current time as its score
     def add(pairs)
-      list, count = Convert.pairs(pairs)
-      Added.of do |out, error|
-        Native.millpond_ick_add(@native, @name, @length, list, count, out, error)
-      end
+      pairs = Convert.pairs(pairs)
+      Added.of { |out, error| Native.millpond_ick_add(@native, @name, @length, *pairs, out, error) }
     end
 
     # Moves the lowest members to the consumer set until that holds `max` and returns its first `max`, lowest first.
@@ -104,9 +98,7 @@ module Millpond
     #   ick.reserve(1, backwash: true) # => [["a.txt", 1.0]]
     def reserve(max, backwash: false)
       max = Convert.size("max", max)
-      entries do |out, error|
-        Native.millpond_ick_reserve(@native, @name, @length, max, !!backwash, out, error)
-      end
+      entries { |out, error| Native.millpond_ick_reserve(@native, @name, @length, max, !!backwash, out, error) }
     end
 
     # Removes members that are done from the consumer set; returns how many were there. A member that was added again
@@ -128,10 +120,8 @@ module Millpond
     #   ick.reserve(1)
     #   ick.commit(["a.txt", "never reserved"]) # => 1
     def commit(members)
-      list, count = Convert.members(members, Convert::LIMITS[:items])
-      Call.number(:uint64) do |out, error|
-        Native.millpond_ick_commit(@native, @name, @length, list, count, out, error)
-      end
+      members = Convert.members(members, Convert::LIMITS[:items])
+      Call.number(:uint64) { |out, error| Native.millpond_ick_commit(@native, @name, @length, *members, out, error) }
     end
 
     # Commits one batch and reserves the next in one step: one round trip a batch.
@@ -153,9 +143,9 @@ module Millpond
     #   ick.exchange(1, ["a.txt"]) # => [["b.txt", 2.0]]
     def exchange(max, members = [], backwash: false)
       max = Convert.size("max", max)
-      list, count = Convert.members(members)
+      members = Convert.members(members)
       entries do |out, error|
-        Native.millpond_ick_exchange(@native, @name, @length, max, list, count, !!backwash, out, error)
+        Native.millpond_ick_exchange(@native, @name, @length, max, *members, !!backwash, out, error)
       end
     end
 
@@ -195,9 +185,7 @@ module Millpond
       number = SETS.fetch(set) do
         raise InvalidArgumentError, "set is #{set.inspect}; it has to be :producer or :consumer"
       end
-      entries do |out, error|
-        Native.millpond_ick_peek(@native, @name, @length, number, max, out, error)
-      end
+      entries { |out, error| Native.millpond_ick_peek(@native, @name, @length, number, max, out, error) }
     end
 
     # Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many keys there were.
@@ -300,9 +288,7 @@ module Millpond
     end
 
     def remove(unlink)
-      Call.number(:uint64) do |out, error|
-        Native.millpond_ick_delete(@native, @name, @length, unlink, out, error)
-      end
+      Call.number(:uint64) { |out, error| Native.millpond_ick_delete(@native, @name, @length, unlink, out, error) }
     end
   end
 end

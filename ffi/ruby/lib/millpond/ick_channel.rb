@@ -61,11 +61,10 @@ module Millpond
     #   Millpond.connect("memory:").ick_channel("files", 4).ick(3).name # => "files/3"
     def ick(number)
       number = Convert.small_size("number", number)
-      out = FFI::MemoryPointer.new(:pointer)
-      Call.check { |error| Native.millpond_ick_channel_ick_name(@native, number, out, error) }
-      @client.ick(Convert.keys(out.read_pointer).first.force_encoding(@name.encoding))
-    ensure
-      Native.millpond_keys_free(out.read_pointer) if out
+      names = Convert.keys(@name.encoding) do |out, error|
+        Native.millpond_ick_channel_ick_name(@native, number, out, error)
+      end
+      @client.ick(names.first.force_encoding(@name.encoding))
     end
 
     # The number of the Ick in which this member lives.
@@ -77,10 +76,8 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).ick_of("a.txt") # => 2
     def ick_of(member)
-      member = Convert.bytes("member", member)
-      Call.number(:uint32) do |out, error|
-        Native.millpond_ick_channel_ick_of(@native, member, member.bytesize, out, error)
-      end
+      member = Convert.sized("member", member)
+      Call.number(:uint32) { |out, error| Native.millpond_ick_channel_ick_of(@native, *member, out, error) }
     end
 
     # Flags members as dirty, each in its Ick; see {Ick#add}.
@@ -94,10 +91,8 @@ module Millpond
     #   channel = Millpond.connect("memory:").ick_channel("files", 4)
     #   channel.add([[1, "a.txt"], [2, "b.txt"]]).new # => 2
     def add(pairs)
-      list, count = Convert.pairs(pairs)
-      Added.of do |out, error|
-        Native.millpond_ick_channel_add(@native, list, count, out, error)
-      end
+      pairs = Convert.pairs(pairs)
+      Added.of { |out, error| Native.millpond_ick_channel_add(@native, *pairs, out, error) }
     end
 
     # The loop of a consumer of the Icks with these numbers: takes from each in turn.

@@ -61,7 +61,7 @@ module Millpond
     #   Millpond::ShuffleQueue.keys("jobs") # => ["jobs", "jobs:meta", "jobs:notifications", "jobs:dead"]
     def self.keys(name)
       name = Convert.sized("name", name)
-      ShuffleResults.texts(Encoding::BINARY) { |out, error| Native.millpond_shuffle_keys(*name, out, error) }
+      Convert.keys(Encoding::BINARY) { |out, error| Native.millpond_shuffle_keys(*name, out, error) }
     end
 
     # @return [String] the name

@@ -33,13 +33,6 @@ module Millpond
       end
     end
 
-    # @return [Array<String>, nil] a list of keys as text; nil for NULL
-    def self.texts(encoding, &call)
-      read_handle(:millpond_keys_free, call) do |keys|
-        Convert.keys(keys).map { |key| Convert.text(key, encoding) }
-      end
-    end
-
     # @return [Array<DeadLetter>]
     def self.dead_letters(encoding, &call)
       read_handle(:millpond_shuffle_dead_letters_free, call) do |letters|

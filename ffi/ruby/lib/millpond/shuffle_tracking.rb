@@ -19,7 +19,7 @@ module Millpond
     def self.tracking_keys(name, track_keys: :global)
       name = Convert.sized("name", name)
       kind = ShuffleArguments.track_keys(track_keys)
-      ShuffleResults.texts(Encoding::BINARY) do |out, error|
+      Convert.keys(Encoding::BINARY) do |out, error|
         Native.millpond_shuffle_tracking_keys(*name, kind, out, error)
       end
     end
@@ -128,7 +128,7 @@ module Millpond
     #   queue.cordon_deadline_exceeded(60) # => []
     def cordon_deadline_exceeded(within)
       within_ms = Convert.milliseconds("within", within)
-      ShuffleResults.texts(@encoding) do |out, error|
+      Convert.keys(@encoding) do |out, error|
         Native.millpond_shuffle_cordon_deadline_exceeded(@native, within_ms, out, error)
       end
     end

@@ -40,7 +40,7 @@ module Millpond
     #   Millpond::TaskStore.keys("shop").all? { |key| key.include?("shop") } # => true
     def self.keys(name)
       name = Convert.sized("name", name)
-      ShuffleResults.texts(Encoding::BINARY) { |out, error| Native.millpond_tasks_keys(*name, out, error) }
+      Convert.keys(Encoding::BINARY) { |out, error| Native.millpond_tasks_keys(*name, out, error) }
     end
 
     # @return [String] the name
