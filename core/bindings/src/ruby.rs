@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::c_abi::{CAbi, CType};
 use crate::comments::Comments;
-use crate::docs::{Docs, Renderer, Words, pascal, snake, wrap};
+use crate::docs::{Docs, Words, pascal, snake, wrap};
 use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
 use crate::surface::Surface;
@@ -118,9 +118,9 @@ struct Yard<'a> {
 impl Ruby<'_> {
     fn errors(&self) -> String {
         let mut out = String::new();
-        for ErrorKind { ident, code, name, retry, docs } in &self.model.errors {
+        for ErrorKind { ident, code, name, retry, .. } in &self.model.errors {
             let (key, retry) = (format!("client.{ident}"), retry.to_lowercase());
-            self.comment(&mut out, 2, &key, self.renderer(&key).text(docs), Vec::new());
+            self.comment(&mut out, 2, &key, Vec::new());
             let parent = find(PARENTS, ident).unwrap_or("StandardError");
             out += &format!("  class {ident}Error < {parent}\n    include Error\n");
             out += &format!("    CODE, NAME, RETRY = {code}, \"{name}\", :{retry}\n");
@@ -140,7 +140,7 @@ impl Ruby<'_> {
         let key = "tasks.Dependency";
         let record = &self.model.types[key];
         self.attributes(out, &self.parts(key, record));
-        self.comment(out, 4, "tasks.Dependency.new", Vec::new(), Vec::new());
+        self.comment(out, 4, "tasks.Dependency.new", Vec::new());
         *out += "    def initialize(message = nil, operation = \"\", **found)\n";
         *out += "      super(message, operation)\n";
         for Field { name, .. } in &record.fields {
@@ -171,7 +171,7 @@ impl Ruby<'_> {
                 format!("@!attribute [r] {name}\n  @return [{types}] {text}")
             };
             let tags = parts.iter().map(tag).collect();
-            self.comment(&mut out, 2, key, self.renderer(key).text(&record.docs), tags);
+            self.comment(&mut out, 2, key, tags);
             let names: Vec<_> = parts.iter().map(|part| format!(":{}", part.name)).collect();
             code(&mut out, 2, &format!("{name} = Struct.new({})\n", names.join(", ")));
         }
@@ -182,12 +182,12 @@ impl Ruby<'_> {
     /// A record whose hand-written half has methods.
     fn class(&self, out: &mut String, key: &str, record: &Struct) {
         let parts = self.parts(key, record);
-        self.comment(out, 2, key, self.renderer(key).text(&record.docs), Vec::new());
+        self.comment(out, 2, key, Vec::new());
         let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
         *out += &format!("  class {}\n    include Record\n\n    # @api private\n", name(key));
         code(out, 4, &format!("PARTS = %i[{}].freeze", names.join(" ")));
         self.attributes(out, &parts);
-        self.comment(out, 4, &format!("{key}.new"), Vec::new(), Vec::new());
+        self.comment(out, 4, &format!("{key}.new"), Vec::new());
         let param = |part: &Part| match (part.name.as_str(), part.types.as_str()) {
             ("id" | "namespace", _) => format!("{}:", part.name),
             (name, "String") => format!("{name}:\u{a0}\"\""),
@@ -255,7 +255,7 @@ impl Ruby<'_> {
     }
 
     fn part(&self, key: &str, name: &str, ty: &Type, docs: &Docs) -> Part {
-        let text = self.renderer(key).inline(docs.first());
+        let text = self.comments.inline(key, docs.first());
         // A sentence as it stands behind a tag.
         let (first, rest) = text.trim_end_matches('.').split_at(1);
         let more = match ty {
@@ -317,30 +317,22 @@ impl Ruby<'_> {
         found.map_or(method, |(_, name)| name).to_owned()
     }
 
-    fn renderer<'a>(&'a self, owner: &'a str) -> Renderer<'a> {
-        self.comments.renderer(owner)
-    }
-
-    /// The core's paragraphs with what the page of Ruby has on them, and tags.
-    fn comment(
-        &self,
-        out: &mut String,
-        indent: usize,
-        key: &str,
-        text: Vec<String>,
-        tags: Vec<String>,
-    ) {
-        let note = self.comments.overlay.of(key);
-        let own = if note.replaces { Vec::new() } else { text };
-        comment(out, indent, &[own, note.paragraphs, tags].concat());
-        for lines in note.examples {
-            *out += &format!("{:indent$}#\n{:indent$}# @example\n", "", "");
-            for line in lines.lines() {
-                *out += format!("{:indent$}#   {line}", "").trim_end();
-                out.push('\n');
-            }
+    /// What is said of an item, and tags.
+    fn comment(&self, out: &mut String, indent: usize, key: &str, tags: Vec<String>) {
+        let found = self.comments.of(key, &[]).unwrap_or_default();
+        comment(out, indent, &[found.text, tags].concat());
+        for line in example(&found.examples) {
+            *out += &format!("{:indent$}{line}\n", "");
         }
     }
+}
+
+/// Examples below a comment.
+pub(crate) fn example(programs: &[String]) -> impl Iterator<Item = String> {
+    programs.iter().flat_map(|program| {
+        let code = program.lines().map(|line| format!("#   {line}").trim_end().to_owned());
+        ["#", "# @example"].map(str::to_owned).into_iter().chain(code)
+    })
 }
 
 /// A part of a record.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::comments::{Comment, Failure, ParamDocs};
 use crate::model::Type;
 use crate::output::Output;
-use crate::ruby::{Ruby, comment, name};
+use crate::ruby::{Ruby, comment, example, name};
 
 const LIBRARY: &str = "ffi/ruby/lib/millpond";
 
@@ -87,7 +87,7 @@ impl Ruby<'_> {
         for (name, _) in &params {
             let said = |text: &String| text.starts_with(&format!("@param {name} "));
             if !comment.params.iter().any(|of| of.name == *name) && !comment.text.iter().any(said) {
-                eprintln!("ffi/ruby/docs.md: nothing on {key}.{name}");
+                panic!("ffi/ruby/docs.md has nothing on {key}.{name}");
             }
         }
         Some(self.yard_of(owner, comment, &returns, &params))
@@ -134,14 +134,7 @@ impl Ruby<'_> {
             })
         };
         comment(&mut out, 0, &text.iter().map(near).collect::<Vec<_>>());
-        for lines in found.examples {
-            out += "#\n# @example\n";
-            for line in lines.lines() {
-                out += format!("#   {line}").trim_end();
-                out.push('\n');
-            }
-        }
-        out.lines().map(str::to_owned).collect()
+        out.lines().map(str::to_owned).chain(example(&found.examples)).collect()
     }
 
     fn param(&self, of: &ParamDocs, default: &str) -> String {
@@ -176,10 +169,7 @@ impl Ruby<'_> {
             ("\"\"", None) => "String".to_owned(),
             (_, None) if of.is_time => "Numeric".to_owned(),
             (_, None) if default.parse::<u64>().is_ok() => "Integer".to_owned(),
-            _ => {
-                eprintln!("no type of {} = {default}: {}", of.name, of.text);
-                "?".to_owned()
-            }
+            _ => panic!("ffi/ruby/docs.md has no type of {} = {default}", of.name),
         };
         if default == "nil" && !ty.ends_with("nil") { format!("{ty}, nil") } else { ty }
     }
