@@ -309,7 +309,7 @@ impl Php<'_> {
                 let cells = query.arguments.join(", ").replace("->array", "->address");
                 let size = self.size(of);
                 call.setup.push(format!(
-                    "$query = Packed::records({FFI}, 'millpond_{of} *', [[{size}, {cells}]]);"
+                    "$query = Packed::record({FFI}, 'millpond_{of} *', [{size}, {cells}]);"
                 ));
                 call.arguments.push("$query->array".to_owned());
                 continue;

@@ -44,7 +44,7 @@ final class Client implements ClientInterface
         ?LoggerInterface $logger,
     ): self {
         $size = FFI::sizeof($library->ffi->type('millpond_options'));
-        $packed = Packed::records($library->ffi, 'millpond_options *', [[$size, ...$options, true]]);
+        $packed = Packed::record($library->ffi, 'millpond_options *', [$size, ...$options, true]);
         $made = static fn (CData $handle): self => new self($library, $handle, $logger);
 
         return $library->handle('millpond_connect_with', [$packed->array], 'client', $made);

@@ -8,7 +8,7 @@ use FFI;
 use FFI\CData;
 
 /**
- * Memory for lists, seen as what they are made of, and its address.
+ * Memory for lists, seen as words, and its address.
  *
  * @internal
  */
@@ -29,19 +29,8 @@ final class Block
 
     public readonly CData $doubles;
 
-    public readonly CData $numbers;
-
-    public readonly CData $pairs;
-
-    public readonly CData $members;
-
-    public readonly CData $fields;
-
-    public readonly CData $messages;
-
-    public readonly CData $receipts;
-
-    public readonly CData $ids;
+    /** @var array<string, CData> it as pointers of these types, each made when it is needed */
+    public array $views = [];
 
     private readonly CData $owned;
 
@@ -55,13 +44,6 @@ final class Block
         $this->true = \unpack('Q', "\1\0\0\0\0\0\0\0")[1];
         $this->words = $ffi->cast('uint64_t *', $this->memory);
         $this->doubles = $ffi->cast('double *', $this->memory);
-        $this->numbers = $ffi->cast('uint32_t *', $this->memory);
-        $this->pairs = $ffi->cast('millpond_ick_pair *', $this->memory);
-        $this->members = $ffi->cast('millpond_bytes *', $this->memory);
-        $this->fields = $ffi->cast('millpond_shuffle_field *', $this->memory);
-        $this->messages = $ffi->cast('millpond_shuffle_new_message *', $this->memory);
-        $this->receipts = $ffi->cast('millpond_shuffle_receipt *', $this->memory);
-        $this->ids = $ffi->cast('millpond_shuffle_id *', $this->memory);
     }
 
     /**

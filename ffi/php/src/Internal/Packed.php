@@ -18,10 +18,11 @@ final class Packed
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, FIELD_BYTES = 32, MESSAGE_BYTES = 40, NUMBER_BYTES = 4, WORD_BYTES = 8;
 
-    /** The memory of one list is kept for the next, unless it is larger than this. */
-    private const SPARE_BYTES_MAX = 1_048_576;
+    /** The memory of this many lists is kept for the next, unless it is larger than this. */
+    private const SPARES_MAX = 3, SPARE_BYTES_MAX = 1_048_576;
 
-    private static ?Block $spare = null;
+    /** @var list<Block> */
+    private static array $spares = [];
 
     /** Where the elements are; 0 if there are none. */
     public readonly int $address;
@@ -37,8 +38,8 @@ final class Packed
 
     public function __destruct()
     {
-        if ($this->block !== null && $this->block->bytes <= self::SPARE_BYTES_MAX) {
-            self::$spare = $this->block;
+        if ($this->block !== null && $this->block->bytes <= self::SPARE_BYTES_MAX && \count(self::$spares) < self::SPARES_MAX) {
+            self::$spares[] = $this->block;
         }
     }
 
@@ -69,7 +70,9 @@ final class Packed
             $address += $length;
         }
 
-        return new self($block->pairs, $count, $block);
+        $array = $block->views['millpond_ick_pair *'] ??= $ffi->cast('millpond_ick_pair *', $block->memory);
+
+        return new self($array, $count, $block);
     }
 
     /**
@@ -79,7 +82,15 @@ final class Packed
      */
     public static function members(FFI $ffi, array $members): self
     {
-        return self::ofStrings($ffi, 'members', 1, $members);
+        $count = \count($members);
+        if ($count === 0) {
+            return new self(null, 0, null);
+        }
+        $block = self::block($ffi, 2 * $count * self::WORD_BYTES, self::joined($members));
+        self::strings($block, 0, $block->address + 2 * $count * self::WORD_BYTES, $members);
+        $array = $block->views['millpond_bytes *'] ??= $ffi->cast('millpond_bytes *', $block->memory);
+
+        return new self($array, $count, $block);
     }
 
     /**
@@ -89,24 +100,15 @@ final class Packed
      */
     public static function fields(FFI $ffi, array $strings): self
     {
-        return self::ofStrings($ffi, 'fields', 2, $strings);
-    }
-
-    /**
-     * An array of structures of strings: pointer and length of each.
-     *
-     * @param list<string> $strings the same, one after the other
-     */
-    private static function ofStrings(FFI $ffi, string $view, int $each, array $strings): self
-    {
-        if ($strings === []) {
+        $count = \count($strings) >> 1;
+        if ($count === 0) {
             return new self(null, 0, null);
         }
-        $start = 2 * \count($strings) * self::WORD_BYTES;
-        $block = self::block($ffi, $start, self::joined($strings));
-        self::strings($block, 0, $block->address + $start, $strings);
+        $block = self::block($ffi, $count * self::FIELD_BYTES, self::joined($strings));
+        self::strings($block, 0, $block->address + $count * self::FIELD_BYTES, $strings);
+        $array = $block->views['millpond_shuffle_field *'] ??= $ffi->cast('millpond_shuffle_field *', $block->memory);
 
-        return new self($block->$view, \intdiv(\count($strings), $each), $block);
+        return new self($array, $count, $block);
     }
 
     /**
@@ -116,7 +118,7 @@ final class Packed
      */
     public static function numbers(FFI $ffi, array $numbers): self
     {
-        return self::ofNumbers($ffi, 'numbers', 1, $numbers, 'numbers', self::NUMBER_BYTES);
+        return self::ofNumbers($ffi, 'uint32_t *', 1, 'uint32_t *', self::NUMBER_BYTES, $numbers);
     }
 
     /**
@@ -126,7 +128,7 @@ final class Packed
      */
     public static function receipts(FFI $ffi, array $receipts): self
     {
-        return self::ofNumbers($ffi, 'receipts', 3, $receipts);
+        return self::ofNumbers($ffi, 'millpond_shuffle_receipt *', 3, 'int64_t *', self::WORD_BYTES, $receipts);
     }
 
     /**
@@ -136,32 +138,27 @@ final class Packed
      */
     public static function ids(FFI $ffi, array $ids): self
     {
-        return self::ofNumbers($ffi, 'ids', 2, $ids);
+        return self::ofNumbers($ffi, 'millpond_shuffle_id *', 2, 'int64_t *', self::WORD_BYTES, $ids);
     }
 
     /**
-     * An array of structures of numbers.
+     * An array of structures of so many numbers.
      *
      * @param list<int> $numbers the same, one after the other
      */
-    private static function ofNumbers(
-        FFI $ffi,
-        string $view,
-        int $each,
-        array $numbers,
-        string $unit = 'words',
-        int $bytes = self::WORD_BYTES,
-    ): self {
+    private static function ofNumbers(FFI $ffi, string $type, int $each, string $unit, int $bytes, array $numbers): self
+    {
         if ($numbers === []) {
             return new self(null, 0, null);
         }
         $block = self::block($ffi, \count($numbers) * $bytes, '');
-        $memory = $block->$unit;
+        $memory = $block->views[$unit] ??= $ffi->cast($unit, $block->memory);
         foreach ($numbers as $index => $number) {
             $memory[$index] = $number;
         }
+        $array = $block->views[$type] ??= $ffi->cast($type, $block->memory);
 
-        return new self($block->$view, \intdiv(\count($numbers), $each), $block);
+        return new self($array, \intdiv(\count($numbers), $each), $block);
     }
 
     /**
@@ -198,7 +195,9 @@ final class Packed
         }
         self::strings($block, $word, $address, $strings);
 
-        return new self($block->messages, $count, $block);
+        $array = $block->views['millpond_shuffle_new_message *'] ??= $ffi->cast('millpond_shuffle_new_message *', $block->memory);
+
+        return new self($array, $count, $block);
     }
 
     /**
@@ -219,7 +218,25 @@ final class Packed
         $block = self::block($ffi, $start, self::texts($cells));
         self::cells($block, 0, $block->address + $start, $cells);
 
-        return new self($ffi->cast($type, $block->memory), $count, $block);
+        $array = $block->views[$type] ??= $ffi->cast($type, $block->memory);
+
+        return new self($array, $count, $block);
+    }
+
+    /**
+     * One structure of cells, as records() has them; the first is its size.
+     *
+     * @param string                     $type  the type of a pointer to it
+     * @param list<string|int|bool|null> $cells
+     */
+    public static function record(FFI $ffi, string $type, array $cells): self
+    {
+        $block = self::block($ffi, $cells[0], self::texts($cells));
+        self::cells($block, 0, $block->address + $cells[0], $cells);
+
+        $array = $block->views[$type] ??= $ffi->cast($type, $block->memory);
+
+        return new self($array, 1, $block);
     }
 
     /**
@@ -247,7 +264,9 @@ final class Packed
         }
         self::cells($block, $first, $block->address + $start, $all);
 
-        return new self($ffi->cast($type, $block->memory), 1, $block);
+        $array = $block->views[$type] ??= $ffi->cast($type, $block->memory);
+
+        return new self($array, 1, $block);
     }
 
     /**
@@ -270,7 +289,14 @@ final class Packed
     /** @param list<string|int|bool|null> $cells */
     private static function texts(array $cells): string
     {
-        return self::joined(\array_filter($cells, \is_string(...)));
+        $strings = [];
+        foreach ($cells as $cell) {
+            if (\is_string($cell)) {
+                $strings[] = $cell;
+            }
+        }
+
+        return $strings === [] ? '' : self::joined($strings);
     }
 
     /**
@@ -332,11 +358,13 @@ final class Packed
     {
         $needed = $array + \strlen($bytes);
         // Taken in one step: a signal handler that makes a call itself must not find it too.
-        [$block, self::$spare] = [self::$spare, null];
+        $block = \array_pop(self::$spares);
         if ($block === null || $block->bytes < $needed) {
             $block = new Block($ffi, $needed);
         }
-        $block->write($array, $bytes);
+        if ($bytes !== '') {
+            $block->write($array, $bytes);
+        }
 
         return $block;
     }

@@ -62,7 +62,7 @@ trait TaskStoreCalls
     {
         $after = TaskArguments::position($this->library->ffi, $after);
         $limit = Arguments::optionalSize('limit', $limit);
-        $query = Packed::records($this->library->ffi, 'millpond_task_query *', [[48, $after->address, $limit, $claimant, $omitValues]]);
+        $query = Packed::record($this->library->ffi, 'millpond_task_query *', [48, $after->address, $limit, $claimant, $omitValues]);
 
         return Signals::held(function () use ($queue, $query): TaskPage {
             $call = $this->library->call();
@@ -84,7 +84,7 @@ trait TaskStoreCalls
     {
         $exact = Packed::members($this->library->ffi, TaskArguments::names('exact', $exact));
         $prefixes = Packed::members($this->library->ffi, TaskArguments::names('prefixes', $prefixes));
-        $query = Packed::records($this->library->ffi, 'millpond_tasks_filter *', [[48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, Arguments::NOT_SET]]);
+        $query = Packed::record($this->library->ffi, 'millpond_tasks_filter *', [48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, Arguments::NOT_SET]);
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_tasks_are_empty(
             $this->handle,
@@ -102,7 +102,7 @@ trait TaskStoreCalls
         $exact = Packed::members($this->library->ffi, TaskArguments::names('exact', $exact));
         $prefixes = Packed::members($this->library->ffi, TaskArguments::names('prefixes', $prefixes));
         $limit = Arguments::optionalSize('limit', $limit);
-        $query = Packed::records($this->library->ffi, 'millpond_tasks_filter *', [[48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, $limit]]);
+        $query = Packed::record($this->library->ffi, 'millpond_tasks_filter *', [48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, $limit]);
 
         return Signals::held(function () use ($query): array {
             $call = $this->library->call();
@@ -187,7 +187,7 @@ trait TaskStoreCalls
     {
         $after = TaskArguments::docPosition($this->library->ffi, $after);
         $limit = Arguments::optionalSize('limit', $limit);
-        $query = Packed::records($this->library->ffi, 'millpond_doc_query *', [[64, $start, $end, $after->address, $limit, $omitContents]]);
+        $query = Packed::record($this->library->ffi, 'millpond_doc_query *', [64, $start, $end, $after->address, $limit, $omitContents]);
 
         return Signals::held(function () use ($namespace, $query): DocPage {
             $call = $this->library->call();
@@ -210,7 +210,7 @@ trait TaskStoreCalls
         $exact = Packed::members($this->library->ffi, TaskArguments::names('exact', $exact));
         $prefixes = Packed::members($this->library->ffi, TaskArguments::names('prefixes', $prefixes));
         $limit = Arguments::optionalSize('limit', $limit);
-        $query = Packed::records($this->library->ffi, 'millpond_tasks_filter *', [[48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, $limit]]);
+        $query = Packed::record($this->library->ffi, 'millpond_tasks_filter *', [48, $exact->address, $exact->count, $prefixes->address, $prefixes->count, $limit]);
 
         return Signals::held(function () use ($query): array {
             $call = $this->library->call();
