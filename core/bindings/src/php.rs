@@ -64,7 +64,7 @@ pub(crate) struct Php<'a> {
 }
 
 /// A parameter, of a constructor a property too unless it is the value of a JSON text.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Param {
     pub(crate) name: String,
     /// As PHP declares it, and as phpdoc has it.

@@ -234,8 +234,7 @@ impl Php<'_> {
             let docs = signature.docs(comments, key, "")?;
             Some(
                 docs.iter()
-                    .map(|line| line.trim_start().to_owned())
-                    .map(|line| if line.starts_with('*') { format!(" {line}") } else { line })
+                    .map(|line| line.strip_prefix("    ").unwrap_or(line).to_owned())
                     .collect(),
             )
         });
@@ -331,11 +330,7 @@ impl Php<'_> {
                 outs.push(RESULTS.iter().find(|(name, ..)| *name == spelled(ty))?);
                 continue;
             };
-            let name = if as_name.is_empty() {
-                camel(core)
-            } else {
-                as_name.trim_end_matches(':').to_owned()
-            };
+            let name = camel(if as_name.is_empty() { core } else { as_name.trim_end_matches(':') });
             let fill = |text: &str| {
                 text.replace('$', &format!("${name}"))
                     .replace('%', &name)
@@ -399,13 +394,9 @@ impl Php<'_> {
                 call.arguments.extend(outs.iter().map(|(_, out, _)| format!("$call->{out}")));
             }
         }
-        let mut locals: Vec<_> = call
-            .arguments
-            .iter()
-            .filter_map(|of| of.split("->").next()?.strip_prefix('$'))
-            .map(|of| format!("${of}"))
-            .collect();
-        locals.retain(|of| of != "$this" && of != "$call");
+        let first = |of: &String| of.split("->").next().unwrap_or_default().to_owned();
+        let mut locals: Vec<_> = call.arguments.iter().map(first).collect();
+        locals.retain(|of| of.starts_with('$') && of != "$this" && of != "$call");
         locals.dedup();
         call.locals = locals.join(", ");
         call.arguments.push("$call->error".to_owned());
@@ -460,14 +451,7 @@ impl Signature {
             let without = if name == "wait" { "; INF waits without limit" } else { "" };
             let text = in_seconds(text, ty.ends_with("float")) + without;
             let doc = doc_type(ty, name);
-            Some(Param {
-                name: name.clone(),
-                ty: String::new(),
-                doc,
-                default: None,
-                text,
-                promoted: String::new(),
-            })
+            Some(Param { name: name.clone(), doc, text, ..Param::default() })
         });
         let params: Vec<_> = params.collect();
         let returns = match (self.returns.as_str(), self.name.as_str()) {
