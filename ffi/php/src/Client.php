@@ -62,12 +62,24 @@ final class Client implements ClientInterface
 
     public function shuffleQueue(string $name, ShuffleOptions $options = new ShuffleOptions()): ShuffleQueue
     {
-        return ShuffleQueue::make($this, $name, $options);
+        $ffi = $this->library->ffi;
+        $settings = $this->library->options('millpond_shuffle_options');
+        $options->write($settings);
+        $settings->track_keys = $options->trackKeys === TrackKeys::Global
+            ? $ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
+        $pointer = FFI::addr($settings);
+        $arguments = [$this->handle, $name, \strlen($name), $pointer];
+        $made = fn (CData $handle): ShuffleQueue => new ShuffleQueue($this, $handle);
+
+        return $this->library->handle('millpond_shuffle_queue_new', $arguments, 'queue', $made);
     }
 
     public function tasks(string $name, ?string $claimant = null): TaskStore
     {
-        return TaskStore::make($this, $name, $claimant);
+        $arguments = [$this->handle, $name, \strlen($name), $claimant, \strlen($claimant ?? '')];
+        $made = fn (CData $handle): TaskStore => new TaskStore($this, $handle);
+
+        return $this->library->handle('millpond_tasks_store_new', $arguments, 'store', $made);
     }
 
     public function recovery(): ?Recovery

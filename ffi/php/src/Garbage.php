@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Millpond;
 
 use FFI\CData;
-use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
@@ -39,24 +38,17 @@ final class Garbage implements GarbageInterface
     private array $before = [0, 0];
 
     /**
+     * @internal made by `ShuffleQueue::gc()`
+     *
      * @param \Closure(): CData $make begins a collection
      */
-    private function __construct(
+    public function __construct(
         private readonly Library $library,
         private readonly \Closure $make,
         private CData $handle,
         private readonly ShuffleQueue $queue,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_garbage_free', $handle);
-    }
-
-    /** @internal what `ShuffleQueue::gc()` does */
-    public static function open(Library $library, CData $queueHandle, ?int $timeDigits, ShuffleQueue $queue): self
-    {
-        $digits = $timeDigits === null ? Arguments::NOT_SET : Arguments::size('timeDigits', $timeDigits);
-        $make = static fn (): CData => $library->made('millpond_shuffle_gc', [$queueHandle, $digits], 'garbage')->garbage[0];
-
-        return Signals::held(static fn (): self => new self($library, $make, $make(), $queue));
     }
 
     private function fetch(): void

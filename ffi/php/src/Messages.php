@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Millpond;
 
 use FFI\CData;
-use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
@@ -40,27 +39,14 @@ final class Messages implements MessagesInterface
 {
     use Owns, YieldsBatches;
 
-    private function __construct(
+    /** @internal made by `ShuffleConsumer::messages()` */
+    public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
         private readonly bool $waits,
         private readonly ShuffleConsumer $consumer,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_messages_free', $handle);
-    }
-
-    /** @internal what `ShuffleConsumer::messages()` does */
-    public static function open(
-        Library $library,
-        CData $consumerHandle,
-        int $max,
-        ?float $wait,
-        ShuffleConsumer $consumer,
-    ): self {
-        $arguments = [$consumerHandle, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
-        $made = static fn (CData $handle): self => new self($library, $handle, $wait !== null, $consumer);
-
-        return $library->handle('millpond_shuffle_messages_new', $arguments, 'loop', $made);
     }
 
     private function fetch(): void

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use FFI;
 use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
@@ -50,30 +49,13 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
     /** The process that these came to. */
     private int $process = 0;
 
-    private function __construct(
+    /** @internal made by `ShuffleQueue::consumer()` */
+    public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
         private readonly ShuffleQueue $queue,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_consumer_free', $handle);
-    }
-
-    /** @internal what `ShuffleQueue::consumer()` does */
-    public static function make(
-        Library $library,
-        CData $queueHandle,
-        string $group,
-        string $consumer,
-        ConsumerOptions $settings,
-        ShuffleQueue $queue,
-    ): self {
-        $options = $library->options('millpond_shuffle_consumer_options');
-        $settings->write($options);
-        $pointer = FFI::addr($options);
-        $arguments = [$queueHandle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer];
-        $made = static fn (CData $handle): self => new self($library, $handle, $queue);
-
-        return $library->handle('millpond_shuffle_consumer_new', $arguments, 'consumer', $made);
     }
 
     public function read(?float $wait = null): ?Message
@@ -88,7 +70,10 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
 
     public function messages(int $max = 100, ?float $wait = null): Messages
     {
-        return Messages::open($this->library, $this->handle, $max, $wait, $this);
+        $arguments = [$this->handle, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
+        $made = fn (CData $handle): Messages => new Messages($this->library, $handle, $wait !== null, $this);
+
+        return $this->library->handle('millpond_shuffle_messages_new', $arguments, 'loop', $made);
     }
 
     public function reclaim(float $minIdle, int $max): Reclaimed

@@ -41,7 +41,8 @@ final class ShuffleQueue implements ShuffleQueueInterface
 
     private readonly Library $library;
 
-    private function __construct(
+    /** @internal made by `Client::shuffleQueue()` */
+    public function __construct(
         private readonly Client $client,
         private readonly CData $handle,
     ) {
@@ -49,26 +50,18 @@ final class ShuffleQueue implements ShuffleQueueInterface
         Handles::keep($this, $client->library->ffi, 'millpond_shuffle_queue_free', $handle);
     }
 
-    /** @internal what `Client::shuffleQueue()` does */
-    public static function make(Client $client, string $name, ShuffleOptions $settings): self
-    {
-        $options = $client->library->options('millpond_shuffle_options');
-        $settings->write($options);
-        $options->track_keys = $settings->trackKeys === TrackKeys::Global
-            ? $client->library->ffi->MILLPOND_SHUFFLE_TRACK_GLOBAL : $client->library->ffi->MILLPOND_SHUFFLE_TRACK_QUEUE;
-        $pointer = FFI::addr($options);
-        $arguments = [$client->handle, $name, \strlen($name), $pointer];
-        $made = static fn (CData $handle): self => new self($client, $handle);
-
-        return $client->library->handle('millpond_shuffle_queue_new', $arguments, 'queue', $made);
-    }
-
     public function consumer(
         string $group,
         string $consumer,
         ConsumerOptions $options = new ConsumerOptions(),
     ): ShuffleConsumer {
-        return ShuffleConsumer::make($this->library, $this->handle, $group, $consumer, $options, $this);
+        $settings = $this->library->options('millpond_shuffle_consumer_options');
+        $options->write($settings);
+        $pointer = FFI::addr($settings);
+        $arguments = [$this->handle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer];
+        $made = fn (CData $handle): ShuffleConsumer => new ShuffleConsumer($this->library, $handle, $this);
+
+        return $this->library->handle('millpond_shuffle_consumer_new', $arguments, 'consumer', $made);
     }
 
     public function deadLetters(int $max = 100): array
@@ -84,6 +77,9 @@ final class ShuffleQueue implements ShuffleQueueInterface
 
     public function gc(?int $timeDigits = null): Garbage
     {
-        return Garbage::open($this->library, $this->handle, $timeDigits, $this);
+        $arguments = [$this->handle, Arguments::optionalSize('timeDigits', $timeDigits)];
+        $make = fn (): CData => $this->library->made('millpond_shuffle_gc', $arguments, 'garbage')->garbage[0];
+
+        return Signals::held(fn (): Garbage => new Garbage($this->library, $make, $make(), $this));
     }
 }

@@ -56,6 +56,15 @@ trait DocMethods
         ?float $delay = null,
         bool $release = false,
     ): DocChange {
-        return DocChange::of($this, $content, $json, $atMs, $delay, $release);
+        if ($content === Value::None) {
+            throw new InvalidArgumentException('content is Value::None, but a content cannot be taken away');
+        }
+        $text = $content === Value::Same ? $json : Json::given('content', $content, $json);
+        if ($release && ($atMs !== null || $delay !== null)) {
+            throw new InvalidArgumentException('release and a time cannot both be given');
+        }
+        [$at, $after] = TaskArguments::when($atMs, $release ? 0 : $delay);
+
+        return new DocChange([80, ...TaskArguments::doc('doc', $this), $text, $at, $after]);
     }
 }

@@ -69,6 +69,13 @@ trait TaskMethods
         ?int $attempt = null,
         ?string $err = null,
     ): TaskChange {
-        return TaskChange::of($this, $value, $json, $queue, $atMs, $delay, $attempt, $err);
+        $keeps = $value === Value::Same && $json === null;
+        $text = $keeps ? $this->json : Json::given('value', $value, $json);
+        [$at, $after] = TaskArguments::when($atMs, $delay);
+        $tried = Arguments::size('attempt', $attempt ?? $this->attempt);
+        $version = Arguments::size('version', $this->version);
+        $cells = [152, $this->id, $queue ?? $this->queue, $text, $err ?? $this->err, $version, $tried, $at, $after];
+
+        return new TaskChange([...$cells, false, null, null, 0]);
     }
 }

@@ -5,13 +5,10 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use FFI\CData;
-use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
-use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
-use Millpond\Internal\TaskArguments;
 use Millpond\Internal\TaskResults;
 use Millpond\Internal\YieldsBatches;
 
@@ -40,37 +37,14 @@ final class Claims implements ClaimsInterface
 {
     use Owns, YieldsBatches;
 
-    private function __construct(
+    /** @internal made by `TaskStore::claims()` */
+    public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
         private readonly bool $waits,
         private readonly TaskStore $store,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_claims_free', $handle);
-    }
-
-    /**
-     * @internal what `TaskStore::claims()` does
-     *
-     * @param string|iterable<mixed> $queues
-     */
-    public static function open(
-        Library $library,
-        CData $storeHandle,
-        string|iterable $queues,
-        int $max,
-        ?float $wait,
-        float $lease,
-        TaskStore $store,
-    ): self {
-        $names = Packed::members($library->ffi, TaskArguments::names('queues', $queues));
-        $size = Arguments::size('max', $max);
-        $waitMs = Arguments::wait('wait', $wait);
-        $leaseMs = Arguments::milliseconds('lease', $lease);
-        $arguments = [$storeHandle, $names->array, $names->count, $leaseMs, $size, $waitMs];
-        $made = static fn (CData $handle): self => new self($library, $handle, $wait !== null, $store);
-
-        return $library->handle('millpond_tasks_claims_new', $arguments, 'claims', $made);
     }
 
     private function fetch(): void

@@ -5,8 +5,6 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 use Millpond\Internal\Arguments;
-use Millpond\Internal\Json;
-use Millpond\Internal\TaskArguments;
 
 /**
  * What becomes of a task: all of what a caller can set, as `Task::change()` fills it in.
@@ -25,30 +23,13 @@ final class TaskChange
     /** Of the cells the first that say what failed. */
     private const RETRY = 9;
 
-    /** @param list<string|int|bool|null> $cells a millpond_task_change */
-    private function __construct(private readonly array $cells)
+    /**
+     * @internal made by `Task::change()`
+     *
+     * @param list<string|int|bool|null> $cells a millpond_task_change
+     */
+    public function __construct(private readonly array $cells)
     {
-    }
-
-    /** @internal what `Task::change()` does */
-    public static function of(
-        Task $task,
-        mixed $value,
-        ?string $json,
-        ?string $queue,
-        ?int $atMs,
-        ?float $delay,
-        ?int $attempt,
-        ?string $err,
-    ): self {
-        $keeps = $value === Value::Same && $json === null;
-        $text = $keeps ? $task->json : Json::given('value', $value, $json);
-        [$at, $after] = TaskArguments::when($atMs, $delay);
-        $tried = Arguments::size('attempt', $attempt ?? $task->attempt);
-        $version = Arguments::size('version', $task->version);
-        $cells = [152, $task->id, $queue ?? $task->queue, $text, $err ?? $task->err, $version, $tried, $at, $after];
-
-        return new self([...$cells, false, null, null, 0]);
     }
 
     /**

@@ -53,23 +53,14 @@ final class TaskStore implements TaskStoreInterface
 
     private readonly Library $library;
 
-    private function __construct(
+    /** @internal made by `Client::tasks()` */
+    public function __construct(
         private readonly Client $client,
         private readonly CData $handle,
     ) {
         $this->library = $client->library;
         Handles::keep($this, $this->library->ffi, 'millpond_tasks_store_free', $handle);
         $this->claimant = TaskResults::bytes($this->library->made('millpond_tasks_claimant', [$handle], 'text')->text[0]);
-    }
-
-    /** @internal what `Client::tasks()` does */
-    public static function make(Client $client, string $name, ?string $claimant): self
-    {
-        $claimantLength = \strlen($claimant ?? '');
-        $arguments = [$client->handle, $name, \strlen($name), $claimant, $claimantLength];
-        $made = static fn (CData $handle): self => new self($client, $handle);
-
-        return $client->library->handle('millpond_tasks_store_new', $arguments, 'store', $made);
     }
 
     public function insert(NewTask $task): Task
@@ -99,7 +90,14 @@ final class TaskStore implements TaskStoreInterface
 
     public function claims(string|iterable $queues, int $max = 1, ?float $wait = null, float $lease = 30.0): Claims
     {
-        return Claims::open($this->library, $this->handle, $queues, $max, $wait, $lease, $this);
+        $names = Packed::members($this->library->ffi, TaskArguments::names('queues', $queues));
+        $size = Arguments::size('max', $max);
+        $waitMs = Arguments::wait('wait', $wait);
+        $leaseMs = Arguments::milliseconds('lease', $lease);
+        $arguments = [$this->handle, $names->array, $names->count, $leaseMs, $size, $waitMs];
+        $made = fn (CData $handle): Claims => new Claims($this->library, $handle, $wait !== null, $this);
+
+        return $this->library->handle('millpond_tasks_claims_new', $arguments, 'claims', $made);
     }
 
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): Worker
