@@ -82,6 +82,10 @@ export interface ResultOptions {
 
 /** What {@link connect} takes beside the URL. */
 export interface ConnectOptions extends ResultOptions, CallOptions {
+  /** The user; goes with a password. */
+  username?: string | undefined
+  /** The password, as it is: nothing is unescaped. */
+  password?: string | undefined
   /**
    * The longest time for one call, connecting and trying again included. In milliseconds; 5,000 by
    * default.
@@ -94,10 +98,6 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
    * over. It is 10 by default.
    */
   retries?: number | bigint | undefined
-  /** The user; goes with a password. */
-  username?: string | undefined
-  /** The password, as it is: nothing is unescaped. */
-  password?: string | undefined
   /** The name of the connections in `CLIENT LIST`. */
   clientName?: string | undefined
 }
@@ -182,60 +182,6 @@ export class Client<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * The Ick of this name. Makes no call.
-   *
-   * @param name - the queue's name, 1 to 64 KiB
-   */
-  ick(name: Member, options?: { returnBuffers?: undefined }): Ick<T>
-  ick(name: Member, options: { returnBuffers: false }): Ick<string>
-  ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
-  ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
-
-  /**
-   * The channel of `shards` Icks of this name. Makes no call.
-   *
-   * @throws {@link InvalidArgumentError} for no Ick or more than 65,536.
-   */
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options?: { returnBuffers?: undefined }
-  ): IckChannel<T>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options: { returnBuffers: false }
-  ): IckChannel<string>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options: { returnBuffers: true }
-  ): IckChannel<Buffer>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options?: ResultOptions
-  ): IckChannel<string> | IckChannel<Buffer>
-
-  /** The shuffle queue of this name. Makes no call. */
-  shuffleQueue(
-    name: Member,
-    options?: ShuffleQueueOptions & { returnBuffers?: undefined }
-  ): ShuffleQueue<T>
-  shuffleQueue(
-    name: Member,
-    options: ShuffleQueueOptions & { returnBuffers: false }
-  ): ShuffleQueue<string>
-  shuffleQueue(
-    name: Member,
-    options: ShuffleQueueOptions & { returnBuffers: true }
-  ): ShuffleQueue<Buffer>
-  shuffleQueue(
-    name: Member,
-    options?: ShuffleQueueOptions & ResultOptions
-  ): ShuffleQueue<string> | ShuffleQueue<Buffer>
-
-  /**
    * The task store of this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
@@ -266,6 +212,78 @@ export class Client<T extends string | Buffer = string> {
 
   /** {@link close}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+
+  /**
+   * The Ick of this name. Makes no call.
+   *
+   * @param name - the queue's name, 1 to 64 KiB
+   */
+  ick(
+    name: Member,
+    options?: { returnBuffers?: undefined }
+  ): Ick<T>
+  ick(
+    name: Member,
+    options: { returnBuffers: false }
+  ): Ick<string>
+  ick(
+    name: Member,
+    options: { returnBuffers: true }
+  ): Ick<Buffer>
+  ick(
+    name: Member,
+    options?: ResultOptions
+  ): Ick<string> | Ick<Buffer>
+
+  /**
+   * The channel of `shards` Icks of this name. Makes no call.
+   *
+   * @param name - the queue's name, 1 to 64 KiB
+   * @param shards - how many Icks, 1 to 65,536
+   * @throws {@link InvalidArgumentError} for no Ick or more than 65,536.
+   */
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options?: { returnBuffers?: undefined }
+  ): IckChannel<T>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: false }
+  ): IckChannel<string>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options: { returnBuffers: true }
+  ): IckChannel<Buffer>
+  ickChannel(
+    name: Member,
+    shards: number | bigint,
+    options?: ResultOptions
+  ): IckChannel<string> | IckChannel<Buffer>
+
+  /**
+   * The shuffle queue of this name. Makes no call.
+   *
+   * @param name - the queue's name, 1 to 64 KiB
+   */
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & { returnBuffers?: undefined }
+  ): ShuffleQueue<T>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: false }
+  ): ShuffleQueue<string>
+  shuffleQueue(
+    name: Member,
+    options: ShuffleQueueOptions & { returnBuffers: true }
+  ): ShuffleQueue<Buffer>
+  shuffleQueue(
+    name: Member,
+    options?: ShuffleQueueOptions & ResultOptions
+  ): ShuffleQueue<string> | ShuffleQueue<Buffer>
 }
 
 /**
@@ -293,6 +311,16 @@ export class Ick<T extends string | Buffer = string> {
   private constructor()
 
   /**
+   * The lowest members of one set; moves nothing.
+   *
+   * @throws As {@link Ick.reserve}.
+   */
+  peek(
+    max: number | bigint,
+    options?: CallOptions & { set?: 'producer' | 'consumer' | undefined }
+  ): Promise<Entry<T>[]>
+
+  /**
    * Flags members as dirty: each keeps the lower of its old and its new score. The score null is
    * the server's time in seconds, with microseconds.
    *
@@ -307,12 +335,16 @@ export class Ick<T extends string | Buffer = string> {
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * Moves the lowest members to the consumer set until that holds `max`, and returns its first
-   * `max` with their scores, lowest first.
+   * Moves the lowest members to the consumer set until that holds `max` and returns its first
+   * `max`, lowest first. What was reserved before and not committed is part of the batch.
    *
-   * What was reserved before and not committed is part of the batch: a consumer that crashed gets
-   * it again. With `backwash` everything that is reserved is first folded back, so that the batch
-   * holds the lowest scores of both sets.
+   * At least once: a batch stays reserved until it is committed, whatever happens to its consumer.
+   *
+   * @param max - how many members at most, below 10^17
+   * @param options.backwash - whether to fold the whole consumer set back into the producer set
+   * first
+   * @throws {@link InvalidArgumentError} for a size from 100,000,000,000,000,000 on;
+   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
    */
   reserve(
     max: number | bigint,
@@ -339,6 +371,10 @@ export class Ick<T extends string | Buffer = string> {
    * As {@link Ick.reserve} and {@link Ick.commit}: after {@link ConnectionLostError} or
    * {@link TimeoutError} go on with an exchange that commits nothing.
    *
+   * @param max - how many members at most, below 10^17
+   * @param members - members as they were reserved, each up to 16 MiB
+   * @param options.backwash - whether to fold the whole consumer set back into the producer set
+   * first
    * @throws As {@link Ick.reserve}; also {@link InvalidArgumentError} for more than 250,000
    * members.
    */
@@ -357,16 +393,6 @@ export class Ick<T extends string | Buffer = string> {
   stats(options?: CallOptions): Promise<Stats<T> | null>
 
   /**
-   * The lowest members of one set; moves nothing.
-   *
-   * @throws As {@link Ick.reserve}.
-   */
-  peek(
-    max: number | bigint,
-    options?: CallOptions & { set?: 'producer' | 'consumer' | undefined }
-  ): Promise<Entry<T>[]>
-
-  /**
    * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many
    * keys there were.
    *
@@ -382,8 +408,13 @@ export class Ick<T extends string | Buffer = string> {
   unlink(options?: CallOptions): Promise<number>
 
   /**
-   * Takes the consumer lease for this many milliseconds, from 1 to a day; it is renewed until it
-   * is released. Null if another consumer holds it. See {@link ConsumerLease}.
+   * Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
+   * Returns null if another consumer holds it. A native thread renews it until it is released or
+   * dropped; if it is lost all the same (a stopped process, a partition), the steps that go through
+   * it are refused.
+   *
+   * @param ttlMs - how long the lease lasts without a renewal, in milliseconds
+   * @throws {@link InvalidArgumentError} for a `ttlMs` under a millisecond or over a day.
    */
   lease(ttlMs: number, options?: CallOptions): Promise<ConsumerLease<T> | null>
 
@@ -396,16 +427,38 @@ export class Ick<T extends string | Buffer = string> {
   batches(max: number | bigint, options?: BatchesOptions): Batches<T>
 }
 
-/** What a loop takes. */
-export interface BatchesOptions extends CallOptions {
+/** What all loops of consumers have. */
+export interface Loop<B> {
   /**
-   * How long to wait for work when there is none, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
-   * Waiting costs the server almost nothing.
+   * The next batch, or the next job. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop. A signal that has aborted stays so, and every further call rejects with its reason.
+   */
+  next(): Promise<IteratorResult<B, undefined>>
+
+  /** Ends the loop; what `break` calls. The last batch of an Ick stays reserved. */
+  return(): Promise<IteratorResult<B, undefined>>
+
+  /** The loop itself. */
+  [Symbol.asyncIterator](): this
+
+  /** {@link Loop.return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** What a loop takes. */
+export interface WaitOptions extends CallOptions {
+  /**
+   * How long to wait when there is nothing, in milliseconds; it starts again for each batch, and Infinity waits
+   * without limit. Left out, the loop ends when there is nothing left. All that wait in a process share one
+   * connection, and what comes wakes one of them.
    */
   waitMs?: number | undefined
 }
 
+/** What a loop over batches of members takes. */
+export interface BatchesOptions extends WaitOptions {}
+
+export interface Batches<T extends string | Buffer = string> extends Loop<Entry<T>[]> {}
 /**
  * A consumer's loop; made by `batches` of an Ick, a channel or a lease. Asking for the next batch
  * commits the one before, in one round trip.
@@ -430,15 +483,6 @@ export class Batches<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Entry<T>[], undefined>>
-
-  /** Ends the loop and leaves the last batch reserved; what `break` calls. */
-  return(): Promise<IteratorResult<Entry<T>[], undefined>>
-
-  /**
    * Commits the last batch, for a loop that is left before its end. Returns how many members were
    * still reserved; 0 if the last batch was committed already, or if that was tried and failed: it
    * comes again then, if need be.
@@ -446,19 +490,16 @@ export class Batches<T extends string | Buffer = string> {
    * @throws As {@link Ick.commit}.
    */
   commit(options?: CallOptions): Promise<number>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
  * The right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
  *
- * A native thread renews it, so a busy event loop keeps it. Calls through it carry its token: once
- * it is lost they reject with {@link LeaseLostError} and do nothing. The garbage collector releases
- * one that is not referenced any more; one whose process dies expires.
+ * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
+ * carry its token: once it is lost they fail with {@link LeaseLostError} and do nothing, so a
+ * consumer that was stopped for too long cannot commit what another one works on.
+ *
+ * The garbage collector releases one that is not referenced any more; one whose process dies expires.
  *
  * @example
  * import { connect } from 'millpond'
@@ -475,7 +516,10 @@ export class Batches<T extends string | Buffer = string> {
 export class ConsumerLease<T extends string | Buffer = string> {
   private constructor()
 
-  /** Whether the lease was lost or released: stop working on the batch. */
+  /**
+   * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+   * whole term: stop working on the batch. The next step through the lease would find out as well.
+   */
   readonly isLost: boolean
 
   /**
@@ -483,6 +527,18 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * work calls. It keeps neither the lease nor the program alive.
    */
   readonly signal: AbortSignal
+
+  /**
+   * Gives the lease back, so that another consumer can take it at once. Returns false if it was
+   * lost before. The child of a fork has only a copy: it gives nothing back, and this returns
+   * false.
+   *
+   * @throws Only those of the connection; the lease then runs out by itself.
+   */
+  release(options?: CallOptions): Promise<boolean>
+
+  /** {@link release}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 
   /**
    * {@link Ick.reserve} for the holder alone.
@@ -503,6 +559,8 @@ export class ConsumerLease<T extends string | Buffer = string> {
   /**
    * {@link Ick.exchange} for the holder alone.
    *
+   * @param max - how many members at most, below 10^17
+   * @param members - members as they were reserved, each up to 16 MiB
    * @throws As {@link Ick.exchange}; also {@link LeaseLostError} if the lease is lost.
    */
   exchange(
@@ -517,21 +575,16 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * @param max - how many members at most, below 10^17
    */
   batches(max: number | bigint, options?: BatchesOptions): Batches<T>
-
-  /**
-   * Releases the lease, so that another consumer can take it at once. Returns false if it was
-   * not held any more.
-   */
-  release(options?: CallOptions): Promise<boolean>
-
-  /** {@link release}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
  * Several Icks that share the members of one dirty list, so that as many consumers can work at
- * once; made by {@link Client.ickChannel}. The Icks are named `name/0`, `name/1` and so on; a
- * member always lives in the same one.
+ * once; made by {@link Client.ickChannel}. A member lives in the Ick numbered FNV-1a-64(member) mod
+ * n, named `<name>/<number>`.
+ *
+ * Resizing is safe at any time: producers and consumers go to the new number when they like, and
+ * consumers {@link IckChannel.draining | also drain} the old one until it is empty. A member may be
+ * processed twice on the way; none is lost.
  *
  * @example
  * import { connect } from 'millpond'
@@ -581,6 +634,8 @@ export class IckChannel<T extends string | Buffer = string> {
   /**
    * The loop of a consumer of the Icks with these numbers: takes from each in turn.
    *
+   * @param numbers - which Icks, from 0
+   * @param max - how many members at most, below 10^17
    * @throws {@link InvalidArgumentError} for a number that the channel does not have, no number, or
    * more than 65,536.
    */
@@ -796,15 +851,9 @@ export interface ReadOptions extends CallOptions {
 }
 
 /** What the loop of a consumer takes. */
-export interface MessagesOptions extends CallOptions {
+export interface MessagesOptions extends WaitOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
   max?: number | bigint | undefined
-  /**
-   * How long to wait for a message when there is none, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
-   * All that wait in a process share one connection, and a message wakes one of them.
-   */
-  waitMs?: number | undefined
 }
 
 /**
@@ -856,43 +905,20 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns
-   * where it is.
+   * Writes one message of a tenant, and remembers where it is by the value of its field
+   * `trackField`. The `deadline`, in seconds since the Unix epoch, says from when on that record
+   * may be {@link ShuffleQueue.gc | collected}; null (or 0) is the server's time and the `ttl`, or
+   * 1 day without one. A message without that field, or with nothing in it, is written and not
+   * tracked; of two messages with the same value the later one is tracked.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} the message may or may not be
-   * written; written again it may be there twice.
+   * After an error it is as with {@link ShuffleQueue.write}.
    *
    * @param shardKey - the tenant, whose messages all go to the same few streams
    * @param fields - the message's fields and their values, in order, 1 to 32,768
-   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or with
-   * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
-   * anything is sent, and for a queue that has another number of `streams` than this handle was
-   * given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
-   */
-  write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
-
-  /**
-   * Writes many messages, each for its tenant, as {@link ShuffleQueue.write} would one after the
-   * other. Returns where they are, in their order.
-   *
-   * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after
-   * an error the first of these may be done.
-   *
-   * @throws As {@link ShuffleQueue.write}; a message that is refused refuses all.
-   * {@link InvalidArgumentError} for more than 1,000,000 messages or 1 GiB.
-   */
-  writeMany(
-    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
-    options?: CallOptions
-  ): Promise<Receipt[]>
-
-  /**
-   * Writes one message of a tenant, and remembers where it is by the value of its field
-   * `trackField`, until a deadline. A message without that field, or with nothing in it, is written
-   * and not tracked; of two messages with the same value the later one is tracked. See
-   * {@link write}.
-   *
-   * @throws {InvalidArgumentError} also for an empty `trackField`.
+   * @param trackField - the field whose value tracks the message
+   * @throws As {@link ShuffleQueue.write}; also {@link InvalidArgumentError} for an empty
+   * `trackField` and a deadline beyond 9,007,199,254,740,992; {@link CrossSlotError} on a cluster
+   * with the global keys.
    *
    * @example
    * import { connect } from 'millpond'
@@ -916,6 +942,9 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    *
    * In steps, as {@link ShuffleQueue.writeMany}.
    *
+   * @param messages - of each message the shard key and the fields
+   * @param fields - the message's fields and their values, in order, 1 to 32,768
+   * @param trackField - the field whose value tracks the message
    * @throws As {@link ShuffleQueue.writeTracked}; a message that is refused refuses all.
    *
    * @example
@@ -955,18 +984,6 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   resize(streams: number | bigint, options?: CallOptions): Promise<number>
 
   /**
-   * Deletes the message that is tracked by this value, for all groups, delivered or not. Returns
-   * where it was, or null if there is none (any more). A consumer that works on it is not stopped.
-   * With the global keys it is found in any queue.
-   *
-   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; repeated,
-   * it returns null then.
-   *
-   * @throws {CorruptError} if the record of this value names no message; it is left as it is.
-   */
-  deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
-
-  /**
    * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
    * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
    * each. Returns them by deadline; one that is not UTF-8 is a Buffer in any case, since it is
@@ -977,6 +994,73 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * returns them again.
    */
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
+
+  /**
+   * Deletes dead letters. Returns how many of these there were.
+   *
+   * Deleting twice is safe. Above 100,000 letters it takes several steps.
+   *
+   * @param letters - dead letters or their ids
+   * @throws As {@link ShuffleQueue.len}.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('memory:')).shuffleQueue('jobs')
+   * console.log(await queue.deleteDeadLetters(await queue.deadLetters())) //=> 0
+   */
+  deleteDeadLetters(
+    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
+    options?: CallOptions
+  ): Promise<number>
+
+  /**
+   * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns
+   * where it is.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the message may or may not be
+   * written; written again it may be there twice.
+   *
+   * @param shardKey - the tenant, whose messages all go to the same few streams
+   * @param fields - the message's fields and their values, in order, 1 to 32,768
+   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or with
+   * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
+   * anything is sent, and for a queue that has another number of `streams` than this handle was
+   * given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
+   */
+  write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
+
+  /**
+   * Writes many messages, each for its tenant, as {@link ShuffleQueue.write} would one after the
+   * other. Returns where they are, in their order.
+   *
+   * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after
+   * an error the first of these may be done.
+   *
+   * @param messages - of each message the shard key and the fields
+   * @param fields - the message's fields and their values, in order, 1 to 32,768
+   * @throws As {@link ShuffleQueue.write}; a message that is refused refuses all.
+   * {@link InvalidArgumentError} for more than 1,000,000 messages or 1 GiB.
+   */
+  writeMany(
+    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
+    options?: CallOptions
+  ): Promise<Receipt[]>
+
+  /**
+   * Deletes the message that is tracked by this value, for all groups, taken or not. Returns where
+   * it was, or nothing if there is none (any more). With the global keys it is found whatever the
+   * name of its queue.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; done again it returns
+   * nothing then. A consumer that has taken the message is not stopped.
+   *
+   * @param value - the value that a message is tracked by
+   * @throws {@link WrongTypeError} if a key holds something else; {@link CorruptError} if the
+   * record of this value names no message; {@link CrossSlotError} on a cluster with the global
+   * keys, and then nothing has changed.
+   */
+  deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
 
   /**
    * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
@@ -993,12 +1077,11 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   /**
    * A consumer of a group. Each message goes to one consumer of each group; a group begins with
    * what the queue holds when it first reads.
+   *
+   * @param group - the group of consumers
+   * @param consumer - the consumer's name, its own in the group
    */
-  consumer(
-    group: Member,
-    consumer: Member,
-    options?: ShuffleConsumerOptions
-  ): ShuffleConsumer<T>
+  consumer(group: Member, consumer: Member, options?: ShuffleConsumerOptions): ShuffleConsumer<T>
 
   /**
    * How many entries the streams hold, finished ones that nobody deleted included.
@@ -1023,37 +1106,23 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   pendingCount(group: Member, options?: CallOptions): Promise<number>
 
   /**
+   * Up to `max` messages that were delivered too often, the oldest first; see
+   * {@link ShuffleConsumer.reclaim}. They lie in the stream `<queue>:dead`, and stay until they are
+   * {@link ShuffleQueue.deleteDeadLetters | deleted} or their `deadTtl` is over.
+   *
+   * @param max - how many dead letters at most
+   * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for a `max` of 0 or
+   * above 10,000.
+   */
+  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
+
+  /**
    * What each stream holds for a group.
    *
    * @param group - the group of consumers
    * @throws As {@link ShuffleQueue.pendingCount}.
    */
   stats(group: Member, options?: CallOptions): Promise<ShuffleStats>
-
-  /**
-   * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
-   * 10,000. They lie in the stream `<queue>:dead`, and stay until they are deleted or the queue's
-   * `deadTtlMs` is over.
-   */
-  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
-
-  /**
-   * Deletes dead letters. Returns how many of these there were.
-   *
-   * Deleting twice is safe. Above 100,000 letters it takes several steps.
-   *
-   * @throws As {@link ShuffleQueue.len}.
-   *
-   * @example
-   * import { connect } from 'millpond'
-   *
-   * const queue = (await connect('memory:')).shuffleQueue('jobs')
-   * console.log(await queue.deleteDeadLetters(await queue.deadLetters())) //=> 0
-   */
-  deleteDeadLetters(
-    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
-    options?: CallOptions
-  ): Promise<number>
 }
 
 /**
@@ -1129,20 +1198,21 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
-   * Takes over up to `max` messages, 1 to 10,000, that were delivered at least `minIdleMs`
-   * milliseconds ago and neither acknowledged nor extended since: those of consumers that are gone.
-   * After `maxDeliveries` a message becomes a dead letter instead.
+   * Takes over up to `max` messages that were delivered at least `minIdleMs` ago and neither
+   * acknowledged nor {@link ShuffleConsumer.extend | extended} since: those of consumers that are
+   * gone. After `maxDeliveries` a message becomes a dead letter instead.
    *
-   * A slow consumer may still be working on a message that is taken over: `minIdleMs` has to be
-   * longer than its work, or it has to {@link extend} what it works on.
+   * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
+   * be longer than its work, or it has to extend what it works on.
+   *
+   * @param minIdleMs - how long a message has been with its consumer at least, in milliseconds
+   * @param max - how many messages at most, 1 to 10,000
+   * @throws As {@link ShuffleConsumer.readMany}.
    */
-  reclaim(
-    minIdleMs: number,
-    max: number | bigint,
-    options?: CallOptions
-  ): Promise<Reclaimed<T>>
+  reclaim(minIdleMs: number, max: number | bigint, options?: CallOptions): Promise<Reclaimed<T>>
 }
 
+export interface Messages<T extends string | Buffer = string> extends Loop<Message<T>[]> {}
 /**
  * The loop of a {@link ShuffleConsumer} over batches of messages; made by
  * {@link ShuffleConsumer.messages}.
@@ -1168,30 +1238,17 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  */
 export class Messages<T extends string | Buffer = string> {
   private constructor()
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Message<T>[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Message<T>[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
+export interface Garbage<T extends string | Buffer = string> extends Loop<T[]> {}
 /**
- * The values of tracked messages whose deadline has passed, in batches; made by
+ * Values of tracked messages whose deadline has passed, in batches. Made by
  * {@link ShuffleQueue.gc}.
  *
- * Asking for the next batch deletes what is recorded of the last one; a loop that is left by an
- * exception or `break` keeps that one for the next collection. So does one whose values are not
- * UTF-8 where strings are wanted, which ends the loop. The messages themselves stay in their
- * streams.
+ * Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps
+ * that one for the next collection. The messages themselves stay in their streams.
+ *
+ * A batch whose values are not UTF-8 where strings are wanted ends the loop, and is kept as well.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1212,21 +1269,6 @@ export class Garbage<T extends string | Buffer = string> {
 
   /** How many records were deleted so far. */
   readonly deleted: number
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop. A signal that has aborted stays so, and every further call rejects
-   * with its reason; a new collection returns what no caller received.
-   */
-  next(): Promise<IteratorResult<T[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<T[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -1326,18 +1368,21 @@ export class Task<T = any> implements TaskHandle {
 
 /** What a change of a task sets. */
 export interface TaskChangeOptions {
-  /** Moves the task to this queue; it keeps its id. */
-  queue?: string | undefined
   /** The new value: anything that JSON has. */
   value?: unknown
   /** The same as a JSON text, which is kept byte for byte; null removes the value. */
   json?: string | null | undefined
+  /** Moves the task to this queue; it keeps its id. */
+  queue?: string | undefined
   /**
    * From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
    * future the claimant that changes it holds it.
    */
   atMs?: number | bigint | undefined
-  /** The same as a delay from now, by the store's clock. */
+  /**
+   * How long from now it can be claimed, by the engine's clock. Until then the claimant that
+   * changes it holds it. In milliseconds.
+   */
   delayMs?: number | undefined
   /** How often it was tried. It is 0 by default. */
   attempt?: number | bigint | undefined
@@ -1376,8 +1421,10 @@ export type DocFields = { readonly namespace: string; readonly id: string } & {
 }
 
 /**
- * A document as a store returned it: found by its namespace and id, sorted by its keys,
- * leased for a time as tasks are, but never consumed. Its fields are a copy.
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a
+ * time as tasks are, but never consumed.
+ *
+ * Its fields are a copy.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1434,7 +1481,10 @@ export interface DocChangeOptions<C = any> {
    * in the past releases it.
    */
   atMs?: number | bigint | undefined
-  /** The same as a time from now, by the store's clock. */
+  /**
+   * How long from now the claimant that changes it holds it, by the engine's clock. In
+   * milliseconds.
+   */
   delayMs?: number | undefined
   /** Releases it. */
   release?: boolean | undefined
@@ -1459,7 +1509,7 @@ export interface NewTaskOptions {
    * for its age.
    */
   atMs?: number | bigint | undefined
-  /** The same as a delay from now, by the store's clock. */
+  /** How long from now it can be claimed, by the engine's clock. In milliseconds. */
   delayMs?: number | undefined
   /** How often it was tried before. It is 0 by default. */
   attempt?: number | bigint | undefined
@@ -1489,8 +1539,8 @@ export interface NewTask<T = any> extends NewTaskOptions {
 
 /** What a document is put with beside its namespace, its primary key and its content. */
 export interface PutDocOptions {
-  /** Its secondary key, up to 256 characters: the order of documents with the same primary key. */
-  secondaryKey?: string | undefined
+  /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
+  json?: string | null | undefined
   /**
    * Its id, unique in its namespace: 1 to 1,025 characters.
    *
@@ -1501,8 +1551,8 @@ export interface PutDocOptions {
    * primary key is empty.
    */
   id?: string | undefined
-  /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
-  json?: string | null | undefined
+  /** Its secondary key, up to 256 characters: the order of documents with the same primary key. */
+  secondaryKey?: string | undefined
 }
 
 /** A document to put; it needs a content. */
@@ -1526,30 +1576,38 @@ export interface NewDoc extends PutDoc {
  * only once.
  */
 export interface Modification<T = any> {
-  /** Tasks to insert. Refused if a task of that id is there, in any queue. */
+  /** Inserts a task. Refused if a task of that id is there, in any queue. */
   inserts?: Iterable<NewTask<T>> | undefined
-  /** Tasks to change. Refused if one is not there at its version, or another claimant holds it. */
+  /** Changes a task. Refused if it is not there at that version, or held by another claimant. */
   changes?: Iterable<TaskChange> | undefined
-  /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
+  /** Deletes a task. Refused if it is not there at that version, or held by another claimant. */
   deletes?: Iterable<TaskHandle> | undefined
-  /** Refused if one of these tasks is not there at its version, claimed or not. */
+  /** Is refused if this task is not there at that version; who holds it does not matter. */
   depends?: Iterable<TaskHandle> | undefined
   /**
-   * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
-   * if one of its keys is.
+   * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of its
+   * own, if one of its keys is.
    */
   docInserts?: Iterable<NewDoc> | undefined
   /**
-   * Documents to insert, or whose content replaces that of the document of their id. Refused if another
-   * claimant holds the document, and as an id that is taken if it has other keys. Its claimant stays
-   * the same. They are among `insertedDocs` of what the modification did, after the inserts.
+   * Inserts a document, or replaces the content of the one of that id. It has to have a content.
+   * Refused if another claimant holds it, and as a collision if it has other keys. Its holder stays
+   * the same. It is among the inserted documents of what the modification did.
+   *
+   * In the modification that ends a {@link Job}, a put of a document that the job holds is a
+   * change: the document has to be at the version that is held, is released, and is among the
+   * changed documents.
    */
   docPuts?: Iterable<PutDoc> | undefined
-  /** Documents to change. Refused as changes of tasks are. */
+  /**
+   * Changes a document. Refused if it is not there at that version, or held by another claimant.
+   */
   docChanges?: Iterable<DocChange> | undefined
-  /** Documents to delete. Refused as deletes of tasks are. */
+  /**
+   * Deletes a document. Refused if it is not there at that version, or held by another claimant.
+   */
   docDeletes?: Iterable<DocHandle> | undefined
-  /** Refused if one of these documents is not there at its version, claimed or not. */
+  /** Is refused if this document is not there at that version; who holds it does not matter. */
   docDepends?: Iterable<DocHandle> | undefined
 }
 
@@ -1578,12 +1636,16 @@ export interface Renewed {
 /** What {@link Client.tasks} takes beside the name. */
 export interface TaskStoreOptions {
   /**
-   * The name that claims are made under: 1 to 64 characters; 16 random hexadecimal digits by
-   * default. It is no secret: any program that uses a claimant's name can do what that claimant
-   * can. Each job of a worker has a claimant of its own: this one, cut to 47 characters, `/` and 16
-   * random hexadecimal digits. So two jobs never hold the same task or document, and {@link
-   * TaskStore.modify} is refused for what a job holds. What a job's end delays to a time in the
-   * future, this claimant holds until then.
+   * Who claims, and holds what is claimed: 1 to 64 characters. By default 16 random hexadecimal
+   * digits for each handle that is made. It is no secret: a program that takes a claimant's name
+   * can do what it could.
+   *
+   * What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of
+   * a {@link TaskStore.worker} has a claimant of its own: this one, cut to 47 characters, `/` and
+   * 16 random hexadecimal digits. So two jobs never hold the same, whatever they share, and what a
+   * job holds only the job can change: {@link TaskStore.modify} is refused for it, and
+   * {@link Job.finish} is the way. What a job's end puts off to a time in the future, this claimant
+   * holds until then.
    */
   claimant?: string | undefined
 }
@@ -1601,25 +1663,15 @@ export interface GetDocOptions extends CallOptions {
 }
 
 /** What the loop of claims takes. */
-export interface ClaimsOptions extends LeaseOptions {
+export interface ClaimsOptions extends WaitOptions {
   /** The most tasks in a batch, 1 to 1,000; 1 by default. */
   max?: number | bigint | undefined
-  /**
-   * How long to wait for a task when none is available, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when nothing is available. All
-   * that wait in a process share one connection; a task that becomes available, by a call or as its
-   * time comes, wakes one of them.
-   */
-  waitMs?: number | undefined
+  /** How long tasks are leased; 30 seconds by default. In milliseconds. */
+  leaseMs?: number | undefined
 }
 
 /** What {@link TaskStore.worker} takes beside the queues. */
 export interface TaskWorkerOptions {
-  /**
-   * How long a task is leased; 30 seconds by default. A native thread renews it three times a
-   * lease. In milliseconds.
-   */
-  leaseMs?: number | undefined
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
    * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
@@ -1627,6 +1679,15 @@ export interface TaskWorkerOptions {
   backoffMs?: number | undefined
   /** The longest such delay, in milliseconds; an hour by default. */
   backoffMaxMs?: number | undefined
+  /**
+   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
+   */
+  waitMs?: number | undefined
+  /**
+   * How long a task is leased; 30 seconds by default. A native thread renews it three times a
+   * lease. In milliseconds.
+   */
+  leaseMs?: number | undefined
   /** After this many attempts a task goes to the error queue; 0, the default, for never. */
   maxAttempts?: number | bigint | undefined
   /**
@@ -1641,10 +1702,6 @@ export interface TaskWorkerOptions {
    * default.
    */
   errorQueue?: string | undefined
-  /**
-   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
-   */
-  waitMs?: number | undefined
 }
 
 /**
@@ -1671,7 +1728,7 @@ export interface ListOptions extends CallOptions {
    * and still have a next one.
    */
   claimant?: string | undefined
-  /** Leaves the values out. */
+  /** Leaves the values out. A change that is made of such a task removes its value. */
   omitValues?: boolean | undefined
 }
 
@@ -1685,12 +1742,12 @@ export interface TaskPage<T = any> {
 
 /** Which documents of a namespace to list. */
 export interface ListDocsOptions extends CallOptions {
+  /** The page after this: `next` of the page before, or a document. */
+  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
   /** From this primary key on. */
   start?: string | undefined
   /** Up to this primary key, and without it; an empty one is no end. */
   end?: string | undefined
-  /** The page after this: `next` of the page before, or a document. */
-  after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
   /** At most this many; 1,000 by default, at most 10,000. */
   limit?: number | bigint | undefined
   /** Leaves the contents out. */
@@ -1802,69 +1859,12 @@ export class TaskStore<T = any> {
     value?: T,
     options?: NewTaskOptions & CallOptions & { skipColliding?: false | undefined }
   ): Promise<Task<T>>
+
   insert(
     queue: string,
     value: T | undefined,
     options: NewTaskOptions & CallOptions
   ): Promise<Task<T> | null>
-
-  /**
-   * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
-   * and tasks and documents that have to be as they were seen.
-   *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it is done as a whole or not at all;
-   * {@link TaskStore.fetch} tells which. Sent again, what it changed or deleted is not there at
-   * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
-   * of your own then.
-   *
-   * @param modification - what is to happen, all of it or nothing
-   * @throws {@link InvalidArgumentError} for names, values and times beyond their limits, values
-   * that are no JSON texts, and what is named twice, before anything is sent;
-   * {@link DependencyError} if something is not as it has to be, with all that is not
-   * (`dependency`), and then nothing has changed; {@link WrongTypeError} and
-   * {@link IncompatibleVersionError} if the keys hold something else.
-   */
-  modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
-
-  /**
-   * Leases one available task of these queues, or returns null if there is none now; see
-   * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
-   * at random, the oldest with a probability of one half, so that a task that fails again and again
-   * does not block the others; the order of the queues is random too.
-   *
-   * At least once: the task is available again when the lease is over, unless it was deleted or
-   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
-   * that no caller received.
-   *
-   * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
-   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
-   */
-  claim<V = T>(
-    queues: string | Iterable<string>,
-    options?: LeaseOptions
-  ): Promise<Task<V> | null>
-
-  /**
-   * Leases up to `max` available tasks, as `max` calls of {@link TaskStore.claim} would; one step.
-   *
-   * After an error it is as with {@link TaskStore.claim}.
-   *
-   * @throws As {@link TaskStore.claim}; also {@link InvalidArgumentError} for a `max` of 0 or above
-   * 1,000.
-   */
-  claimMany<V = T>(
-    queues: string | Iterable<string>,
-    max: number | bigint,
-    options?: LeaseOptions
-  ): Promise<Task<V>[]>
-
-  /**
-   * The loop of claims: leased tasks, one after the other or in batches, and it can wait for them.
-   * See {@link Claims}.
-   *
-   * @param queues - names of queues, 1 to 1,000
-   */
-  claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
 
   /**
    * A worker for these queues, which renews what it works on, retries what failed, and moves what
@@ -1875,11 +1875,15 @@ export class TaskStore<T = any> {
   worker<V = T>(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker<V>
 
   /**
-   * Renews the leases of tasks and documents for this long from now, all of them or none, and
+   * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and
    * returns their new versions.
    *
-   * @throws {DependencyError} if one of them is not there at that version or another claimant holds
-   * it, and then nothing has changed.
+   * After {@link ConnectionLostError} or {@link TimeoutError} all may be renewed, at versions that
+   * no caller received.
+   *
+   * @throws {@link InvalidArgumentError} for nothing to renew, more than 100,000 and what is named
+   * twice; {@link DependencyError} if one of them is not there at that version or another claimant
+   * holds it, and then nothing has changed.
    */
   renew(
     held: {
@@ -1890,33 +1894,6 @@ export class TaskStore<T = any> {
   ): Promise<Renewed>
 
   /**
-   * The tasks of these ids, from any queue, in the same order; missing ones are left out.
-   *
-   * @param ids - ids, 1 to 10,000
-   * @throws {@link InvalidArgumentError} for no id, more than 10,000 and ids beyond their limits;
-   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
-   */
-  fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
-
-  /**
-   * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
-   * between two pages may be on both or on none.
-   *
-   * @param queue - the queue's name, 1 to 64 KiB
-   * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
-   * 10,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
-   * else.
-   */
-  list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
-
-  /**
-   * The queues that hold tasks, by name, with how many: those that are asked for, or all.
-   *
-   * @throws As {@link TaskStore.queueStats}.
-   */
-  queues(options?: FilterOptions): Promise<Map<string, number>>
-
-  /**
    * Whether none of these queues holds a task.
    *
    * @throws As {@link TaskStore.queueStats}; also {@link InvalidArgumentError} for a filter that
@@ -1925,36 +1902,11 @@ export class TaskStore<T = any> {
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**
-   * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one
-   * point in time for each queue, and counted without reading the tasks.
-   *
-   * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
-   * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
-   * else.
-   */
-  queueStats(options?: FilterOptions): Promise<QueueStats[]>
-
-  /**
-   * Leases all documents of this primary key, by secondary key, or none if another claimant holds
-   * one of them. Their holder can claim them again.
-   *
-   * After {@link ConnectionLostError} or {@link TimeoutError} they may be leased; claiming them
-   * again is safe.
+   * The document of these keys that was inserted without an id of its own, or null if it is not
+   * there. A document with an id of its own is found by that ({@link TaskStore.fetchDocs}).
    *
    * @throws {@link InvalidArgumentError} for an empty key and names beyond their limits;
-   * {@link DependencyError} if another claimant holds one of them.
-   */
-  claimDocs<C = any>(
-    namespace: string,
-    key: string,
-    options?: LeaseOptions
-  ): Promise<Doc<C>[]>
-
-  /**
-   * The document of these keys that was inserted without an id of its own, or null if it is not there.
-   * One with an id of its own is found by that, with {@link TaskStore.fetchDocs}.
-   *
-   * @throws {InvalidArgumentError} for an empty key.
+   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
    */
   getDoc<C = any>(
     namespace: string,
@@ -1990,8 +1942,127 @@ export class TaskStore<T = any> {
   ): Promise<Doc<C>>
 
   /**
+   * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
+   * and tasks and documents that have to be as they were seen.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it is done as a whole or not at all;
+   * {@link TaskStore.fetch} tells which. Sent again, what it changed or deleted is not there at
+   * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
+   * of your own then.
+   *
+   * @param modification - what is to happen, all of it or nothing
+   * @throws {@link InvalidArgumentError} for names, values and times beyond their limits, values
+   * that are no JSON texts, and what is named twice, before anything is sent;
+   * {@link DependencyError} if something is not as it has to be, with all that is not
+   * (`dependency`), and then nothing has changed; {@link WrongTypeError} and
+   * {@link IncompatibleVersionError} if the keys hold something else.
+   */
+  modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
+
+  /**
+   * Leases one available task of these queues, or returns null if there is none now; see
+   * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
+   * at random, the oldest with a probability of one half, so that a task that fails again and again
+   * does not block the others; the order of the queues is random too.
+   *
+   * At least once: the task is available again when the lease is over, unless it was deleted or
+   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
+   * that no caller received.
+   *
+   * @param queues - names of queues, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
+   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
+   */
+  claim<V = T>(queues: string | Iterable<string>, options?: LeaseOptions): Promise<Task<V> | null>
+
+  /**
+   * Leases up to `max` available tasks, as `max` calls of {@link TaskStore.claim} would; one step.
+   *
+   * After an error it is as with {@link TaskStore.claim}.
+   *
+   * @param queues - names of queues, 1 to 1,000
+   * @param max - how many tasks at most, 1 to 1,000
+   * @throws As {@link TaskStore.claim}; also {@link InvalidArgumentError} for a `max` of 0 or above
+   * 1,000.
+   */
+  claimMany<V = T>(
+    queues: string | Iterable<string>,
+    max: number | bigint,
+    options?: LeaseOptions
+  ): Promise<Task<V>[]>
+
+  /**
+   * Leases one available task of these queues, or returns null if there is none now; see
+   * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
+   * at random, the oldest with a probability of one half, so that a task that fails again and again
+   * does not block the others; the order of the queues is random too.
+   *
+   * At least once: the task is available again when the lease is over, unless it was deleted or
+   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
+   * that no caller received.
+   *
+   * @param queues - names of queues, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
+   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
+   */
+  claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
+
+  /**
+   * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+   *
+   * @param ids - ids, 1 to 10,000
+   * @throws {@link InvalidArgumentError} for no id, more than 10,000 and ids beyond their limits;
+   * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
+   */
+  fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
+
+  /**
+   * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
+   * between two pages may be on both or on none.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
+   * 10,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
+   * else.
+   */
+  list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
+
+  /**
+   * The queues that hold tasks, by name, with how many: those that are asked for, or all.
+   *
+   * @throws As {@link TaskStore.queueStats}.
+   */
+  queues(options?: FilterOptions): Promise<Map<string, number>>
+
+  /**
+   * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one
+   * point in time for each queue, and counted without reading the tasks.
+   *
+   * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
+   * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
+   * else.
+   */
+  queueStats(options?: FilterOptions): Promise<QueueStats[]>
+
+  /**
+   * Leases all documents of this primary key, by secondary key, or none if another claimant holds
+   * one of them. Their holder can claim them again.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} they may be leased; claiming them
+   * again is safe.
+   *
+   * @param namespace - the namespace of documents, up to 64 characters
+   * @param key - the primary key of documents, up to 256 characters
+   * @throws {@link InvalidArgumentError} for an empty key and names beyond their limits;
+   * {@link DependencyError} if another claimant holds one of them.
+   */
+  claimDocs<C = any>(namespace: string, key: string, options?: LeaseOptions): Promise<Doc<C>[]>
+
+  /**
    * The documents of these ids, in the same order; missing ones are left out.
    *
+   * @param namespace - the namespace of documents, up to 64 characters
+   * @param ids - ids, 1 to 10,000
    * @throws As {@link TaskStore.fetch}.
    */
   fetchDocs<C = any>(
@@ -2024,6 +2095,7 @@ export class TaskStore<T = any> {
   time(options?: CallOptions): Promise<number>
 }
 
+export interface Claims<T = any> extends Loop<Task<T>[]> {}
 /**
  * The loop of a claimant over batches of leased tasks, of one task by default; made by {@link
  * TaskStore.claims}.
@@ -2047,20 +2119,6 @@ export class TaskStore<T = any> {
  */
 export class Claims<T = any> {
   private constructor()
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Task<T>[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Task<T>[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -2147,6 +2205,7 @@ export class Release extends Error {
   readonly delayMs: number | undefined
 }
 
+export interface Jobs<T = any> extends Loop<Job<T>> {}
 /**
  * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job
  * changes nothing about the one before.
@@ -2163,20 +2222,6 @@ export class Release extends Error {
  */
 export class Jobs<T = any> {
   private constructor()
-
-  /**
-   * The next job. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Job<T>, undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Job<T>, undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -2221,7 +2266,7 @@ export class Job<T = any> {
 
   /**
    * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-   * whole lease: stop working. What ends the job is refused then. A job that was left is lost too.
+   * whole lease: stop working. What ends the job is refused then.
    */
   readonly isLost: boolean
 
@@ -2231,7 +2276,7 @@ export class Job<T = any> {
    */
   readonly signal: AbortSignal
 
-  /** Whether one of the methods that end the job has succeeded, or the job was left. */
+  /** Whether one of the methods that end the job has succeeded. Sends nothing. */
   readonly isEnded: boolean
 
   /**
@@ -2241,15 +2286,27 @@ export class Job<T = any> {
   delete(): { deletes: TaskHandle[] }
 
   /**
-   * Leases all documents of this primary key while the job runs; no other job gets them meanwhile.
-   * What ends the job releases them, unless it deletes them or sets until when they are held. See
-   * {@link TaskStore.claimDocs}.
+   * Stops renewing the job; the task is available again when its lease is over. Nothing after the
+   * job has ended.
+   */
+  leave(): void
+
+  /** {@link leave}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+
+  /**
+   * Leases all documents of this primary key, by secondary key, for as long as the job goes on.
+   * They are the job's alone: no other job gets them meanwhile. What ends the job releases them,
+   * unless it deletes them or says until when they are to be held.
    *
-   * It rejects with {@link DependencyError} if another claimant holds one of them, and still does
-   * after `waitMs` milliseconds. A handler that lets this error through has not failed: the task is
-   * released with a delay of some milliseconds, as {@link fail} says. Waiters have no order: the
-   * claimant that held the documents may get them again first. It rejects with {@link LeaseLostError}
-   * once the job has ended.
+   * @param namespace - the namespace of documents, up to 64 characters
+   * @param key - the primary key of documents, up to 256 characters
+   * @param options.waitMs - how long to wait for documents that others hold; without it the call is
+   * refused at once, in milliseconds
+   * @throws As {@link TaskStore.claimDocs}; {@link DependencyError} if somebody else holds one of
+   * them, and then none is leased: a handler that lets this error through has not failed, and the
+   * task is given back, as {@link Job.fail} says; {@link LeaseLostError} once the job has ended,
+   * also if it ends meanwhile: nothing is held then.
    */
   claimDocs<C = any>(
     namespace: string,
@@ -2289,8 +2346,13 @@ export class Job<T = any> {
   fail(err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and schedules another attempt, after the worker's backoff or `delayMs`
-   * milliseconds; if that was the last attempt, moves the task to the error queue.
+   * Ends the job and puts the task off for another attempt, as the {@link TaskWorker} says, or into
+   * its error queue if that was the last.
+   *
+   * @param err - what went wrong
+   * @param options.delayMs - how long until the task is available again, in place of what the
+   * worker says, in milliseconds
+   * @throws As {@link Job.finish}.
    */
   retry(err?: string, options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
 
@@ -2304,20 +2366,15 @@ export class Job<T = any> {
   moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and releases the task without counting an attempt, available after `delayMs`
-   * milliseconds; 0 is at once. By default it is a random time of 50 to 100, so that a task is
-   * not claimed and released in a tight loop. It does not count for `maxClaims` either.
+   * Ends the job and gives the task back untried, available after a random time of 100 milliseconds
+   * or up to half of it less, so that it is not given and given back all the time. This is no
+   * attempt, and no claim without an end.
+   *
+   * @param options.delayMs - how long until the task is available again; 0 is at once, and without
+   * it a random time, in milliseconds
+   * @throws As {@link Job.finish}.
    */
   release(options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
-
-  /**
-   * Stops renewing the job; the task is available again when its lease is over. Nothing after the
-   * job has ended.
-   */
-  leave(): void
-
-  /** {@link leave}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**

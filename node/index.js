@@ -1,42 +1,17 @@
 'use strict'
 
-const { connect, Client } = require('./lib/client.js')
-const { ConsumerLease, Ick, IckChannel } = require('./lib/ick.js')
-const { Batches, Claims, Garbage, Jobs, Messages } = require('./lib/loops.js')
-const { VERSION: version } = require('./lib/native.js')
-const { ShuffleConsumer, ShuffleQueue, shard } = require('./lib/shuffle.js')
-const { Message } = require('./lib/message.js')
-const { TaskStore } = require('./lib/tasks.js')
-const { Doc, DocChange, Task, TaskChange } = require('./lib/changes.js')
-const { Move, Release, Retry, TaskWorker } = require('./lib/task-worker.js')
-const { Job } = require('./lib/job.js')
-const { classes } = require('./lib/errors.js')
+const { pushDocChange: _, pushTaskChange: __, ...changes } = require('./lib/changes.js')
 
 module.exports = {
-  connect,
-  version,
-  Client,
-  Ick,
-  Batches,
-  ConsumerLease,
-  IckChannel,
-  shard,
-  ShuffleQueue,
-  ShuffleConsumer,
-  Messages,
-  Garbage,
-  Message,
-  TaskStore,
-  Task,
-  TaskChange,
-  Doc,
-  DocChange,
-  Claims,
-  TaskWorker,
-  Jobs,
-  Job,
-  Retry,
-  Move,
-  Release,
-  ...classes
+  version: require('./lib/native.js').VERSION,
+  ...require('./lib/client.js'),
+  ...require('./lib/ick.js'),
+  ...require('./lib/loops.js'),
+  ...require('./lib/shuffle.js'),
+  ...require('./lib/message.js'),
+  ...require('./lib/tasks.js'),
+  ...changes,
+  ...require('./lib/task-worker.js'),
+  ...require('./lib/job.js'),
+  ...require('./lib/errors.js').classes
 }

@@ -26,8 +26,7 @@ class Handle {
  */
 function lostSignal(what, handle) {
   const controller = new AbortController()
-  const native = nativeOf(handle)
-  const told = begin(undefined, isTrue, (number) => native.lost(number), undefined, true)
+  const told = begin(undefined, isTrue, losing(nativeOf(handle)), undefined, true)
   told.then((isLost) => {
     // A call that failed is one for a lease that has ended already.
     if (isLost === true) {
@@ -35,6 +34,11 @@ function lostSignal(what, handle) {
     }
   })
   return controller.signal
+}
+
+/** How that call is sent. In a function of its own, or what follows it would keep the lease alive. */
+function losing(native) {
+  return (number) => native.lost(number)
 }
 
 module.exports = { Handle, lostSignal, nativeOf }

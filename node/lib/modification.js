@@ -27,10 +27,23 @@ function deleting(handle) {
 
 /** The two lists of a modification. */
 function entriesOf(argument, modification) {
-  const given = args.known(argument, modification, Object.keys(KINDS))
+  return listsOf(argument, modification, KINDS)
+}
+
+/** The two lists of what is to be renewed. */
+function heldOf(held) {
+  return listsOf('held', held, { tasks: args.pushTaskId, docs: args.pushDocId })
+}
+
+/** Of each kind how many there are, and those. */
+function listsOf(argument, value, kinds) {
+  const given = args.known(argument, value, Object.keys(kinds))
   const entries = new args.Entries()
-  for (const kind in KINDS) {
-    pushAll(entries, kind, KINDS[kind], kind === 'deletes' ? deletesOf(given) : given[kind])
+  for (const kind in kinds) {
+    const { [kind]: values = [] } = kind === 'deletes' ? { deletes: deletesOf(given) } : given
+    const all = Array.from(check.iterable(kind, values, check.limits.tasks.MODIFICATION_ENTRIES_MAX))
+    entries.push(all.length)
+    all.forEach((value, index) => kinds[kind](entries, `${kind}[${index}]`, value))
   }
   return entries
 }
@@ -49,22 +62,6 @@ function entriesOfOne(kind, value) {
     if (other === kind) KINDS[kind](entries, '', value)
   }
   return entries
-}
-
-/** The two lists of what is to be renewed. */
-function heldOf(held) {
-  const { tasks, docs } = args.known('held', held, ['tasks', 'docs'])
-  const entries = new args.Entries()
-  pushAll(entries, 'tasks', args.pushTaskId, tasks)
-  pushAll(entries, 'docs', args.pushDocId, docs)
-  return entries
-}
-
-/** How many there are, and those. */
-function pushAll(entries, kind, push, values = []) {
-  const all = Array.from(check.iterable(kind, values, check.limits.tasks.MODIFICATION_ENTRIES_MAX))
-  entries.push(all.length)
-  all.forEach((value, index) => push(entries, `${kind}[${index}]`, value))
 }
 
 module.exports = { deleting, entriesOf, entriesOfOne, heldOf }

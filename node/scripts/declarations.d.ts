@@ -20,8 +20,7 @@ export type Entry<T extends string | Buffer = string> = [member: T, score: numbe
 
 /** What an add changed. */
 export interface Added {
-  new: number
-  lowered: number
+  //! fields ick.Added
 }
 
 /** The sizes and score ranges of an Ick. A range of an empty set is null. */
@@ -78,14 +77,11 @@ export interface ResultOptions {
 
 /** What {@link connect} takes beside the URL. */
 export interface ConnectOptions extends ResultOptions, CallOptions {
-  timeoutMs?: number | undefined
-  connectTimeoutMs?: number | undefined
-  retries?: number | bigint | undefined
   /** The user; goes with a password. */
   username?: string | undefined
   /** The password, as it is: nothing is unescaped. */
   password?: string | undefined
-  clientName?: string | undefined
+  //! settings
 }
 
 /**
@@ -142,49 +138,6 @@ export interface Recovery {
 export class Client<T extends string | Buffer = string> {
   private constructor()
 
-  ick(name: Member, options?: { returnBuffers?: undefined }): Ick<T>
-  ick(name: Member, options: { returnBuffers: false }): Ick<string>
-  ick(name: Member, options: { returnBuffers: true }): Ick<Buffer>
-  ick(name: Member, options?: ResultOptions): Ick<string> | Ick<Buffer>
-
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options?: { returnBuffers?: undefined }
-  ): IckChannel<T>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options: { returnBuffers: false }
-  ): IckChannel<string>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options: { returnBuffers: true }
-  ): IckChannel<Buffer>
-  ickChannel(
-    name: Member,
-    shards: number | bigint,
-    options?: ResultOptions
-  ): IckChannel<string> | IckChannel<Buffer>
-
-  shuffleQueue(
-    name: Member,
-    options?: ShuffleQueueOptions & { returnBuffers?: undefined }
-  ): ShuffleQueue<T>
-  shuffleQueue(
-    name: Member,
-    options: ShuffleQueueOptions & { returnBuffers: false }
-  ): ShuffleQueue<string>
-  shuffleQueue(
-    name: Member,
-    options: ShuffleQueueOptions & { returnBuffers: true }
-  ): ShuffleQueue<Buffer>
-  shuffleQueue(
-    name: Member,
-    options?: ShuffleQueueOptions & ResultOptions
-  ): ShuffleQueue<string> | ShuffleQueue<Buffer>
-
   tasks<T = any>(name: Member, options?: TaskStoreOptions): TaskStore<T>
 
   /**+
@@ -208,6 +161,8 @@ export class Client<T extends string | Buffer = string> {
 
   /** {@link close}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+
+  //! methods
 }
 
 /**
@@ -234,59 +189,46 @@ export class Client<T extends string | Buffer = string> {
 export class Ick<T extends string | Buffer = string> {
   private constructor()
 
-  add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
-
-  /**
-   * Moves the lowest members to the consumer set until that holds `max`, and returns its first
-   * `max` with their scores, lowest first.
-   *
-   * What was reserved before and not committed is part of the batch: a consumer that crashed gets
-   * it again. With `backwash` everything that is reserved is first folded back, so that the batch
-   * holds the lowest scores of both sets.
-   */
-  reserve(
-    max: number | bigint,
-    options?: CallOptions & { backwash?: boolean | undefined }
-  ): Promise<Entry<T>[]>
-
-  commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
-
-  exchange(
-    max: number | bigint,
-    members?: Iterable<Member>,
-    options?: CallOptions & { backwash?: boolean | undefined }
-  ): Promise<Entry<T>[]>
-
-  stats(options?: CallOptions): Promise<Stats<T> | null>
-
   peek(
     max: number | bigint,
     options?: CallOptions & { set?: 'producer' | 'consumer' | undefined }
   ): Promise<Entry<T>[]>
 
-  delete(options?: CallOptions): Promise<number>
+  //! methods
+}
 
-  unlink(options?: CallOptions): Promise<number>
-
+/** What all loops of consumers have. */
+export interface Loop<B> {
   /**
-   * Takes the consumer lease for this many milliseconds, from 1 to a day; it is renewed until it
-   * is released. Null if another consumer holds it. See {@link ConsumerLease}.
+   * The next batch, or the next job. Ask for one at a time. After an error that a retry can fix, the next call
+   * continues the loop. A signal that has aborted stays so, and every further call rejects with its reason.
    */
-  lease(ttlMs: number, options?: CallOptions): Promise<ConsumerLease<T> | null>
+  next(): Promise<IteratorResult<B, undefined>>
 
-  batches(max: number | bigint, options?: BatchesOptions): Batches<T>
+  /** Ends the loop; what `break` calls. The last batch of an Ick stays reserved. */
+  return(): Promise<IteratorResult<B, undefined>>
+
+  /** The loop itself. */
+  [Symbol.asyncIterator](): this
+
+  /** {@link Loop.return}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** What a loop takes. */
-export interface BatchesOptions extends CallOptions {
+export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for work when there is none, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
-   * Waiting costs the server almost nothing.
+   * How long to wait when there is nothing, in milliseconds; it starts again for each batch, and Infinity waits
+   * without limit. Left out, the loop ends when there is nothing left. All that wait in a process share one
+   * connection, and what comes wakes one of them.
    */
   waitMs?: number | undefined
 }
 
+/** What a loop over batches of members takes. */
+export interface BatchesOptions extends WaitOptions {}
+
+export interface Batches<T extends string | Buffer = string> extends Loop<Entry<T>[]> {}
 /**
  * A consumer's loop; made by `batches` of an Ick, a channel or a lease. Asking for the next batch
  * commits the one before, in one round trip.
@@ -310,29 +252,11 @@ export interface BatchesOptions extends CallOptions {
 export class Batches<T extends string | Buffer = string> {
   private constructor()
 
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Entry<T>[], undefined>>
-
-  /** Ends the loop and leaves the last batch reserved; what `break` calls. */
-  return(): Promise<IteratorResult<Entry<T>[], undefined>>
-
   commit(options?: CallOptions): Promise<number>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/**
- * The right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
- *
- * A native thread renews it, so a busy event loop keeps it. Calls through it carry its token: once
- * it is lost they reject with {@link LeaseLostError} and do nothing. The garbage collector releases
- * one that is not referenced any more; one whose process dies expires.
+/**+
+ * The garbage collector releases one that is not referenced any more; one whose process dies expires.
  *
  * @example
  * import { connect } from 'millpond'
@@ -349,7 +273,6 @@ export class Batches<T extends string | Buffer = string> {
 export class ConsumerLease<T extends string | Buffer = string> {
   private constructor()
 
-  /** Whether the lease was lost or released: stop working on the batch. */
   readonly isLost: boolean
 
   /**
@@ -358,33 +281,15 @@ export class ConsumerLease<T extends string | Buffer = string> {
    */
   readonly signal: AbortSignal
 
-  reserve(max: number | bigint, options?: CallOptions): Promise<Entry<T>[]>
-
-  commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
-
-  exchange(
-    max: number | bigint,
-    members?: Iterable<Member>,
-    options?: CallOptions
-  ): Promise<Entry<T>[]>
-
-  batches(max: number | bigint, options?: BatchesOptions): Batches<T>
-
-  /**
-   * Releases the lease, so that another consumer can take it at once. Returns false if it was
-   * not held any more.
-   */
   release(options?: CallOptions): Promise<boolean>
 
   /** {@link release}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+
+  //! methods
 }
 
-/**
- * Several Icks that share the members of one dirty list, so that as many consumers can work at
- * once; made by {@link Client.ickChannel}. The Icks are named `name/0`, `name/1` and so on; a
- * member always lives in the same one.
- *
+/**+
  * @example
  * import { connect } from 'millpond'
  *
@@ -404,17 +309,7 @@ export class IckChannel<T extends string | Buffer = string> {
 
   draining(earlier: number | bigint): IckChannel<T>
 
-  ick(number: number | bigint): Ick<T>
-
-  ickOf(member: Member): number
-
-  add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
-
-  batches(
-    numbers: Iterable<number | bigint>,
-    max: number | bigint,
-    options?: BatchesOptions
-  ): Batches<T>
+  //! methods
 }
 
 /**
@@ -498,33 +393,22 @@ export interface ShuffleStats {
  * with its fields; a queue with `returnBuffers` returns both.
  */
 export interface DeadLetter<T extends string | Buffer = string> {
-  id: string
-  message: Message<T>
-  group: T
-  consumer: T
-  deliveries: number
+  //! fields shuffle.DeadLetter
 }
 
 /** What {@link ShuffleConsumer.reclaim} took over. */
 export interface Reclaimed<T extends string | Buffer = string> {
-  messages: Message<T>[]
-  dead: number
+  //! fields shuffle.Reclaimed
 }
 
 /** What {@link Client.shuffleQueue} takes beside the name. */
 export interface ShuffleQueueOptions { //! shuffle.ShuffleQueue
-  streams?: number | bigint | undefined
-  streamsPerShard?: number | bigint | undefined
-  ttlMs?: number | undefined
-  deadTtlMs?: number | undefined
-  trackKeys?: 'global' | 'queue' | undefined
+  //! settings
 }
 
 /** What {@link ShuffleQueue.consumer} takes beside the names. */
 export interface ShuffleConsumerOptions { //! shuffle.ShuffleConsumer
-  preferStream?: number | bigint | undefined
-  defaultStream?: boolean | undefined
-  maxDeliveries?: number | bigint | undefined
+  //! settings
 }
 
 /** What a tracked write takes. */
@@ -539,7 +423,7 @@ export interface TrackedOptions extends CallOptions {
 
 /** What a collection takes. */
 export interface GarbageOptions extends CallOptions { //! shuffle.Garbage
-  timeDigits?: number | bigint | undefined
+  //! settings
 }
 
 /** What a read takes. */
@@ -553,15 +437,9 @@ export interface ReadOptions extends CallOptions {
 }
 
 /** What the loop of a consumer takes. */
-export interface MessagesOptions extends CallOptions {
+export interface MessagesOptions extends WaitOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
   max?: number | bigint | undefined
-  /**
-   * How long to wait for a message when there is none, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when there is nothing left.
-   * All that wait in a process share one connection, and a message wakes one of them.
-   */
-  waitMs?: number | undefined
 }
 
 /**
@@ -612,21 +490,7 @@ export function shard(
 export class ShuffleQueue<T extends string | Buffer = string> {
   private constructor()
 
-  write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
-
-  writeMany(
-    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
-    options?: CallOptions
-  ): Promise<Receipt[]>
-
-  /**
-   * Writes one message of a tenant, and remembers where it is by the value of its field
-   * `trackField`, until a deadline. A message without that field, or with nothing in it, is written
-   * and not tracked; of two messages with the same value the later one is tracked. See
-   * {@link write}.
-   *
-   * @throws {InvalidArgumentError} also for an empty `trackField`.
-   *
+  /**+
    * @example
    * import { connect } from 'millpond'
    *
@@ -635,12 +499,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * const deleted = await queue.deleteTracked('j-1')
    * console.log(deleted.id === receipt.id, await queue.len()) //=> true 0
    */
-  writeTracked(
-    shardKey: Member,
-    fields: Fields,
-    trackField: Member,
-    options?: TrackedOptions
-  ): Promise<Receipt>
+  //! method writeTracked
 
   /**+
    * @example
@@ -651,11 +510,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * const receipts = await queue.writeTrackedMany(messages, 'job')
    * console.log((await queue.deleteTracked('j-2')).id === receipts[1].id) //=> true
    */
-  writeTrackedMany(
-    messages: Iterable<readonly [shardKey: Member, fields: Fields]>,
-    trackField: Member,
-    options?: TrackedOptions
-  ): Promise<Receipt[]>
+  //! method writeTrackedMany
 
   /**+
    * @example
@@ -665,19 +520,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * await queue.write('tenant-7', { image: 'a.png' })
    * console.log(await queue.resize(64)) //=> 64
    */
-  resize(streams: number | bigint, options?: CallOptions): Promise<number>
-
-  /**
-   * Deletes the message that is tracked by this value, for all groups, delivered or not. Returns
-   * where it was, or null if there is none (any more). A consumer that works on it is not stopped.
-   * With the global keys it is found in any queue.
-   *
-   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort it may be done; repeated,
-   * it returns null then.
-   *
-   * @throws {CorruptError} if the record of this value names no message; it is left as it is.
-   */
-  deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
+  //! method resize
 
   /**
    * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
@@ -691,29 +534,6 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    */
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
-  gc(options?: GarbageOptions): Garbage<T>
-
-  consumer(
-    group: Member,
-    consumer: Member,
-    options?: ShuffleConsumerOptions
-  ): ShuffleConsumer<T>
-
-  len(options?: CallOptions): Promise<number>
-
-  backlog(options?: CallOptions): Promise<number>
-
-  pendingCount(group: Member, options?: CallOptions): Promise<number>
-
-  stats(group: Member, options?: CallOptions): Promise<ShuffleStats>
-
-  /**
-   * Up to `max` messages that were delivered too often, the oldest first; 100 by default, at most
-   * 10,000. They lie in the stream `<queue>:dead`, and stay until they are deleted or the queue's
-   * `deadTtlMs` is over.
-   */
-  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
-
   /**+
    * @example
    * import { connect } from 'millpond'
@@ -721,10 +541,9 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * const queue = (await connect('memory:')).shuffleQueue('jobs')
    * console.log(await queue.deleteDeadLetters(await queue.deadLetters())) //=> 0
    */
-  deleteDeadLetters(
-    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
-    options?: CallOptions
-  ): Promise<number>
+  //! method deleteDeadLetters
+
+  //! methods
 }
 
 /**
@@ -757,27 +576,10 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
 
   messages(options?: MessagesOptions): Messages<T>
 
-  ack(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
-
-  ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
-
-  extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
-
-  /**
-   * Takes over up to `max` messages, 1 to 10,000, that were delivered at least `minIdleMs`
-   * milliseconds ago and neither acknowledged nor extended since: those of consumers that are gone.
-   * After `maxDeliveries` a message becomes a dead letter instead.
-   *
-   * A slow consumer may still be working on a message that is taken over: `minIdleMs` has to be
-   * longer than its work, or it has to {@link extend} what it works on.
-   */
-  reclaim(
-    minIdleMs: number,
-    max: number | bigint,
-    options?: CallOptions
-  ): Promise<Reclaimed<T>>
+  //! methods
 }
 
+export interface Messages<T extends string | Buffer = string> extends Loop<Message<T>[]> {}
 /**
  * The loop of a {@link ShuffleConsumer} over batches of messages; made by
  * {@link ShuffleConsumer.messages}.
@@ -803,30 +605,11 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  */
 export class Messages<T extends string | Buffer = string> {
   private constructor()
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Message<T>[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Message<T>[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/**
- * The values of tracked messages whose deadline has passed, in batches; made by
- * {@link ShuffleQueue.gc}.
- *
- * Asking for the next batch deletes what is recorded of the last one; a loop that is left by an
- * exception or `break` keeps that one for the next collection. So does one whose values are not
- * UTF-8 where strings are wanted, which ends the loop. The messages themselves stay in their
- * streams.
+export interface Garbage<T extends string | Buffer = string> extends Loop<T[]> {}
+/**+
+ * A batch whose values are not UTF-8 where strings are wanted ends the loop, and is kept as well.
  *
  * @example
  * import { connect } from 'millpond'
@@ -845,21 +628,6 @@ export class Garbage<T extends string | Buffer = string> {
   readonly scanned: number
 
   readonly deleted: number
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop. A signal that has aborted stays so, and every further call rejects
-   * with its reason; a new collection returns what no caller received.
-   */
-  next(): Promise<IteratorResult<T[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<T[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -929,16 +697,11 @@ export class Task<T = any> implements TaskHandle {
 
 /** What a change of a task sets. */
 export interface TaskChangeOptions { //! tasks.TaskChange
-  queue?: string | undefined
   /** The new value: anything that JSON has. */
   value?: unknown
   /** The same as a JSON text, which is kept byte for byte; null removes the value. */
   json?: string | null | undefined
-  atMs?: number | bigint | undefined
-  /** The same as a delay from now, by the store's clock. */
-  delayMs?: number | undefined
-  attempt?: number | bigint | undefined
-  err?: string | undefined
+  //! settings
 }
 
 /**
@@ -962,9 +725,8 @@ export type DocFields = { readonly namespace: string; readonly id: string } & {
   readonly [Field in Exclude<keyof Doc, 'namespace' | 'id' | 'content' | 'change'>]?: Doc[Field] | undefined
 }
 
-/**
- * A document as a store returned it: found by its namespace and id, sorted by its keys,
- * leased for a time as tasks are, but never consumed. Its fields are a copy.
+/**+
+ * Its fields are a copy.
  *
  * @example
  * import { connect } from 'millpond'
@@ -996,10 +758,7 @@ export interface DocChangeOptions<C = any> { //! tasks.DocChange
   content?: C | undefined
   /** The same as a JSON text, which is kept byte for byte. */
   json?: string | undefined
-  atMs?: number | bigint | undefined
-  /** The same as a time from now, by the store's clock. */
-  delayMs?: number | undefined
-  release?: boolean | undefined
+  //! settings
 }
 
 /** A change of a document; made by {@link Doc.change}. */
@@ -1014,15 +773,7 @@ export class DocChange<C = any> {
 export interface NewTaskOptions { //! tasks.NewTask
   /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
   json?: string | null | undefined
-  id?: string | undefined
-  atMs?: number | bigint | undefined
-  /** The same as a delay from now, by the store's clock. */
-  delayMs?: number | undefined
-  attempt?: number | bigint | undefined
-  err?: string | undefined
-  priority?: number | bigint | undefined
-  ttlMs?: number | undefined
-  skipColliding?: boolean | undefined
+  //! settings
 }
 
 /** A task to insert. */
@@ -1035,10 +786,9 @@ export interface NewTask<T = any> extends NewTaskOptions {
 
 /** What a document is put with beside its namespace, its primary key and its content. */
 export interface PutDocOptions { //! tasks.NewDoc
-  secondaryKey?: string | undefined
-  id?: string | undefined
   /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
   json?: string | null | undefined
+  //! settings -skipColliding
 }
 
 /** A document to put; it needs a content. */
@@ -1061,30 +811,14 @@ export interface NewDoc extends PutDoc {
  * only once.
  */
 export interface Modification<T = any> {
-  /** Tasks to insert. Refused if a task of that id is there, in any queue. */
   inserts?: Iterable<NewTask<T>> | undefined
-  /** Tasks to change. Refused if one is not there at its version, or another claimant holds it. */
   changes?: Iterable<TaskChange> | undefined
-  /** Tasks to delete. Refused if one is not there at its version, or another claimant holds it. */
   deletes?: Iterable<TaskHandle> | undefined
-  /** Refused if one of these tasks is not there at its version, claimed or not. */
   depends?: Iterable<TaskHandle> | undefined
-  /**
-   * Documents to insert. Refused if one of that id is there in its namespace; without an id of its own,
-   * if one of its keys is.
-   */
   docInserts?: Iterable<NewDoc> | undefined
-  /**
-   * Documents to insert, or whose content replaces that of the document of their id. Refused if another
-   * claimant holds the document, and as an id that is taken if it has other keys. Its claimant stays
-   * the same. They are among `insertedDocs` of what the modification did, after the inserts.
-   */
   docPuts?: Iterable<PutDoc> | undefined
-  /** Documents to change. Refused as changes of tasks are. */
   docChanges?: Iterable<DocChange> | undefined
-  /** Documents to delete. Refused as deletes of tasks are. */
   docDeletes?: Iterable<DocHandle> | undefined
-  /** Refused if one of these documents is not there at its version, claimed or not. */
   docDepends?: Iterable<DocHandle> | undefined
 }
 
@@ -1099,16 +833,8 @@ export interface Renewed {
 }
 
 /** What {@link Client.tasks} takes beside the name. */
-export interface TaskStoreOptions {
-  /**
-   * The name that claims are made under: 1 to 64 characters; 16 random hexadecimal digits by
-   * default. It is no secret: any program that uses a claimant's name can do what that claimant
-   * can. Each job of a worker has a claimant of its own: this one, cut to 47 characters, `/` and 16
-   * random hexadecimal digits. So two jobs never hold the same task or document, and {@link
-   * TaskStore.modify} is refused for what a job holds. What a job's end delays to a time in the
-   * future, this claimant holds until then.
-   */
-  claimant?: string | undefined
+export interface TaskStoreOptions { //! tasks.TaskStore
+  //! settings
 }
 
 /** What a claim takes. */
@@ -1124,21 +850,14 @@ export interface GetDocOptions extends CallOptions {
 }
 
 /** What the loop of claims takes. */
-export interface ClaimsOptions extends LeaseOptions {
+export interface ClaimsOptions extends WaitOptions { //! tasks.Claims
   /** The most tasks in a batch, 1 to 1,000; 1 by default. */
   max?: number | bigint | undefined
-  /**
-   * How long to wait for a task when none is available, in milliseconds; it starts again for each
-   * batch, and Infinity waits without limit. Left out, the loop ends when nothing is available. All
-   * that wait in a process share one connection; a task that becomes available, by a call or as its
-   * time comes, wakes one of them.
-   */
-  waitMs?: number | undefined
+  //! settings -waitMs
 }
 
 /** What {@link TaskStore.worker} takes beside the queues. */
 export interface TaskWorkerOptions { //! tasks.Worker
-  leaseMs?: number | undefined
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
    * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
@@ -1146,13 +865,11 @@ export interface TaskWorkerOptions { //! tasks.Worker
   backoffMs?: number | undefined
   /** The longest such delay, in milliseconds; an hour by default. */
   backoffMaxMs?: number | undefined
-  maxAttempts?: number | bigint | undefined
-  maxClaims?: number | bigint | undefined
-  errorQueue?: string | undefined
   /**
    * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
    */
   waitMs?: number | undefined
+  //! settings
 }
 
 /**
@@ -1164,17 +881,14 @@ export interface FilterOptions extends CallOptions {
   exact?: Iterable<string> | undefined
   /** Also those whose names begin like this. */
   prefixes?: Iterable<string> | undefined
-  limit?: number | bigint | undefined
+  //! settings
 }
 
 /** Which tasks of a queue to list. */
 export interface ListOptions extends CallOptions {
   /** The page after this: `next` of the page before, or a task. */
   after?: { readonly atMs: number; readonly id: string } | undefined
-  limit?: number | bigint | undefined
-  claimant?: string | undefined
-  /** Leaves the values out. */
-  omitValues?: boolean | undefined
+  //! settings
 }
 
 export interface TaskPage<T = any> {
@@ -1183,12 +897,9 @@ export interface TaskPage<T = any> {
 
 /** Which documents of a namespace to list. */
 export interface ListDocsOptions extends CallOptions {
-  start?: string | undefined
-  end?: string | undefined
   /** The page after this: `next` of the page before, or a document. */
   after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
-  limit?: number | bigint | undefined
-  omitContents?: boolean | undefined
+  //! settings
 }
 
 export interface DocPage<C = any> {
@@ -1262,36 +973,15 @@ export class TaskStore<T = any> {
     value?: T,
     options?: NewTaskOptions & CallOptions & { skipColliding?: false | undefined }
   ): Promise<Task<T>>
+
   insert(
     queue: string,
     value: T | undefined,
     options: NewTaskOptions & CallOptions
   ): Promise<Task<T> | null>
 
-  modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
-
-  claim<V = T>(
-    queues: string | Iterable<string>,
-    options?: LeaseOptions
-  ): Promise<Task<V> | null>
-
-  claimMany<V = T>(
-    queues: string | Iterable<string>,
-    max: number | bigint,
-    options?: LeaseOptions
-  ): Promise<Task<V>[]>
-
-  claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
-
   worker<V = T>(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker<V>
 
-  /**
-   * Renews the leases of tasks and documents for this long from now, all of them or none, and
-   * returns their new versions.
-   *
-   * @throws {DependencyError} if one of them is not there at that version or another claimant holds
-   * it, and then nothing has changed.
-   */
   renew(
     held: {
       tasks?: Iterable<TaskHandle> | undefined
@@ -1300,28 +990,8 @@ export class TaskStore<T = any> {
     options?: LeaseOptions
   ): Promise<Renewed>
 
-  fetch<V = T>(ids: Iterable<string>, options?: CallOptions): Promise<Task<V>[]>
-
-  list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
-
-  queues(options?: FilterOptions): Promise<Map<string, number>>
-
   areEmpty(options: FilterOptions): Promise<boolean>
 
-  queueStats(options?: FilterOptions): Promise<QueueStats[]>
-
-  claimDocs<C = any>(
-    namespace: string,
-    key: string,
-    options?: LeaseOptions
-  ): Promise<Doc<C>[]>
-
-  /**
-   * The document of these keys that was inserted without an id of its own, or null if it is not there.
-   * One with an id of its own is found by that, with {@link TaskStore.fetchDocs}.
-   *
-   * @throws {InvalidArgumentError} for an empty key.
-   */
   getDoc<C = any>(
     namespace: string,
     key: string,
@@ -1344,19 +1014,10 @@ export class TaskStore<T = any> {
     options?: PutDocOptions & CallOptions
   ): Promise<Doc<C>>
 
-  fetchDocs<C = any>(
-    namespace: string,
-    ids: Iterable<string>,
-    options?: CallOptions
-  ): Promise<Doc<C>[]>
-
-  listDocs<C = any>(namespace: string, options?: ListDocsOptions): Promise<DocPage<C>>
-
-  namespaceStats(options?: FilterOptions): Promise<NamespaceStats[]>
-
-  time(options?: CallOptions): Promise<number>
+  //! methods
 }
 
+export interface Claims<T = any> extends Loop<Task<T>[]> {}
 /**
  * The loop of a claimant over batches of leased tasks, of one task by default; made by {@link
  * TaskStore.claims}.
@@ -1380,20 +1041,6 @@ export class TaskStore<T = any> {
  */
 export class Claims<T = any> {
   private constructor()
-
-  /**
-   * The next batch. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Task<T>[], undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Task<T>[], undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -1479,6 +1126,7 @@ export class Release extends Error {
   readonly delayMs: number | undefined
 }
 
+export interface Jobs<T = any> extends Loop<Job<T>> {}
 /**
  * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job
  * changes nothing about the one before.
@@ -1495,20 +1143,6 @@ export class Release extends Error {
  */
 export class Jobs<T = any> {
   private constructor()
-
-  /**
-   * The next job. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop.
-   */
-  next(): Promise<IteratorResult<Job<T>, undefined>>
-
-  /** Ends the loop; what `break` calls. */
-  return(): Promise<IteratorResult<Job<T>, undefined>>
-
-  [Symbol.asyncIterator](): this
-
-  /** {@link return}, at the end of the block of an `await using`. */
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -1550,10 +1184,6 @@ export class Job<T = any> {
   /** The task at its newest version. */
   readonly handle: TaskHandle
 
-  /**
-   * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-   * whole lease: stop working. What ends the job is refused then. A job that was left is lost too.
-   */
   readonly isLost: boolean
 
   /**
@@ -1562,7 +1192,6 @@ export class Job<T = any> {
    */
   readonly signal: AbortSignal
 
-  /** Whether one of the methods that end the job has succeeded, or the job was left. */
   readonly isEnded: boolean
 
   /**
@@ -1572,44 +1201,6 @@ export class Job<T = any> {
   delete(): { deletes: TaskHandle[] }
 
   /**
-   * Leases all documents of this primary key while the job runs; no other job gets them meanwhile.
-   * What ends the job releases them, unless it deletes them or sets until when they are held. See
-   * {@link TaskStore.claimDocs}.
-   *
-   * It rejects with {@link DependencyError} if another claimant holds one of them, and still does
-   * after `waitMs` milliseconds. A handler that lets this error through has not failed: the task is
-   * released with a delay of some milliseconds, as {@link fail} says. Waiters have no order: the
-   * claimant that held the documents may get them again first. It rejects with {@link LeaseLostError}
-   * once the job has ended.
-   */
-  claimDocs<C = any>(
-    namespace: string,
-    key: string,
-    options?: CallOptions & { waitMs?: number | undefined }
-  ): Promise<Doc<C>[]>
-
-  finish(modification: Modification, options?: CallOptions): Promise<Modified>
-
-  done(options?: CallOptions): Promise<Modified>
-
-  fail(err?: string, options?: CallOptions): Promise<Modified>
-
-  /**
-   * Ends the job and schedules another attempt, after the worker's backoff or `delayMs`
-   * milliseconds; if that was the last attempt, moves the task to the error queue.
-   */
-  retry(err?: string, options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
-
-  moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
-
-  /**
-   * Ends the job and releases the task without counting an attempt, available after `delayMs`
-   * milliseconds; 0 is at once. By default it is a random time of 50 to 100, so that a task is
-   * not claimed and released in a tight loop. It does not count for `maxClaims` either.
-   */
-  release(options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
-
-  /**
    * Stops renewing the job; the task is available again when its lease is over. Nothing after the
    * job has ended.
    */
@@ -1617,6 +1208,8 @@ export class Job<T = any> {
 
   /** {@link leave}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+
+  //! methods
 }
 
 /**

@@ -27,37 +27,15 @@ impl Entries {
     pub(crate) fn modification(&self) -> napi::Result<Modification> {
         let mut reader = self.reader();
         let mut all = Modification::new();
-        for _ in 0..reader.count()? {
-            let task = NewTask::new(reader.text()?);
-            all = all.insert(reader.new_task(task)?);
-        }
-        for _ in 0..reader.count()? {
-            all = all.change(reader.change()?);
-        }
-        for _ in 0..reader.count()? {
-            all = all.delete(reader.task_id()?);
-        }
-        for _ in 0..reader.count()? {
-            all = all.depend(reader.task_id()?);
-        }
-        for _ in 0..reader.count()? {
-            let doc = NewDoc::new(reader.text()?, reader.text()?);
-            all = all.insert_doc(reader.new_doc(doc)?);
-        }
-        for _ in 0..reader.count()? {
-            let doc = NewDoc::new(reader.text()?, reader.text()?);
-            all = all.put_doc(reader.new_doc(doc)?);
-        }
-        for _ in 0..reader.count()? {
-            let change = DocChange::new(reader.doc_id()?);
-            all = all.change_doc(reader.doc_change(change)?);
-        }
-        for _ in 0..reader.count()? {
-            all = all.delete_doc(reader.doc_id()?);
-        }
-        for _ in 0..reader.count()? {
-            all = all.depend_doc(reader.doc_id()?);
-        }
+        all = reader.each(all, Modification::insert, Reader::task)?;
+        all = reader.each(all, Modification::change, Reader::change)?;
+        all = reader.each(all, |all, task: TaskId| all.delete(task), Reader::task_id)?;
+        all = reader.each(all, |all, task: TaskId| all.depend(task), Reader::task_id)?;
+        all = reader.each(all, Modification::insert_doc, Reader::doc)?;
+        all = reader.each(all, Modification::put_doc, Reader::doc)?;
+        all = reader.each(all, Modification::change_doc, Reader::changed_doc)?;
+        all = reader.each(all, |all, doc: DocId| all.delete_doc(doc), Reader::doc_id)?;
+        all = reader.each(all, |all, doc: DocId| all.depend_doc(doc), Reader::doc_id)?;
         Ok(all)
     }
 
@@ -91,6 +69,31 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn count(&mut self) -> napi::Result<u64> {
         Ok(self.number()? as u64)
+    }
+
+    /// How many there are, and each of them added.
+    fn each<T>(
+        &mut self,
+        all: Modification,
+        add: impl Fn(Modification, T) -> Modification,
+        read: impl Fn(&mut Self) -> napi::Result<T>,
+    ) -> napi::Result<Modification> {
+        (0..self.count()?).try_fold(all, |all, _| Ok(add(all, read(self)?)))
+    }
+
+    fn task(&mut self) -> napi::Result<NewTask> {
+        let task = NewTask::new(self.text()?);
+        self.new_task(task)
+    }
+
+    fn doc(&mut self) -> napi::Result<NewDoc> {
+        let doc = NewDoc::new(self.text()?, self.text()?);
+        self.new_doc(doc)
+    }
+
+    fn changed_doc(&mut self) -> napi::Result<DocChange> {
+        let change = DocChange::new(self.doc_id()?);
+        self.doc_change(change)
     }
 
     fn task_id(&mut self) -> napi::Result<TaskId> {

@@ -1,10 +1,11 @@
 //! Node: error classes, records with their writers in Rust and readers in JavaScript, and `index.d.ts`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Kind, Model, Type, Value};
+use crate::model::{Field, Kind, Model, Setting, Type, Value};
 use crate::node_calls;
 use crate::node_types::declarations;
 use crate::output::Output;
@@ -57,12 +58,18 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
         errors.collect::<Vec<_>>().join(",\n")
     );
     output.add("node/lib/generated/errors.js", "//", errors);
-    let names = model.errors.iter().map(|error| format!("  {}Error", error.ident));
-    let names = format!(
-        "import errors from '../errors.js'\n\nexport const {{\n  MillpondError,\n{}\n}} = errors.classes\n",
-        names.collect::<Vec<_>>().join(",\n")
+    let classes = template.lines().filter_map(|line| {
+        let rest = line.strip_prefix("export class ").or(line.strip_prefix("export function "))?;
+        rest.split(['<', '(', ' ']).next().map(str::to_owned)
+    });
+    let errors = model.errors.iter().map(|error| format!("{}Error", error.ident));
+    let names: BTreeSet<_> = classes.chain(errors).chain(["version".to_owned()]).collect();
+    let names = names.into_iter().map(|name| format!("  {name}")).collect::<Vec<_>>().join(",\n");
+    let module = format!(
+        "// The same classes for both kinds of modules: this only names them.\n\
+         import millpond from './index.js'\n\nexport const {{\n{names}\n}} = millpond\n"
     );
-    output.add("node/lib/generated/errors.mjs", "//", names);
+    output.add("node/index.mjs", "//", module);
     output.add("node/lib/generated/limits.js", "//", limits(model));
     output.add_rust("node/src/generated/records.rs", writers(model));
     output.add("node/lib/generated/records.js", "//", readers(model));
@@ -278,14 +285,9 @@ fn options(model: &Model, output: &mut Output) {
                 checks.push(format!("    {all}: check.someTexts"));
                 continue;
             }
-            let types: Vec<_> = setting.params.iter().map(|param| &param.ty).collect();
-            let js_name = match (&*setting.name, &*types) {
-                ("value" | "content", _) => "json".to_owned(),
-                ("after", [Type::Duration]) => "delayMs".to_owned(),
-                (name, [Type::Duration]) => camel(&format!("{name}_ms")),
-                (name, _) => camel(name),
-            };
-            let read: Option<Vec<_>> = types.iter().map(|ty| taken(model, ty)).collect();
+            let js_name = option_name(setting);
+            let types = setting.params.iter().map(|param| &param.ty);
+            let read: Option<Vec<_>> = types.map(|ty| taken(model, ty)).collect();
             let Some(read) = read else { continue };
             let parts: Vec<_> = read.iter().map(|(_, rust)| rust.as_str()).collect();
             let _ = writeln!(rust, "\"{js_name}\" => of.{}({}),", setting.name, parts.join(", "));
@@ -304,6 +306,29 @@ fn options(model: &Model, output: &mut Output) {
         js.trim_end_matches(",\n").to_owned() + "\n}\n",
     );
     output.add_rust("node/src/generated/options.rs", rust + "}\n");
+}
+
+/// The name of an option in JavaScript.
+fn option_name(setting: &Setting) -> String {
+    if let Some((_, all)) = SEVERAL.iter().find(|(of, _)| *of == setting.name) {
+        return (*all).to_owned();
+    }
+    match (&*setting.name, &*setting.params) {
+        ("value" | "content", _) => "json".to_owned(),
+        ("after", [param]) if param.ty == Type::Duration => "delayMs".to_owned(),
+        (name, [param]) => camel(&js_name_of(name, &param.ty)),
+        (name, _) => camel(name),
+    }
+}
+
+/// The setters that are options in JavaScript.
+pub(crate) fn option_names<'a>(model: &'a Model, key: &str) -> Vec<(String, &'a Setting)> {
+    let left_out =
+        OPTIONS.iter().find(|(of, _)| *of == key).map_or(&[][..], |(_, left_out)| *left_out);
+    let settings = model.types[key].settings.iter();
+    let known = settings.filter(|of| of.params.len() < 2 && !left_out.contains(&&*of.name));
+    let known = known.filter(|of| of.params.iter().all(|param| taken(model, &param.ty).is_some()));
+    known.map(|of| (option_name(of), of)).collect()
 }
 
 /// How a value that an option takes is checked, and how Rust reads it.

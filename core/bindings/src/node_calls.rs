@@ -41,6 +41,12 @@ pub(crate) struct Argument {
     /// Whether it is among the options, or is all of them.
     pub(crate) is_option: bool,
     pub(crate) is_steps: bool,
+    /// The options of the core that it is.
+    #[serde(skip)]
+    pub(crate) steps: String,
+    /// Its name in the core.
+    #[serde(skip)]
+    pub(crate) core: String,
     pub(crate) ts: String,
     rust: String,
     name: String,
@@ -51,9 +57,9 @@ pub(crate) struct Argument {
 
 /// Another method of the core for the case that an option is given.
 #[derive(Serialize)]
-struct Variant {
+pub(crate) struct Variant {
     name: String,
-    option: Argument,
+    pub(crate) option: Argument,
     is_flag: bool,
 }
 
@@ -63,7 +69,7 @@ pub(crate) struct Call {
     pub(crate) js: String,
     pub(crate) is_call: bool,
     pub(crate) args: Vec<Argument>,
-    variant: Option<Variant>,
+    pub(crate) variant: Option<Variant>,
     can_fail: bool,
     /// A conversion in Rust, and a reader in JavaScript with its name.
     convert: String,
@@ -73,7 +79,7 @@ pub(crate) struct Call {
     is_loop: bool,
     options: Option<String>,
     /// Whether the caller says what results hold.
-    has_buffers: bool,
+    pub(crate) has_buffers: bool,
     /// In JavaScript: the parameters, how options are checked, which are taken, and what is sent to Rust.
     signature: Vec<String>,
     checks: Vec<String>,
@@ -140,11 +146,12 @@ fn name_of(key: &str) -> &str {
 /// What makes a handle, for the error of a program that tries to.
 fn made_by(model: &Model, key: &str) -> String {
     let makes = |method: &&Method| method.returns.named() == Some(key);
-    let found = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle).find_map(|(owner, of)| {
-        let method = of.methods.iter().find(makes).filter(|_| owner != key)?;
-        let article = if name_of(owner).starts_with('I') { "an" } else { "a" };
-        Some(format!("{}() of {article} {}", camel(&method.name), name_of(owner)))
-    });
+    let found =
+        model.types.iter().filter(|(_, of)| of.kind == Kind::Handle).find_map(|(owner, of)| {
+            let method = of.methods.iter().find(makes).filter(|_| owner != key)?;
+            let article = if name_of(owner).starts_with('I') { "an" } else { "a" };
+            Some(format!("{}() of {article} {}", camel(&method.name), name_of(owner)))
+        });
     found.unwrap_or_else(|| {
         if key == "client.Client" { "connect()" } else { "jobs() of a TaskWorker" }.to_owned()
     })
@@ -205,8 +212,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
     };
     let others = &model.types[key].methods;
     let variant = others.iter().find_map(|other| variant(surface, key, method, other));
-    let options =
-        made.filter(|key| OPTIONS.iter().any(|(of, _)| of == key)).map(|key| snake_of(key));
+    let options = made.filter(|key| OPTIONS.iter().any(|(of, _)| of == key)).map(snake_of);
     let is_loop = made.is_some_and(|key| LOOPS.contains(&key));
     let has_buffers = key == "client.Client" && !made.is_some_and(|key| key.starts_with("tasks."));
     let has_signal = method.is_call || is_loop;
@@ -354,7 +360,12 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
             of if is(of, "shuffle.Receipt") => {
                 ("receiptList", "Receipts", "{}.0?", "Receipt | Iterable<Receipt>")
             }
-            of if is(of, "step.StreamId") => ("letterIds", "Ids", "{}.0?", "Letters"),
+            of if is(of, "step.StreamId") => (
+                "letterIds",
+                "Ids",
+                "{}.0?",
+                "string | { readonly id: string } | Iterable<string | { readonly id: string }>",
+            ),
             _ => return None,
         },
         Type::Named(key) if key == "tasks.Modification" => {
@@ -388,6 +399,8 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
             _ => place.map(|(.., default)| (*default).to_owned()),
         },
         is_steps,
+        core: param.name.clone(),
+        steps: if is_steps { check.to_owned() } else { String::new() },
         ts: ts.to_owned(),
         rust: rust.to_owned(),
         name: snake(&js),

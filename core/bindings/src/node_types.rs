@@ -10,18 +10,18 @@ use std::collections::BTreeSet;
 
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value};
-use crate::node::js_name;
+use crate::node::{js_name, option_names};
+use crate::node_calls::{Call, calls};
 use crate::surface::Surface;
 
 /// What is called otherwise than in the core.
-const NAMES: [(&str, &str); 10] = [
+const NAMES: [(&str, &str); 9] = [
     ("client.Options", "ConnectOptions"),
     ("shuffle.Stats", "ShuffleStats"),
     ("tasks.Dependency", "DependencyError"),
     ("tasks.DocId", "DocHandle"),
     ("tasks.DocQuery", "ListDocsOptions"),
     ("tasks.Filter", "FilterOptions"),
-    ("tasks.Modify", "Modification"),
     ("tasks.TaskId", "TaskHandle"),
     ("tasks.TaskQuery", "ListOptions"),
     ("tasks.Worker", "TaskWorker"),
@@ -73,24 +73,39 @@ fn node_name(key: &str) -> &str {
 }
 
 pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> String {
-    let mut declared = BTreeSet::new();
+    let (mut declared, mut by_hand) = (BTreeSet::new(), BTreeSet::new());
     let mut owner = String::new();
     for line in template.lines() {
         match declaration(line) {
             Some((name, true)) => owner = name.to_owned(),
             Some((name, false)) => _ = declared.insert(format!("{owner}.{name}")),
-            None => continue,
+            None => match line.trim().strip_prefix("//! method ") {
+                Some(name) => _ = by_hand.insert(format!("{owner}.{name}")),
+                None => continue,
+            },
         }
         declared.insert(owner.clone());
+    }
+    by_hand.extend(declared.iter().cloned());
+    // What is generated can be named in comments as well.
+    let classes = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
+    for (key, _) in classes {
+        if !declared.contains(node_name(key)) {
+            continue;
+        }
+        let calls = calls(model, surface, key);
+        declared.extend(calls.iter().map(|call| format!("{}.{}", node_name(key), call.js)));
     }
     declared.extend(model.errors.iter().map(|error| format!("{}Error", error.ident)));
     let words = Declared(declared);
     let (out, owner) = Default::default();
-    let mut page = Page { model, surface, words: &words, template, out, owner };
+    let mut page = Page { model, surface, words: &words, template, by_hand, out, owner };
     let (mut own, mut last): (Option<Vec<&str>>, String) = Default::default();
     for line in template.lines() {
         let trimmed = line.trim();
-        if let Some(directive) = trimmed.strip_prefix("//! ") {
+        if let Some(name) = trimmed.strip_prefix("//! method ") {
+            page.methods(Some(name), own.take());
+        } else if let Some(directive) = trimmed.strip_prefix("//! ") {
             page.directive(directive);
         } else if trimmed.starts_with("/**") || (own.is_some() && trimmed.starts_with('*')) {
             own.get_or_insert_default().push(trimmed);
@@ -116,6 +131,7 @@ pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> 
 /// The name that a line declares, and whether it is no member of another.
 fn declaration(line: &str) -> Option<(&str, bool)> {
     let (is_top, rest) = match line.strip_prefix("export ") {
+        Some(rest) if rest.starts_with("interface") && rest.ends_with("{}") => return None,
         Some(rest) => (true, rest.split_once(' ')?.1),
         None => (false, line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?),
     };
@@ -139,6 +155,8 @@ struct Page<'a> {
     surface: &'a Surface,
     words: &'a Declared,
     template: &'a str,
+    /// What has a comment or a signature of its own.
+    by_hand: BTreeSet<String>,
     out: Vec<String>,
     owner: Owner,
 }
@@ -189,8 +207,11 @@ impl Page<'_> {
             return Some(renderer.text(&of.docs));
         }
         let snake = snake(name);
-        let names = [&*snake, snake.trim_end_matches("_ms"), "value", "content"];
-        let names = &names[..if name == "json" { 4 } else { 2 }];
+        // `docInserts` is several of what `insert_doc` takes.
+        let one = snake.strip_prefix("doc_").map_or(snake.clone(), |rest| format!("{rest}_doc"));
+        let one = one.trim_end_matches('s').replace("s_", "_");
+        let names = [&*snake, snake.trim_end_matches("_ms"), &*one, "value", "content"];
+        let names = &names[..if name == "json" { 5 } else { 3 }];
         if let Some(method) = of.methods.iter().find(|of| names.contains(&&*of.name)) {
             return Some(self.method(&renderer, &method.name, &method.docs, line));
         }
@@ -213,16 +234,166 @@ impl Page<'_> {
                 Some(format!("@param {param} - {}{unit}", renderer.inline(&words.docs)))
             })
             .collect();
+        let variant = calls(self.model, self.surface, &self.owner.key).into_iter();
+        let variant = variant.filter(|call| call.name == name).find_map(|call| call.variant);
+        tags.extend(variant.filter(|_| line.contains("CallOptions &")).and_then(|of| {
+            let words = self.surface.of(&self.owner.key, name, &of.option.core)?;
+            let unit = if of.option.js.ends_with("Ms") { ", in milliseconds" } else { "" };
+            Some(format!(
+                "@param options.{} - {}{unit}",
+                of.option.js,
+                renderer.inline(&words.docs)
+            ))
+        }));
         let errors = renderer.blocks(docs.section("Errors"));
         tags.extend(errors.iter().map(|error| format!("@throws {error}")));
         text.extend(tags);
+        // Where the core says `ttl`, the parameter is `ttlMs`.
+        for name in line.split([' ', '(', ':', '?']).filter_map(|word| word.strip_suffix("Ms")) {
+            for block in &mut text {
+                *block = block.replace(&format!("`{name}`"), &format!("`{name}Ms`"));
+            }
+        }
         text
+    }
+
+    /// The methods of the class that follow from the core's: one, whose comment goes on as `own` says, or all others.
+    fn methods(&mut self, name: Option<&str>, own: Option<Vec<&str>>) {
+        let class = node_name(&self.owner.key).to_owned();
+        let mut calls = calls(self.model, self.surface, &self.owner.key);
+        calls.retain(|call| match name {
+            Some(name) => call.js == name,
+            None => !self.by_hand.contains(&format!("{class}.{}", call.js)),
+        });
+        assert!(!calls.is_empty(), "declarations.d.ts: {class} has no {name:?}");
+        for call in calls {
+            let (params, returns) = self.signature(&call);
+            let line = format!("  {}({}): {returns}", params[0], params[1..].join(", "));
+            if self.out.last().is_some_and(|line| !line.is_empty()) {
+                self.out.push(String::new());
+            }
+            self.comment(&call.js, &line, own.clone(), false);
+            if let (Some(made), true) = (&call.made, call.has_buffers) {
+                self.overloads(made, &params);
+            } else if line.len() <= WIDTH {
+                self.out.push(line);
+            } else {
+                self.out.push(format!(
+                    "  {}(\n    {}\n  ): {returns}",
+                    params[0],
+                    params[1..].join(",\n    ")
+                ));
+            }
+        }
+    }
+
+    /// The forms of a method whose options say what results hold.
+    fn overloads(&mut self, made: &str, params: &[String]) {
+        let taken = params.last().and_then(|last| last.strip_prefix("options?: "));
+        let (params, taken) = match taken {
+            Some(taken) => (&params[..params.len() - 1], format!("{taken} & ")),
+            None => (params, String::new()),
+        };
+        let forms = [
+            ("?: ", "{ returnBuffers?: undefined }", format!("{made}<T>")),
+            (": ", "{ returnBuffers: false }", format!("{made}<string>")),
+            (": ", "{ returnBuffers: true }", format!("{made}<Buffer>")),
+            ("?: ", "ResultOptions", format!("{made}<string> | {made}<Buffer>")),
+        ];
+        for (mark, option, returns) in forms {
+            let options = format!("options{mark}{taken}{option}");
+            let all = [&params[1..], &[options]].concat().join(",\n    ");
+            self.out.push(format!("  {}(\n    {all}\n  ): {returns}", params[0]));
+        }
+    }
+
+    /// The name with its type parameters, the parameters, and what is returned.
+    fn signature(&self, call: &Call) -> (Vec<String>, String) {
+        let is_modification = call.args.iter().any(|arg| arg.ts == "Modification<T>");
+        let returned = format!("{:?} {:?}", call.returns, call.made);
+        let is_store = self.owner.key == "tasks.TaskStore" && !is_modification;
+        let (generic, of) = match () {
+            () if is_store && (returned.contains("tasks.Task") || returned.contains("Claims")) => {
+                ("<V = T>", "<V>")
+            }
+            () if returned.contains("tasks.Doc") => ("<C = any>", "<C>"),
+            () => ("", "<T>"),
+        };
+        let mut params = vec![format!("{}{generic}", call.js)];
+        let is_job = self.owner.key == "tasks.Job";
+        let places = call.args.iter().filter(|arg| !arg.is_option).map(|arg| {
+            let ty = if is_job { arg.ts.replace("<T>", "") } else { arg.ts.clone() };
+            format!("{}{}: {ty}", arg.js, if arg.default.is_some() { "?" } else { "" })
+        });
+        params.extend(places);
+        let named = call.args.iter().find(|arg| arg.is_option).map(|arg| match &*arg.js {
+            "leaseMs" => "LeaseOptions",
+            "deadline" => "TrackedOptions",
+            _ => node_name(&arg.steps),
+        });
+        let made = call.made.as_deref().map(|made| format!("{made}Options"));
+        let option = call.variant.as_ref().map(|of| {
+            format!("CallOptions & {{ {}?: {} | undefined }}", of.option.js, of.option.ts)
+        });
+        let options = option.or(named.map(str::to_owned)).unwrap_or("CallOptions".to_owned());
+        let options = match made {
+            Some(made) if !call.is_call => {
+                self.template.contains(&format!("interface {made} ")).then_some(made)
+            }
+            _ => Some(options).filter(|_| call.is_call),
+        };
+        params.extend(options.map(|options| format!("options?: {options}")));
+        let returns = match (&call.made, &call.returns) {
+            (Some(made), Type::Option(_)) => format!("{} | null", self.named(made, of)),
+            (Some(made), _) => self.named(made, of),
+            (_, Type::List(pairs)) if matches!(&**pairs, Type::Tuple(_)) => {
+                "Map<string, number>".to_owned()
+            }
+            _ if is_job => self.ty(&call.returns, if of == "<T>" { "" } else { of }),
+            _ => self.ty(&call.returns, of),
+        };
+        (params, if call.is_call { format!("Promise<{returns}>") } else { returns })
+    }
+
+    /// A type with its parameter, if it has one; `of` is what it is where the type is about tasks or documents.
+    fn named(&self, name: &str, of: &str) -> String {
+        let find = |letter: &str| {
+            ["class", "interface", "type"]
+                .iter()
+                .any(|kind| self.template.contains(&format!("{kind} {name}<{letter}")))
+        };
+        match (find("T"), find("C")) {
+            (true, _) => format!("{name}{of}"),
+            (_, true) if of == "<C>" || self.owner.head.contains("<C") => format!("{name}<C>"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The options that its setters are.
+    fn settings(&self, key: &str, skipped: &[&str]) -> Vec<(String, Vec<String>)> {
+        let renderer = Renderer { model: self.model, words: self.words, owner: key };
+        let class = node_name(self.owner.head.split([' ', '<']).nth(2).unwrap_or("")).to_owned();
+        let all = option_names(self.model, key).into_iter();
+        let all = all.filter(|(name, _)| !skipped.contains(&&**name));
+        let all = all.filter(|(name, _)| !self.by_hand.contains(&format!("{class}.{name}")));
+        let lines = all.map(|(name, setting)| {
+            let ty = match setting.params.first().map(|param| &param.ty) {
+                None => "boolean".to_owned(),
+                Some(_) if ["exact", "prefixes"].contains(&&*name) => "Iterable<string>".to_owned(),
+                Some(Type::Duration) => "number".to_owned(),
+                Some(ty) if format!("{ty:?}").contains("Number") => "number | bigint".to_owned(),
+                Some(ty) => self.ty(ty, ""),
+            };
+            (format!("  {name}?: {ty} | undefined"), setting_text(&renderer, setting))
+        });
+        lines.collect()
     }
 
     fn directive(&mut self, directive: &str) {
         let mut parts = directive.split(' ');
         let (kind, key) = (parts.next(), parts.next().unwrap_or(""));
-        let skipped: Vec<_> = parts.filter_map(|part| part.strip_prefix('-')).collect();
+        let skipped: Vec<_> =
+            directive.split(' ').filter_map(|part| part.strip_prefix('-')).collect();
         let renderer = Renderer { model: self.model, words: self.words, owner: key };
         let mut lines = Vec::new();
         match kind {
@@ -230,11 +401,13 @@ impl Page<'_> {
                 let only_read = if self.owner.is_class { "readonly " } else { "" };
                 let all = self.model.types[key].fields_and_getters().into_iter();
                 for field in all.filter(|field| !skipped.contains(&&*field.name)) {
-                    let ty = self.ty(&field.ty);
+                    let ty = self.ty(&field.ty, "<T>");
                     let line = format!("  {only_read}{}: {ty}", js_name(key, &field));
                     lines.push((line, renderer.text(&field.docs)));
                 }
             }
+            Some("methods") => return self.methods(None, None),
+            Some("settings") => lines = self.settings(&self.owner.key, &skipped),
             Some("errors") => {
                 for error in &self.model.errors {
                     let name = format!("{}Error", error.ident);
@@ -252,19 +425,18 @@ impl Page<'_> {
         }
     }
 
-    fn ty(&self, ty: &Type) -> String {
+    fn ty(&self, ty: &Type, of: &str) -> String {
         match ty {
+            Type::Unit => "void".to_owned(),
             Type::Bool => "boolean".to_owned(),
             Type::Number(_) | Type::Signed | Type::Float | Type::Duration => "number".to_owned(),
-            Type::Option(inner) => format!("{} | null", self.ty(inner)),
-            Type::List(inner) => format!("{}[]", self.ty(inner)),
-            Type::Named(key) if self.words.0.contains(node_name(key)) => {
-                let generic = ["T", "C"].into_iter().find(|of| {
-                    key == if *of == "T" { "tasks.Task" } else { "tasks.Doc" }
-                        && self.owner.head.contains(&format!("<{of}"))
-                });
-                let of = generic.map_or(String::new(), |of| format!("<{of}>"));
-                format!("{}{of}", node_name(key))
+            Type::Bytes => "T".to_owned(),
+            Type::Option(inner) => format!("{} | null", self.ty(inner, of)),
+            Type::List(inner) => format!("{}[]", self.ty(inner, of)),
+            Type::Named(key) if key == "shuffle.Stream" => "number | null".to_owned(),
+            Type::Named(key) if key == "step.StreamId" => "string".to_owned(),
+            Type::Named(key) if self.template.contains(&format!(" {}", node_name(key))) => {
+                self.named(node_name(key), of)
             }
             Type::Named(key) if self.model.enums.contains_key(key) => {
                 let names = self.model.enums[key].variants.iter();
@@ -275,7 +447,8 @@ impl Page<'_> {
             }
             Type::Named(key) if self.model.is(key, Kind::Record) => {
                 let parts = self.model.types[key].fields_and_getters().into_iter();
-                let parts = parts.map(|of| format!("{}: {}", js_name(key, &of), self.ty(&of.ty)));
+                let parts =
+                    parts.map(|of| format!("{}: {}", js_name(key, &of), self.ty(&of.ty, "")));
                 format!("{{ {} }}", parts.collect::<Vec<_>>().join("; "))
             }
             _ => "string".to_owned(),
